@@ -1,0 +1,236 @@
+"""``history.jsonl``: every invocation and completion, in the order in which the control node saw them.
+
+The first line is a header, every further line one event.  A file that was cut at any byte (``kill -9``, a full
+disk) reads up to its last whole line; everything else that is wrong is an error that names its line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from history.errors import FormatError
+
+HISTORY_FORMAT: Final = "harness-history"
+HISTORY_VERSION: Final = 1
+
+Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
+Phase: TypeAlias = Literal["warm-up", "main", "final"]
+Process: TypeAlias = int | Literal["nemesis"]
+
+TYPES: Final = get_args(Type)
+PHASES: Final = get_args(Phase)
+NEMESIS: Final = "nemesis"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One invocation or completion.
+
+    ``time`` is in nanoseconds since the run's start on the control node's monotonic clock.  ``value`` and ``key`` are
+    plain JSON.  ``error`` is the code and text of a ``fail`` or ``info``, and None otherwise.
+    """
+
+    index: int
+    time: int
+    type: Type
+    process: Process
+    f: str
+    value: Any = None
+    key: str | int | None = None
+    node: str | None = None
+    error: str | None = None
+    phase: Phase | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as its JSON object; absent optional fields are left out, ``value`` never is."""
+        record: dict[str, Any] = {
+            "index": self.index,
+            "time": self.time,
+            "type": self.type,
+            "process": self.process,
+            "f": self.f,
+        }
+        if self.key is not None:
+            record["key"] = self.key
+        record["value"] = self.value
+        for name in ("node", "error", "phase"):
+            if (text := getattr(self, name)) is not None:
+                record[name] = text
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: format, version, and what a reader without ``plan.json`` must know."""
+
+    test: str = ""
+    model: str = "register"
+    seed: int | None = None
+    started: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": HISTORY_FORMAT,
+            "version": HISTORY_VERSION,
+            "test": self.test,
+            "model": self.model,
+            "seed": self.seed,
+            "started": self.started,
+            **self.extra,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFile:
+    """A history as read: ``torn`` tells that the last line was incomplete and was left out."""
+
+    header: Header
+    events: list[Event]
+    torn: bool
+
+
+class HistoryWriter:
+    """Appends events; index and time are given under one lock, so file order is time order.
+
+    Every event reaches the kernel before :meth:`append` returns, so a killed control process loses nothing that it had
+    recorded; :meth:`sync` (call it every 100 ms) brings it to the disk.  After a failed write the file is cut back to
+    its last whole line and every later append raises the same ``OSError``: half a line in the middle of a file would
+    make all of it unreadable.
+    """
+
+    def __init__(self, path: Path, header: Header, *, started_ns: int, clock: Any) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._started = started_ns
+        self._index = 0
+        self._failure: OSError | None = None
+        self._size = 0
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._write(header.to_json())
+
+    def append(
+        self,
+        type: Type,  # noqa: A002 (the format's own name)
+        process: Process,
+        f: str,
+        *,
+        value: Any = None,
+        key: str | int | None = None,
+        node: str | None = None,
+        error: str | None = None,
+        phase: Phase | None = None,
+    ) -> Event:
+        """Record one event and return it.  Raises OSError when the disk refuses it."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            time = self._clock() - self._started
+            event = Event(self._index, time, type, process, f, value, key, node, error, phase)
+            self._write(event.to_json())
+            self._index += 1
+            return event
+
+    def sync(self) -> None:
+        """Bring what was written to the disk.  Raises OSError."""
+        if self._fd >= 0:
+            os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._fd >= 0:
+                os.close(self._fd)
+                self._fd = -1
+                self._failure = OSError("the history is closed")
+
+    def _write(self, record: dict[str, Any]) -> None:
+        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError(28, f"only {written} of {len(line)} bytes were taken", "history.jsonl")
+        except OSError as error:
+            self._failure = error
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(line)
+
+
+def read_history(path: Path) -> HistoryFile:
+    """Read a whole ``history.jsonl``.
+
+    Raises FormatError with the line's number for anything but a torn last line, and OSError.
+    """
+    data = path.read_bytes()
+    lines = data.split(b"\n")
+    torn = bool(lines.pop())
+    if not lines:
+        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
+    header = _header(_object(lines[0], path, 1), path)
+    events = [_event(_object(line, path, number), path, number) for number, line in enumerate(lines[1:], start=2)]
+    for position, event in enumerate(events):
+        if event.index != position:
+            raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
+        if position and event.time < events[position - 1].time:
+            raise FormatError(str(path), f"line {position + 2}", f"time {event.time} is before that of the line above")
+    return HistoryFile(header, events, torn)
+
+
+def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
+    if not isinstance(value, dict):
+        raise FormatError(str(path), f"line {number}", f"expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def _header(record: dict[str, Any], path: Path) -> Header:
+    if record.get("format") != HISTORY_FORMAT:
+        raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
+    if record.get("version") != HISTORY_VERSION:
+        raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
+    known = {"format", "version", "test", "model", "seed", "started"}
+    return Header(
+        test=str(record.get("test", "")),
+        model=str(record.get("model", "register")),
+        seed=record.get("seed"),
+        started=str(record.get("started", "")),
+        extra={name: value for name, value in record.items() if name not in known},
+    )
+
+
+def _event(record: dict[str, Any], path: Path, number: int) -> Event:
+    def wrong(message: str) -> FormatError:
+        return FormatError(str(path), f"line {number}", message)
+
+    for name, kind in (("index", int), ("time", int), ("type", str), ("f", str)):
+        if name not in record:
+            raise wrong(f"the field {name!r} is missing")
+        if not isinstance(record[name], kind) or isinstance(record[name], bool):
+            raise wrong(f"{name!r} must be {kind.__name__}, found {record[name]!r}")
+    if record["type"] not in TYPES:
+        raise wrong(f"type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+    process = record.get("process")
+    if process != NEMESIS and (not isinstance(process, int) or isinstance(process, bool)):
+        raise wrong(f"process must be an integer or {NEMESIS!r}, found {process!r}")
+    if (phase := record.get("phase")) is not None and phase not in PHASES:
+        raise wrong(f"phase must be one of {', '.join(PHASES)}, found {phase!r}")
+    return Event(
+        record["index"],
+        record["time"],
+        record["type"],
+        process,
+        record["f"],
+        record.get("value"),
+        record.get("key"),
+        record.get("node"),
+        record.get("error"),
+        phase,
+    )

@@ -1,0 +1,66 @@
+"""Which file of a run is where.  A run directory is ``store/<test name>/<UTC start>-<seed>/``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files of one run.  Nothing here touches the disk."""
+
+    root: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.json"
+
+    @property
+    def history(self) -> Path:
+        return self.root / "history.jsonl"
+
+    @property
+    def probes(self) -> Path:
+        return self.root / "probes.jsonl"
+
+    @property
+    def nodes(self) -> Path:
+        """One directory a node, with its logs and state files."""
+        return self.root / "nodes"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "harness.log"
+
+    @property
+    def state(self) -> Path:
+        """``run.json``: moments of the run (phases, heal, recovery) and harness failures, written as they happen."""
+        return self.root / "run.json"
+
+    @property
+    def tables(self) -> Path:
+        return self.root / "tables"
+
+    def table(self, name: str) -> Path:
+        return self.tables / f"{name}.parquet"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results.json"
+
+    @property
+    def summary(self) -> Path:
+        return self.root / "summary.txt"
+
+    @property
+    def report(self) -> Path:
+        return self.root / "report.html"
+
+    @property
+    def plots(self) -> Path:
+        return self.root / "plots"
+
+    @property
+    def junit(self) -> Path:
+        return self.root / "junit.xml"

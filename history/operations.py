@@ -1,0 +1,101 @@
+"""Operations: an invocation paired with its completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from history.errors import FormatError
+from history.events import NEMESIS, Event, Phase
+
+Outcome: TypeAlias = Literal["ok", "fail", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of one process.
+
+    ``value`` is what the invocation asked (null for a read), ``result`` what the completion answered.  An operation
+    that never completed has the outcome ``info`` and no ``returned`` time.  Times are nanoseconds since the run's
+    start; ``invoke_index`` and ``return_index`` are the events' places in the file and decide the order.
+    An ``info`` operation is concurrent with everything after its invocation, whatever its ``returned`` says.
+    """
+
+    process: int
+    f: str
+    key: str | int | None
+    value: Any
+    result: Any
+    outcome: Outcome
+    invoked: int
+    returned: int | None
+    invoke_index: int
+    return_index: int | None
+    node: str | None = None
+    error: str | None = None
+    phase: Phase | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Operation:
+        return cls(**{name: record.get(name) for name in cls.__slots__})
+
+
+def pair(events: Iterable[Event], source: str = "history") -> list[Operation]:
+    """Pair client events into operations, in the order of their invocations.
+
+    Nemesis events are passed over.  Raises FormatError for a completion without an invocation, a process with two
+    open operations, or a completion of another function or key than was invoked.
+    """
+    open_invocations: dict[int, Event] = {}
+    operations: list[Operation] = []
+    for event in events:
+        if event.process == NEMESIS:
+            continue
+        process = event.process
+        assert isinstance(process, int)
+        if event.type == "invoke":
+            if (other := open_invocations.get(process)) is not None:
+                raise FormatError(
+                    source, f"index {event.index}", f"process {process} has an open operation, invoked at {other.index}"
+                )
+            open_invocations[process] = event
+            continue
+        invocation = open_invocations.pop(process, None)
+        if invocation is None:
+            raise FormatError(source, f"index {event.index}", f"process {process} completes what it never invoked")
+        if (invocation.f, invocation.key) != (event.f, event.key):
+            raise FormatError(
+                source,
+                f"index {event.index}",
+                f"completes {event.f} of {event.key!r}, but {invocation.f} of {invocation.key!r} was invoked",
+            )
+        operations.append(_operation(invocation, event))
+    operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
+    operations.sort(key=lambda operation: operation.invoke_index)
+    return operations
+
+
+def _operation(invocation: Event, completion: Event | None) -> Operation:
+    assert isinstance(invocation.process, int)
+    outcome: Outcome = "info"
+    if completion is not None and completion.type in ("ok", "fail"):
+        outcome = "ok" if completion.type == "ok" else "fail"
+    return Operation(
+        process=invocation.process,
+        f=invocation.f,
+        key=invocation.key,
+        value=invocation.value,
+        result=completion.value if completion is not None and outcome == "ok" else None,
+        outcome=outcome,
+        invoked=invocation.time,
+        returned=completion.time if completion else None,
+        invoke_index=invocation.index,
+        return_index=completion.index if completion else None,
+        node=(completion.node if completion and completion.node else invocation.node),
+        error=completion.error if completion else None,
+        phase=invocation.phase,
+    )

@@ -1,0 +1,70 @@
+"""``probes.jsonl``: what each node said of itself, about four times a second."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from history.errors import FormatError
+
+PROBES_FORMAT: Final = "harness-probes"
+PROBES_VERSION: Final = 1
+
+Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One answer to one status request, or the reason why there was none (then ``error`` is set).
+
+    Log positions are indexes of the node's own log, -1 where it has none.  ``time`` is when the answer arrived
+    (nanoseconds since the run's start); ``clock_ms`` is the node's own wall clock in milliseconds since 1970.
+    """
+
+    time: int
+    node: str
+    role: Role = "unknown"
+    term: int = -1
+    leader: str | None = None
+    ledger_begin: int = -1
+    ledger_end: int = -1
+    committed: int = -1
+    applied: int = -1
+    snapshots_saved: int = 0
+    snapshots_loaded: int = 0
+    clock_ms: int = 0
+    error: str | None = None
+
+    @property
+    def answered(self) -> bool:
+        return self.error is None
+
+    def to_json(self) -> dict[str, Any]:
+        if self.error is not None:
+            return {"time": self.time, "node": self.node, "error": self.error}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "error"}
+
+
+def probes_header() -> str:
+    """The first line of the file, without its newline."""
+    return json.dumps({"format": PROBES_FORMAT, "version": PROBES_VERSION}, separators=(",", ":"))
+
+
+def read_probes(path: Path) -> list[Probe]:
+    """Read a whole ``probes.jsonl``; a torn last line is left out.  Raises FormatError and OSError."""
+    lines = path.read_bytes().split(b"\n")
+    lines.pop()
+    probes: list[Probe] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            if number == 1:
+                if (record["format"], record["version"]) != (PROBES_FORMAT, PROBES_VERSION):
+                    raise ValueError(f"expected {PROBES_FORMAT} version {PROBES_VERSION}")
+                continue
+            probes.append(Probe(**record))
+        except (ValueError, TypeError, KeyError) as error:
+            raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None
+    return probes

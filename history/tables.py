@@ -1,0 +1,103 @@
+"""The Arrow schemas of the Parquet tables: names, units, nullability.  Times are nanoseconds since the run's start."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+TABLES_VERSION: Final = 1
+
+
+def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"meaning": meaning})
+
+
+OPERATIONS: Final = pa.schema(
+    [
+        _field("invoke_index", pa.int64(), "place of the invocation in history.jsonl"),
+        _field("return_index", pa.int64(), "place of the completion; null if there was none", nullable=True),
+        _field("process", pa.int64(), "who"),
+        _field("f", pa.string(), "read, write, cas, …"),
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
+        _field("value", pa.string(), "what was asked, as JSON"),
+        _field("result", pa.string(), "what was answered, as JSON; null unless ok", nullable=True),
+        _field("outcome", pa.string(), "ok, fail or info"),
+        _field("invoked", pa.int64(), "ns"),
+        _field("returned", pa.int64(), "ns; null if there was no completion", nullable=True),
+        _field("node", pa.string(), "which node answered, or was asked last", nullable=True),
+        _field("error", pa.string(), "code and text of a fail or info", nullable=True),
+        _field("phase", pa.string(), "warm-up, main or final", nullable=True),
+    ]
+)
+
+VERDICTS: Final = pa.schema(
+    [
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
+        _field("verdict", pa.string(), "valid, invalid or unknown"),
+        _field("engine", pa.string(), "the algorithm that decided"),
+        _field("operations", pa.int64(), "how many were checked"),
+        _field("violations", pa.int64(), "how many were found"),
+        _field("seconds", pa.float64(), "s spent checking"),
+        _field("details", pa.string(), "the whole history.KeyVerdict as JSON"),
+    ]
+)
+
+WINDOWS: Final = pa.schema(
+    [
+        _field("second", pa.int64(), "whole seconds since the run's start, by completion time"),
+        _field("f", pa.string(), "read, write, cas, …"),
+        _field("outcome", pa.string(), "ok, fail or info"),
+        _field("count", pa.int64(), "operations completed in that second"),
+        _field("p50_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("p95_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("p99_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("max_ms", pa.float64(), "ms, latency", nullable=True),
+    ]
+)
+
+FAULTS: Final = pa.schema(
+    [
+        _field("id", pa.int64(), "the fault's number in the run"),
+        _field("fault", pa.string(), "its name"),
+        _field("state", pa.string(), "installed, skipped or indeterminate"),
+        _field("nodes", pa.string(), "targets, as a JSON list"),
+        _field("leader", pa.string(), "who led when it started", nullable=True),
+        _field("started", pa.int64(), "ns"),
+        _field("stood", pa.int64(), "ns", nullable=True),
+        _field("heal_started", pa.int64(), "ns", nullable=True),
+        _field("healed", pa.int64(), "ns", nullable=True),
+        _field("rate_before", pa.float64(), "ok operations a second in the calm before", nullable=True),
+        _field("rate_during", pa.float64(), "ok operations a second while it stood", nullable=True),
+        _field("rate_after", pa.float64(), "ok operations a second until the next fault", nullable=True),
+        _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok from start to the next fault", nullable=True),
+        _field("first_ok_ms", pa.float64(), "ms from healing to the first ok; null: never", nullable=True),
+        _field("recovered_ms", pa.float64(), "ms from healing to 95 % of the rate before; null: never", nullable=True),
+    ]
+)
+
+PROBES: Final = pa.schema(
+    [
+        _field("time", pa.int64(), "ns"),
+        _field("node", pa.string(), "who"),
+        _field("role", pa.string(), "leader, follower, candidate or unknown"),
+        _field("term", pa.int64(), "-1: no answer"),
+        _field("leader", pa.string(), "whom it follows", nullable=True),
+        _field("ledger_begin", pa.int64(), "index"),
+        _field("ledger_end", pa.int64(), "index"),
+        _field("committed", pa.int64(), "index"),
+        _field("applied", pa.int64(), "index"),
+        _field("snapshots_saved", pa.int64(), "count since the process started"),
+        _field("snapshots_loaded", pa.int64(), "count since the process started"),
+        _field("clock_ms", pa.int64(), "ms since 1970, the node's own clock"),
+        _field("error", pa.string(), "why there was no answer", nullable=True),
+    ]
+)
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    "operations": OPERATIONS,
+    "verdicts": VERDICTS,
+    "windows": WINDOWS,
+    "faults": FAULTS,
+    "probes": PROBES,
+}
