@@ -41,7 +41,8 @@ class Operation:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Operation:
-        return cls(**{name: record.get(name) for name in cls.__slots__})
+        fields: dict[str, Any] = {name: record.get(name) for name in cls.__slots__}
+        return cls(**fields)
 
 
 def pair(events: Iterable[Event], source: str = "history") -> list[Operation]:
