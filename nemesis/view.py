@@ -35,7 +35,7 @@ class Completed:
     seconds: float
 
 
-class StartFailed(Exception):
+class StartError(Exception):
     """A process of the system under test was started and did not answer in time.
 
     This is a finding about the system, not a failure of the harness: a heal that meets it is recorded as unfinished
@@ -76,7 +76,7 @@ class System(Protocol):
     def start(self, nodes: Iterable[str]) -> None:
         """Start what does not run and return when every named node answers on its client port.
 
-        Raises StartFailed when one does not.
+        Raises StartError when one does not.
         """
         ...
 
