@@ -1,0 +1,20 @@
+"""``harness heal``: undo what a killed run left behind on its nodes."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("heal")
+@click.option("--cluster", default="netns", help="netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR.")
+def heal(cluster: str) -> int:
+    """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
+    from harness.clusters import open_cluster
+    from harness.faults import heal_leftovers
+    from harness.remote import Remote
+
+    target = open_cluster(cluster)
+    with target.lock(), Remote(target.nodes) as remote:
+        for line in heal_leftovers(remote):
+            click.echo(line)
+    return 0

@@ -1,0 +1,77 @@
+"""The ``harness`` command: verbs, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from harness.errors import HarnessError, UsageError
+
+EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
+
+#: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
+#: no verb pays for another one's imports.
+VERBS = {
+    "run": "run",
+    "check": "check",
+    "report": "report",
+    "show": "show",
+    "heal": "heal",
+    "cluster": "cluster",
+    "doctor": "doctor",
+    "list-nemeses": "list_nemeses",
+}
+
+
+class Verbs(click.Group):
+    """Finds the verbs' modules by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if (module := VERBS.get(cmd_name)) is None:
+            return None
+        command = getattr(import_module(f"harness.cli.{module}"), module)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.version_option(package_name="dledger-harness", prog_name="harness")
+def harness() -> None:
+    """Tells whether a replicated system loses data: real nodes, real faults, a verdict that is proved.
+
+    \b
+    Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the
+    harness itself, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit; every way out has one of the documented codes."""
+    sys.exit(run_command(arguments))
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of a command line."""
+    try:
+        code = harness.main(args=arguments, standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except UsageError as error:
+        click.echo(f"harness: {error}", err=True)
+        return EXIT_USAGE
+    except HarnessError as error:
+        click.echo(f"harness: {error}", err=True)
+        return EXIT_FAILURE
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return EXIT_FAILURE
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,78 @@
+"""``harness run``: run one plan, once or several times."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.plan import SYSTEM_VERSIONS, Plan, validate
+from harness.progress import Progress
+
+DEFAULT = {field.name: field.default for field in fields(Plan)}
+#: The worst of several runs wins, in this order; an interrupted one ends the series.
+ORDER = (0, 2, 1, 255, 130)
+
+
+@click.command("run")
+@click.option("--nemesis", "-n", default="", help="Faults, separated by commas; `harness list-nemeses` names them.")
+@click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
+@click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
+@click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
+@click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
+@click.option("--keys", type=int, default=DEFAULT["keys"], help="Registers.")
+@click.option("--workload", type=click.Choice(["register", "cas-register"]), default=DEFAULT["workload"])
+@click.option("--dledger-version", "version", type=click.Choice(SYSTEM_VERSIONS), default=DEFAULT["version"])
+@click.option("--snapshot/--no-snapshot", default=DEFAULT["snapshot"], help="DLedger's snapshot mode.")
+@click.option("--snapshot-threshold", type=int, default=DEFAULT["snapshot_threshold"], help="Entries a snapshot.")
+@click.option(
+    "--timers", type=click.Choice(["fast", "stock"]), default=DEFAULT["timers"],
+    help="Raft timers: fast is a heartbeat of 250 ms, stock the library's own 2 s.",
+)  # fmt: skip
+@click.option("--store-type", "store_type", type=click.Choice(["FILE", "MEMORY"]), default=DEFAULT["store"])
+@click.option(
+    "--read-mode", type=click.Choice(["log", "unsafe"]), default=DEFAULT["read_mode"],
+    help="log: reads go through the Raft log; unsafe: each node answers from what it has (stale by design).",
+)  # fmt: skip
+@click.option(
+    "--client-follows", type=click.Choice(["leader", "node"]), default=DEFAULT["client_follows"],
+    help="leader: a client goes on to the leader that its node names; node: it asks its own node only.",
+)  # fmt: skip
+@click.option("--client-timeout", type=float, default=DEFAULT["client_timeout"], help="Seconds.")
+@click.option("--warm-up", type=float, default=DEFAULT["warm_up"], help="Seconds of load before the main phase.")
+@click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")
+@click.option("--ready-timeout", type=float, default=DEFAULT["ready_timeout"], help="Seconds until a leader answers.")
+@click.option("--check-deadline", type=float, default=DEFAULT["check_deadline"], help="Seconds a key for the checker.")
+@click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")
+@click.option(
+    "--cluster", default=DEFAULT["cluster"], help="netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR."
+)
+@click.option("--nodes", type=int, default=DEFAULT["nodes"], help="Nodes of a netns cluster.")
+@click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
+@click.option("--spark-master", default=DEFAULT["spark_master"], help="Where the pipeline's jobs run.")
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
+def run(
+    store: Path, test_count: int, keep_cluster: bool, nemesis: str, seed: int | None, store_type: str, **options: Any
+) -> int:
+    """Run the register on DLedger under faults, and judge what clients saw.
+
+    Each run ends with a verdict and a page, report.html, in its own directory of the store.
+    """
+    from harness.run import Run
+
+    names = tuple(name for part in nemesis.split(",") if (name := part.strip()))
+    if test_count < 1:
+        raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
+    first = secrets.randbits(32) if seed is None else seed
+    plan = validate(Plan(seed=first, nemesis=names, store=store_type, **options))  # type: ignore[arg-type]
+    codes = []
+    for number in range(test_count):
+        code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
+        codes.append(code)
+        if code == 130:
+            break
+    return max(codes, key=ORDER.index)

@@ -1,0 +1,84 @@
+"""The law of outcomes: what an answer of the register server proves about an operation.
+
+Only an answer that proves the operation had no effect is ``fail``; every doubt is ``info``.  Reads have no effect, so a
+read that was not answered is ``fail``.
+
+=====================================  ===========  ======
+answer                                 write, cas   read
+=====================================  ===========  ======
+ok                                     ok           ok
+ok, but the entry was never applied    ok / info    fail
+cas refused: the value was another     fail         -
+error raised before the append         fail         fail
+error raised after it, or unknown      info         fail
+never sent                             fail         fail
+sent, no answer                        info         fail
+=====================================  ===========  ======
+
+A write that was acknowledged without having been applied stays ``ok``: its user was told so.  A cas so
+acknowledged has no result, hence ``info``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from harness.clients.wire import LostError, NotSentError
+from harness.workloads import Invocation
+from history.events import Type
+
+CAS_MISMATCH = "cas-mismatch"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an operation ended: ``ok``, ``fail`` or ``info``, its value, who answered, and why not.
+
+    ``hint`` is the leader that the answer named; ``reached`` tells that the node answered at all.
+    """
+
+    type: Type
+    value: Any
+    node: str
+    error: str | None = None
+    hint: str | None = None
+    reached: bool = True
+    not_leader: bool = False
+
+
+def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
+    """The outcome that ``answer`` proves for ``invocation``."""
+    hint = answer.get("leader")
+    if answer.get("ok") is True:
+        return _acknowledged(invocation, answer, node)
+    error = f"{answer.get('name', 'UNKNOWN')} ({answer.get('code', '?')}): {answer.get('message', '')}"[:300]
+    harmless = answer.get("stage") == "before-append" or invocation.f == "read"
+    return Outcome(
+        "fail" if harmless else "info",
+        invocation.value,
+        node,
+        error,
+        hint if isinstance(hint, str) else None,
+        not_leader=harmless and answer.get("stage") == "before-append",
+    )
+
+
+def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
+    applied = answer.get("applied") is not False
+    if invocation.f == "read":
+        if not applied:
+            return Outcome("fail", None, node, "acknowledged without having been applied")
+        return Outcome("ok", answer.get("value"), node)
+    if invocation.f == "cas":
+        if not applied or not isinstance(answer.get("swapped"), bool):
+            return Outcome("info", invocation.value, node, "acknowledged without having been applied: no result")
+        if not answer["swapped"]:
+            return Outcome("fail", invocation.value, node, CAS_MISMATCH)
+    return Outcome("ok", invocation.value, node, None if applied else "acknowledged without having been applied")
+
+
+def completion_of_error(invocation: Invocation, error: NotSentError | LostError, node: str) -> Outcome:
+    """The outcome of an operation that got no answer."""
+    harmless = isinstance(error, NotSentError) or invocation.f == "read"
+    return Outcome("fail" if harmless else "info", invocation.value, node, str(error), reached=False)

@@ -1,0 +1,98 @@
+"""The register's client: prefers its node, follows the leader hint unless told not to, never repeats what may have
+had an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from harness.clients.outcomes import Outcome, completion_of, completion_of_error
+from harness.clients.wire import LostError, NotSentError, Wire
+from harness.workloads import Invocation
+
+MAX_HOPS: Final = 3
+#: For how long (s) a client leaves a node alone that did not answer.  Long enough not to hang on a paused node with
+#: every operation, short enough to notice within a fault that it came back.
+AVOID_S: Final = 2.0
+
+
+class RegisterClient:
+    """One worker's way to the cluster; for one task at a time.
+
+    ``follows="node"`` asks the home node and nobody else.  With ``"leader"`` an operation that provably had no effect
+    at one node (it answered so before the append, or could not be reached) goes on to the leader that the node named,
+    at most three hops, within one timeout.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, tuple[str, int]],
+        home: str,
+        *,
+        follows: str,
+        timeout: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._wires = {node: Wire(host, port) for node, (host, port) in endpoints.items()}
+        self._home = home
+        self._follows = follows
+        self._timeout = timeout
+        self._clock = clock
+        self._leader: str | None = None
+        self._avoid_until: dict[str, float] = {}
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        """Ask the system once; never raises for anything that the system or the network does."""
+        deadline = self._clock() + self._timeout
+        tried: list[str] = []
+        node = self._first_node()
+        while True:
+            outcome = await self._ask(invocation, node, max(0.05, deadline - self._clock()))
+            tried.append(node)
+            onward = self._next_node(outcome, tried)
+            if onward is None or self._clock() >= deadline:
+                return outcome if invocation.f != "read" or outcome.type == "ok" else replace(outcome, value=None)
+            node = onward
+
+    def close(self) -> None:
+        for wire in self._wires.values():
+            wire.close()
+
+    def _first_node(self) -> str:
+        if self._follows == "node" or not self._avoided(self._home):
+            return self._home
+        if self._leader is not None and not self._avoided(self._leader):
+            return self._leader
+        return next((node for node in self._wires if not self._avoided(node)), self._home)
+
+    def _next_node(self, outcome: Outcome, tried: list[str]) -> str | None:
+        if self._follows == "node" or outcome.type != "fail" or len(tried) >= MAX_HOPS:
+            return None
+        if outcome.reached and not outcome.not_leader:
+            return None
+        candidates = [outcome.hint, self._leader]
+        return next((node for node in candidates if node in self._wires and node not in tried), None)
+
+    def _avoided(self, node: str) -> bool:
+        return self._avoid_until.get(node, 0.0) > self._clock()
+
+    async def _ask(self, invocation: Invocation, node: str, timeout: float) -> Outcome:
+        try:
+            answer = await self._wires[node].ask(_request(invocation), timeout)
+        except (NotSentError, LostError) as error:
+            self._avoid_until[node] = self._clock() + AVOID_S
+            self._leader = None if self._leader == node else self._leader
+            return completion_of_error(invocation, error, node)
+        outcome = completion_of(invocation, answer, node)
+        self._leader = node if outcome.type == "ok" else outcome.hint or self._leader
+        return outcome
+
+
+def _request(invocation: Invocation) -> dict[str, Any]:
+    if invocation.f == "read":
+        return {"op": "read", "key": invocation.key, "mode": invocation.read_mode or "log"}
+    if invocation.f == "cas":
+        old, new = invocation.value
+        return {"op": "cas", "key": invocation.key, "old": old, "new": new}
+    return {"op": invocation.f, "key": invocation.key, "value": invocation.value}

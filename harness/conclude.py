@@ -1,0 +1,118 @@
+"""From a run directory to a verdict on disk: tables, ``results.json``, ``summary.txt``, then the drawings.
+
+The same for a run that has just ended and for one of last year; raw data is read, never changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import CheckError, UsageError
+from harness.judge import ALARMS, Recorded, judge
+from harness.plan import Plan
+from harness.runstate import RunState
+from harness.store import write_json
+from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
+from pipeline import Tables, local_tables, run_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("harness.conclude")
+
+
+def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
+    """Judge a run and write tables, ``results.json`` and ``summary.txt``.
+
+    ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
+    recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    """
+    started = time.monotonic()
+    try:
+        recorded = read_recorded(run)
+        tables = _tables(run, recorded.plan, session)
+    except FormatError as error:
+        raise CheckError(str(error)) from None
+    except FileNotFoundError as error:
+        raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
+    timings = {"judge": time.monotonic() - started}
+    results = judge(recorded, tables.key_verdicts, tables.faults, timings)
+    write_json(run.results, results.to_json())
+    _write_summary(run, results)
+    return results
+
+
+def draw(run: RunFiles) -> list[str]:
+    """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
+    import reports
+
+    warnings: list[str] = []
+    outcome = _try("report.html", lambda: reports.write_report(run), warnings)
+    warnings += list(outcome.warnings) if outcome is not None else []
+    _try("plots", lambda: reports.write_plots(run), warnings)
+    _try("junit.xml", lambda: reports.write_junit(run, run.junit), warnings)
+    return warnings
+
+
+def read_recorded(run: RunFiles) -> Recorded:
+    """Everything that the judge needs.  Raises FormatError, FileNotFoundError."""
+    history = read_history(run.history)
+    try:
+        plan = Plan.read(run.plan)
+        state = RunState.read(run.state)
+    except (UsageError, ValueError) as error:
+        raise CheckError(str(error)) from None
+    nodes = tuple(f"n{number}" for number in range(1, plan.nodes + 1))
+    names = tuple(history.header.extra.get("nodes", nodes))
+    return Recorded(
+        plan=plan,
+        operations=pair(history.events, str(run.history)),
+        receipts=receipts_of(history.events),
+        probes=read_probes(run.probes) if run.probes.exists() else [],
+        state=state,
+        nodes=names,
+        log_hits=log_hits(run.nodes, names),
+    )
+
+
+def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int]]:
+    """For every node whose logs were collected: how often each alarm stands in them."""
+    hits: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        for path in sorted((directory / node).glob("*.log*")):
+            counter: Counter[str] = Counter(hits.get(node, {}))
+            with path.open(errors="replace") as lines:
+                for line in lines:
+                    counter.update(pattern for pattern, _, _ in ALARMS if pattern in line)
+            hits[node] = dict(counter)
+    return hits
+
+
+def _tables(run: RunFiles, plan: Plan, session: Callable[[], SparkSession] | None) -> Tables:
+    if session is None:
+        return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+    return run_tables(session(), run, model=plan.model, deadline_s=plan.check_deadline)
+
+
+def _write_summary(run: RunFiles, results: Results) -> None:
+    import reports
+
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: reports.render_summary(results.to_json()), warnings)
+    if text is None:
+        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    run.summary.write_text(text)
+
+
+def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
+    try:
+        return action()
+    except Exception as error:
+        log.exception("%s could not be drawn", what)
+        warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
+        return None

@@ -1,0 +1,296 @@
+"""From what was recorded to a verdict: checks of the system, gates of the run, and one sentence.
+
+Everything here is a pure function of the recorded data, so a run can be judged again at any later time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.plan import Plan
+from harness.recovery import Recovery, assess
+from harness.runstate import RunState
+from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, Verdict, worst
+
+#: A node's own log saying that something happened which must never happen.  (pattern, meaning, whose fault)
+ALARMS: Final = (
+    ("[BUG]", "the library met a state that it calls a bug", "system"),
+    ("truncate for data file error", "a data file was destroyed while truncating", "system"),
+    ("Apply task exception", "applying committed entries failed", "system"),
+    ("Fail to recover state machine", "the state machine could not be recovered", "system"),
+    ("IllegalAccessError", "the JVM lacks a module open: the set-up is wrong", "harness"),
+    ("OutOfMemoryError", "the server ran out of the memory that the harness gave it", "harness"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a run left behind, as read from its directory."""
+
+    plan: Plan
+    operations: Sequence[Operation]
+    receipts: Sequence[Receipt]
+    probes: Sequence[Probe]
+    state: RunState
+    nodes: tuple[str, ...]
+    log_hits: dict[str, dict[str, int]]  # node -> alarm pattern -> lines
+
+
+def judge(
+    recorded: Recorded, keys: Sequence[KeyVerdict], windows: Sequence[dict[str, Any]], timings: dict[str, float]
+) -> Results:
+    """All checks and gates, the worst of which is the verdict."""
+    recovery = recovery_of(recorded)
+    checks = (
+        linearizability(keys),
+        recovery_check(recorded, recovery),
+        election_safety(recorded.probes),
+        node_logs(recorded.log_hits),
+        *gates(recorded),
+    )
+    verdict = worst(check.verdict for check in checks)
+    failures = [*recorded.state.failures, *_setup_failures(recorded.log_hits)]
+    return Results(
+        verdict=verdict,
+        sentence=sentence(checks, keys, recovery, failures),
+        checks=checks,
+        keys=tuple(keys),
+        counts=counts(recorded.operations),
+        receipts=tuple(receipt.to_json() for receipt in recorded.receipts),
+        windows=tuple(windows),
+        harness_failure="; ".join(failures) or None,
+        environment=recorded.state.environment,
+        warnings=tuple(recorded.state.warnings),
+        timings=timings,
+    )
+
+
+# -- checks: the system's ---------------------------------------------------------------------------------------------
+
+
+def linearizability(keys: Sequence[KeyVerdict]) -> Check:
+    """The worst verdict over all keys."""
+    verdict = worst(key.verdict for key in keys)
+    checked = sum(key.operations for key in keys)
+    bad = [str(key.key) for key in keys if key.verdict == "invalid"]
+    lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
+    seen = f"{checked} operations on {len(keys)} keys"
+    if bad:
+        violations = sum(key.violations for key in keys)
+        seen += f", {violations} violations on {', '.join(bad)}"
+    elif lost:
+        seen += f", undecided: {'; '.join(lost)}"
+    engines = dict(Counter(key.engine for key in keys))
+    asked = "every key's operations fit into one order that respects real time"
+    return Check("linearizable", "check", verdict, asked, seen, {"engines": engines})
+
+
+def recovery_of(recorded: Recorded) -> Recovery | None:
+    """What the probes say of the time after the heal; None when the run never came so far."""
+    healed = recorded.state.moments.get("healed")
+    if healed is None or recorded.state.interrupted or "final-reads" not in recorded.state.moments:
+        return None
+    returns = [
+        operation.returned
+        for operation in recorded.operations
+        if operation.outcome == "ok" and operation.phase == "final" and operation.invoked >= healed
+    ]
+    times = [moment for moment in returns if moment is not None]
+    return assess(recorded.probes, recorded.nodes, healed, min(times, default=None))
+
+
+def recovery_check(recorded: Recorded, recovery: Recovery | None) -> Check:
+    """No recovery is a finding of its own, whatever linearizability says."""
+    limit = recorded.plan.recovery_time
+    asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
+    if recovery is None:
+        return Check("recovery", "check", "unknown", asked, "the run was cut before it could be seen")
+    details: dict[str, Any] = {
+        "target": recovery.target,
+        "leader_at_heal": recovery.leader,
+        "applied": recovery.applied,
+        "reached_ns": recovery.reached,
+        "behind": list(recovery.behind),
+    }
+    healed = recorded.state.moments["healed"]
+    finished = recovery.finished_at
+    if finished is not None:
+        seconds = (finished - healed) / 1e9
+        details["seconds"] = seconds
+        verdict: Verdict = "valid" if seconds <= limit + 1.0 else "invalid"
+        return Check(
+            "recovery", "check", verdict, asked, f"all nodes at {recovery.target} after {seconds:.1f} s", details
+        )
+    details["kind"] = "no-recovery"
+    return Check("recovery", "check", "invalid", asked, recovery.sentence(), details)
+
+
+def election_safety(probes: Sequence[Probe]) -> Check:
+    """Raft elects at most one leader a term.
+
+    A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.
+    """
+    claims: dict[int, Counter[str]] = defaultdict(Counter)
+    for probe in probes:
+        if probe.answered and probe.role == "leader":
+            claims[probe.term][probe.node] += 1
+    double = {
+        term: sorted(node for node, times in nodes.items() if times >= 2)
+        for term, nodes in claims.items()
+        if sum(times >= 2 for times in nodes.values()) > 1
+    }
+    leaders = sum(len(nodes) for nodes in claims.values())
+    asked = "no term has two leaders"
+    if double:
+        seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
+        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders"})
+    return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
+
+
+def node_logs(log_hits: dict[str, dict[str, int]]) -> Check:
+    """The nodes' own logs hold no line that must never be there."""
+    asked = "no alarm in the nodes' logs"
+    found = [
+        f"{node}: {count} times {pattern!r} ({meaning})"
+        for pattern, meaning, whose in ALARMS
+        for node, hits in sorted(log_hits.items())
+        if whose == "system" and (count := hits.get(pattern, 0))
+    ]
+    if found:
+        return Check("node-logs", "check", "invalid", asked, "; ".join(found), {"kind": "log-alarm"})
+    if not log_hits:
+        return Check("node-logs", "check", "unknown", asked, "no logs were collected")
+    return Check("node-logs", "check", "valid", asked, f"{len(log_hits)} logs read")
+
+
+def _setup_failures(log_hits: dict[str, dict[str, int]]) -> list[str]:
+    return [
+        f"{node}: {meaning}"
+        for pattern, meaning, whose in ALARMS
+        for node, hits in sorted(log_hits.items())
+        if whose == "harness" and hits.get(pattern)
+    ]
+
+
+# -- gates: was the run worth something? ------------------------------------------------------------------------------
+
+
+def gates(recorded: Recorded) -> tuple[Check, ...]:
+    """Each can only make a run unknown: what it proved nothing about."""
+    return (
+        _gate_operations(recorded),
+        _gate_under_fault(recorded),
+        _gate_faults(recorded),
+        _gate_final_reads(recorded),
+        _gate_whole(recorded),
+    )
+
+
+def _gate(name: str, met: bool, asked: str, seen: str) -> Check:
+    return Check(name, "gate", "valid" if met else "unknown", asked, seen)
+
+
+def _gate_operations(recorded: Recorded) -> Check:
+    kinds = ("read", "write", "cas") if recorded.plan.workload == "cas-register" else ("read", "write")
+    ok = Counter(op.f for op in recorded.operations if op.outcome == "ok" and op.phase == "main")
+    seen = ", ".join(f"{ok[kind]} {kind}s" for kind in kinds)
+    return _gate("operations", all(ok[kind] for kind in kinds), "ok operations of every kind in the main phase", seen)
+
+
+def _gate_under_fault(recorded: Recorded) -> Check:
+    asked = "some operations ok while a fault was installed"
+    if not recorded.plan.nemesis:
+        return _gate("under-fault", met=True, asked=asked, seen="no fault was asked for")
+    spans = [
+        (receipt.stood, receipt.heal_started if receipt.heal_started is not None else float("inf"))
+        for receipt in recorded.receipts
+        if receipt.state == "installed" and receipt.stood is not None
+    ]
+    count = sum(
+        1
+        for op in recorded.operations
+        if op.outcome == "ok"
+        and op.phase == "main"
+        and op.returned is not None
+        and any(begin <= op.returned <= end for begin, end in spans)
+    )
+    return _gate("under-fault", count > 0, asked, f"{count} operations")
+
+
+def _gate_faults(recorded: Recorded) -> Check:
+    asked = "every fault named was installed at least once, with a witness"
+    states = {name: Counter[str]() for name in recorded.plan.nemesis}
+    for receipt in recorded.receipts:
+        states.setdefault(receipt.fault, Counter())[receipt.state] += 1
+    seen = "; ".join(
+        f"{name}: " + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
+        for name, c in states.items()
+    )
+    met = all(states[name]["installed"] for name in recorded.plan.nemesis)
+    return _gate("faults", met, asked, seen or "no fault was asked for")
+
+
+def _gate_final_reads(recorded: Recorded) -> Check:
+    keys = {op.key for op in recorded.operations}
+    moment = recorded.state.moments.get("final-reads")
+    read = {
+        op.key
+        for op in recorded.operations
+        if moment is not None and op.f == "read" and op.outcome == "ok" and op.invoked >= moment
+    }
+    missing = sorted(str(key) for key in keys - read)
+    seen = f"{len(read)} of {len(keys)} keys" + (f", not {', '.join(missing)}" if missing and read else "")
+    return _gate("final-reads", bool(keys) and not missing, "every register was read at the end", seen)
+
+
+def _gate_whole(recorded: Recorded) -> Check:
+    state = recorded.state
+    if state.interrupted:
+        seen = "interrupted"
+    elif state.failures:
+        seen = "the harness failed"
+    else:
+        seen = "yes" if state.ended else "the harness was killed"
+    return _gate("whole", seen == "yes", "the run came to its end", seen)
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def counts(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Operations by phase, kind and outcome, and in all."""
+    table: dict[str, dict[str, dict[str, int]]] = {}
+    for op in operations:
+        row = table.setdefault(op.phase or "main", {}).setdefault(op.f, {"ok": 0, "fail": 0, "info": 0})
+        row[op.outcome] += 1
+    total = Counter(op.outcome for op in operations)
+    return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
+
+
+def sentence(
+    checks: Sequence[Check],
+    keys: Sequence[KeyVerdict],
+    recovery: Recovery | None,
+    failures: Sequence[str],
+) -> str:
+    """What to say to somebody who has ten seconds."""
+    by_name = {check.name: check for check in checks}
+    linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
+    parts = [f"linearizable: {linear}"]
+    example = next((example for key in keys for example in key.counterexamples), None)
+    if example is not None:
+        parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
+    if recovery is not None:
+        back = by_name["recovery"]
+        parts.append(f"recovery: {'yes' if back.verdict == 'valid' else 'no'}, {back.seen}")
+    parts += [
+        f"{check.name}: {check.seen}"
+        for check in checks
+        if check.verdict != "valid" and check.name not in ("linearizable", "recovery")
+    ]
+    if failures:
+        parts.insert(0, f"the harness failed ({failures[0]})")
+    return "; ".join(parts)

@@ -1,0 +1,151 @@
+"""The plan: what is to be run, frozen before anything starts, complete enough to run it again."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAN_FORMAT: Final = "harness-plan"
+PLAN_VERSION: Final = 1
+
+Timers: TypeAlias = Literal["fast", "stock"]
+ReadMode: TypeAlias = Literal["log", "unsafe"]
+Follows: TypeAlias = Literal["leader", "node"]
+WorkloadName: TypeAlias = Literal["register", "cas-register"]
+
+SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
+
+    ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every random choice.
+    """
+
+    seed: int
+    nemesis: tuple[str, ...] = ()
+    cluster: str = "netns"
+    nodes: int = 5
+    version: str = "0.4.0"
+    snapshot: bool = False
+    snapshot_threshold: int = 1000
+    timers: Timers = "fast"
+    store: Literal["FILE", "MEMORY"] = "FILE"
+    workload: WorkloadName = "register"
+    read_mode: ReadMode = "log"
+    client_follows: Follows = "leader"
+    concurrency: int = 10
+    rate: float = 200.0
+    keys: int = 5
+    time_limit: float = 60.0
+    interval: float = 10.0
+    warm_up: float = 2.0
+    client_timeout: float = 4.0
+    recovery_time: float = 60.0
+    ready_timeout: float = 60.0
+    check_deadline: float = 60.0
+    spark_master: str = "local[*]"
+
+    @property
+    def test(self) -> str:
+        """The test's name, which is also its folder in the store."""
+        faults = "+".join(self.nemesis) or "no-fault"
+        mode = "-snapshot" if self.snapshot else ""
+        return f"{self.workload}-{faults}-{self.version}{mode}"
+
+    @property
+    def model(self) -> str:
+        """The checker's model for this workload."""
+        return self.workload
+
+    def rng(self, purpose: str) -> random.Random:
+        """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
+        return random.Random(f"{self.seed}:{purpose}")
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": PLAN_FORMAT, "version_of_format": PLAN_VERSION, "test": self.test, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Plan:
+        """Raises UsageError if this is not a plan of a known version."""
+        if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
+            raise UsageError(f"not a plan that this release reads: {json.dumps(record)[:100]}")
+        names = {field.name for field in fields(cls)}
+        values = {name: value for name, value in record.items() if name in names}
+        values["nemesis"] = tuple(values.get("nemesis", ()))
+        return cls(**values)
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
+        try:
+            return cls.from_json(json.loads(path.read_text()))
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{path}: not a plan: {error}") from None
+
+    def command(self) -> str:
+        """The command line that runs this plan again."""
+        words = ["harness", "run"]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
+            if field.name == "snapshot":
+                words += ["--snapshot"] if value else []
+            elif field.name == "nemesis":
+                words += [option, ",".join(value)] if value else []
+            elif field.name == "seed" or value != field.default:
+                words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+        return " ".join(words)
+
+
+_OPTION_NAMES: Final = {"version": "dledger-version"}
+
+_LEAST: Final[dict[str, float]] = {
+    "concurrency": 1,
+    "nodes": 3,
+    "keys": 1,
+    "snapshot_threshold": 1,
+    "seed": 0,
+}
+_ABOVE_ZERO: Final = (
+    "rate",
+    "time_limit",
+    "interval",
+    "client_timeout",
+    "recovery_time",
+    "ready_timeout",
+    "check_deadline",
+)
+
+
+def validate(plan: Plan) -> Plan:
+    """The plan itself, or UsageError: one line that names the option and the mend."""
+    for name, least in _LEAST.items():
+        if getattr(plan, name) < least:
+            raise UsageError(f"{_option(name)} must be at least {least:g}, not {getattr(plan, name)}")
+    for name in _ABOVE_ZERO:
+        value = getattr(plan, name)
+        if not 0 < value < float("inf"):
+            raise UsageError(f"{_option(name)} must be above 0, not {value:g}")
+    if plan.version not in SYSTEM_VERSIONS:
+        raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
+    if plan.snapshot and plan.version == "0.3.2":
+        raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
+    if plan.nemesis and plan.time_limit < 2 * plan.interval:
+        raise UsageError(
+            f"--time-limit {plan.time_limit:g} leaves no room for one calm and one fault of --interval "
+            f"{plan.interval:g}: take at least {2 * plan.interval:g}, or a shorter --interval"
+        )
+    return plan
+
+
+def _option(name: str) -> str:
+    return "--" + _OPTION_NAMES.get(name, name.replace("_", "-"))

@@ -1,0 +1,86 @@
+"""Did the cluster come back?  A pure question to the probes; asked while the run waits and again when it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from history import Probe
+
+#: A probe older than this (ns) says nothing about the moment of the heal.
+FRESH_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What each node had reached after the last heal.
+
+    ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
+    the last applied index that each node told (-1: it told nothing since), ``reached`` when it passed the target (ns
+    since the run's start, None: never).  ``committed_again`` is the return of the first operation that was invoked
+    after the heal and went through a quorum.
+    """
+
+    target: int
+    leader: str | None
+    applied: dict[str, int]
+    reached: dict[str, int | None]
+    committed_again: int | None
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The nodes that never passed the target."""
+        return tuple(node for node, moment in self.reached.items() if moment is None)
+
+    @property
+    def complete(self) -> bool:
+        return self.committed_again is not None and not self.behind
+
+    @property
+    def finished_at(self) -> int | None:
+        """When the last condition came true (ns since the run's start), None if one never did."""
+        if not self.complete or self.committed_again is None:
+            return None
+        return max([self.committed_again, *(moment for moment in self.reached.values() if moment is not None)])
+
+    def sentence(self) -> str:
+        """The finding in words, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
+        parts = []
+        if self.behind:
+            names = " and ".join(self.behind) if len(self.behind) < 3 else ", ".join(self.behind)
+            told = [self.applied[node] for node in self.behind]
+            if all(index < 0 for index in told):
+                parts.append(f"{names} silent since the heal (the others had to reach {self.target})")
+            else:
+                indexes = " and ".join("silent" if index < 0 else str(index) for index in sorted(set(told)))
+                parts.append(f"{names} stuck at {indexes} of {self.target}")
+        if self.committed_again is None:
+            parts.append("nothing was committed after the heal")
+        return "; ".join(parts)
+
+
+def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:
+    """Judge the probes of a run whose last fault was healed at ``healed_at`` (ns since the run's start)."""
+    leader, target = _target(probes, healed_at)
+    applied = dict.fromkeys(nodes, -1)
+    reached: dict[str, int | None] = dict.fromkeys(applied)
+    for probe in probes:
+        if probe.time < healed_at or not probe.answered or probe.node not in applied:
+            continue
+        applied[probe.node] = probe.applied
+        if reached[probe.node] is None and probe.applied >= target:
+            reached[probe.node] = probe.time
+    return Recovery(target, leader, applied, reached, committed_again)
+
+
+def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
+    newest: dict[str, Probe] = {}
+    for probe in probes:
+        if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
+            newest[probe.node] = probe
+    leaders = [probe for probe in newest.values() if probe.role == "leader"]
+    if leaders:
+        leader = max(leaders, key=lambda probe: probe.term)
+        return leader.node, leader.committed
+    known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
+    return None, max(known, default=-1)

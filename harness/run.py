@@ -1,0 +1,233 @@
+"""One run from the plan to the verdict: cluster, system, conductor, evidence, conclusion.
+
+Whatever happens after the cluster is up, the way out is the same: heal, collect, stop the system, take the cluster
+down if this run brought it up, judge what there is.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.clusters import open_cluster
+from harness.conclude import conclude, draw
+from harness.conductor import Conductor, Nemesis, RecordFault
+from harness.errors import HarnessError, NotReadyError, StoreError, UsageError
+from harness.faults import Faults
+from harness.interrupts import Interrupts
+from harness.probes import ProbeLog
+from harness.progress import Progress
+from harness.remote import Remote
+from harness.runstate import RunState
+from harness.store import create_run
+from harness.systems import DLedgerRegister
+from history import Header, HistoryWriter, Results, RunFiles
+from pipeline import WarmSession
+
+if TYPE_CHECKING:
+    from harness.clusters import Cluster
+    from harness.plan import Plan
+
+log = logging.getLogger("harness.run")
+
+EXIT_OF_VERDICT = {"valid": 0, "invalid": 1, "unknown": 2}
+EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
+
+
+class Run:
+    """One run of one plan.  :meth:`execute` may be called once."""
+
+    def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
+        self._plan = plan
+        self._store = store
+        self._progress = progress
+        self._keep_cluster = keep_cluster
+        self._state = RunState()
+        self._spark: WarmSession | None = None
+        self._ended_ns = 0
+
+    def execute(self) -> tuple[int, RunFiles]:
+        """The exit code and the run's files.
+
+        Raises UsageError before anything is touched and HarnessError when the run could not even be recorded.
+        """
+        plan = self._plan
+        faults = Faults(plan)
+        cluster = open_cluster(plan.cluster, nodes=plan.nodes)
+        files = create_run(self._store, plan, datetime.now(UTC))
+        self._state.path = files.state
+        with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
+            self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
+            log.info("plan: %s", plan.to_json())
+            try:
+                self._on_cluster(cluster, faults, files, interrupts)
+            except KeyboardInterrupt:
+                log.warning("interrupted")
+            except (HarnessError, OSError) as error:
+                self._fail(error)
+            self._state.interrupted = interrupts.asked
+            self._state.ended = not interrupts.asked and not self._state.failures
+            with interrupts.held():
+                self._save()
+                return self._conclude(files, interrupts), files
+
+    # -- on the cluster --------------------------------------------------------------------------------------------
+
+    def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
+        with cluster.lock():
+            began = time.monotonic()
+            cluster_was_up = cluster.up()
+            try:
+                with Remote(cluster.nodes) as remote:
+                    self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
+                    self._on_nodes(cluster, remote, faults, files, interrupts)
+            finally:
+                if not cluster_was_up and not self._keep_cluster:
+                    with interrupts.held():
+                        cluster.down()
+
+    def _on_nodes(
+        self, cluster: Cluster, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
+    ) -> None:
+        system = DLedgerRegister(self._plan, cluster.nodes, remote, time.monotonic)
+        names = remote.names
+        try:
+            faults.clean(remote, system)
+            system.kill(names)
+            system.wipe()
+            system.install()
+            faults.precheck(remote, system)
+            began = time.monotonic()
+            system.start(names)
+            leader = system.await_leader()
+            self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
+            self._state.environment = environment(self._plan, system, remote)
+            self._conduct(system, remote, faults, files, interrupts)
+        finally:
+            with interrupts.held():
+                self._collect(system, names, files)
+
+    def _conduct(
+        self, system: DLedgerRegister, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
+    ) -> None:
+        started = time.monotonic_ns()
+
+        def clock_ns() -> int:
+            return time.monotonic_ns() - started
+
+        plan = self._plan
+        header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), {"nodes": list(remote.names)})
+        history = HistoryWriter(files.history, header, started_ns=started, clock=time.monotonic_ns)
+        probes = ProbeLog(files.probes)
+
+        def make_nemesis(record: RecordFault) -> Nemesis:
+            return faults.runner(remote, system, probes, record, clock_ns)
+
+        conductor = Conductor(
+            plan, system.endpoints(), history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
+            clock_ns=clock_ns, on_main=self._warm_spark, show=self._progress.show,
+        )  # fmt: skip
+        try:
+            with interrupts.reaction(conductor.stop):
+                conductor.run()
+        finally:
+            self._ended_ns = time.monotonic_ns()
+            self._state.reach("end", clock_ns())
+            history.close()
+            probes.close()
+
+    def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
+        for line in system.collect(files.nodes):
+            self._state.warnings.append(f"not collected: {line}")
+        try:
+            system.kill(names)
+        except HarnessError as error:
+            self._state.warnings.append(f"not stopped: {error}")
+
+    # -- conclusion ------------------------------------------------------------------------------------------------
+
+    def _warm_spark(self) -> None:
+        self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
+
+    def _conclude(self, files: RunFiles, interrupts: Interrupts) -> int:
+        if not files.history.exists():
+            self._progress.say(f"harness failure: {'; '.join(self._state.failures) or 'interrupted before the start'}")
+            return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
+        try:
+            results = conclude(files, self._spark.get if self._spark else None)
+        except HarnessError as error:
+            self._fail(error)
+            return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
+        finally:
+            if self._spark is not None:
+                self._spark.stop()
+        verdict_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+        self._progress.say(files.summary.read_text().rstrip())
+        for warning in draw(files):
+            self._progress.say(f"warning: {warning}")
+        report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+        self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
+        return EXIT_INTERRUPTED if interrupts.asked else exit_code(results)
+
+    def _fail(self, error: Exception) -> None:
+        log.error("the run failed", exc_info=error)
+        self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
+        self._progress.say(f"harness failure: {error}")
+
+    def _save(self) -> None:
+        with suppress(OSError):  # a full disk has been reported already, and the history is what counts
+            self._state.save()
+
+
+def exit_code(results: Results) -> int:
+    """The exit code for some results: a failure of ours outranks every verdict."""
+    return EXIT_FAILURE if results.harness_failure else EXIT_OF_VERDICT[results.verdict]
+
+
+def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:
+    """What a reader must know of the machines to believe the figures."""
+    from nemesis.view import Command
+
+    first = remote.names[0]
+    java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
+    return {
+        "system": f"DLedger {plan.version}",
+        "jar_sha256": system.jar_hash,
+        "java": java,
+        "kernel": platform.release(),
+        "python": sys.version.split()[0],
+        "timers": plan.timers,
+        "nodes": {name: remote.address(name) for name in remote.names},
+    }
+
+
+@contextmanager
+def logging_to(path: Path) -> Iterator[None]:
+    """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
+    try:
+        handler = logging.FileHandler(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    previous = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.getLogger("paramiko").setLevel(logging.WARNING)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(previous)
+        handler.close()
+
+
+__all__ = ["EXIT_FAILURE", "EXIT_INTERRUPTED", "EXIT_USAGE", "NotReadyError", "Run", "UsageError", "exit_code"]

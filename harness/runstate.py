@@ -1,0 +1,66 @@
+"""``run.json``: the moments of a run and its failures, written as they happen, so that a killed run tells how far it
+came."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from harness.store import write_json
+
+STATE_FORMAT: Final = "harness-run"
+STATE_VERSION: Final = 1
+
+MOMENTS: Final = ("warm-up", "main", "main-end", "healed", "recovered", "final-reads", "end")
+
+
+@dataclass(slots=True)
+class RunState:
+    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended`` tells that nothing was cut."""
+
+    path: Path | None = None
+    moments: dict[str, int] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    environment: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
+    ended: bool = False
+
+    def reach(self, moment: str, time: int) -> None:
+        """Record a moment, once, and save.  Raises OSError."""
+        assert moment in MOMENTS
+        self.moments.setdefault(moment, time)
+        self.save()
+
+    def fail(self, text: str) -> None:
+        """Record a failure of the harness; the first one is the reason, later ones are consequences."""
+        if text not in self.failures:
+            self.failures.append(text)
+
+    def save(self) -> None:
+        if self.path is None:
+            return
+        record = {
+            "format": STATE_FORMAT,
+            "version": STATE_VERSION,
+            "moments": self.moments,
+            "failures": self.failures,
+            "warnings": self.warnings,
+            "environment": self.environment,
+            "interrupted": self.interrupted,
+            "ended": self.ended,
+        }
+        write_json(self.path, record)
+
+    @classmethod
+    def read(cls, path: Path) -> RunState:
+        """The state in a file; an empty one that has not ended if there is none.  Raises ValueError."""
+        if not path.exists():
+            return cls()
+        record = json.loads(path.read_text())
+        if (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
+            raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
+        names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
+        return cls(path=None, **{name: record[name] for name in names})

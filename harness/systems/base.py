@@ -1,0 +1,52 @@
+"""The life of a system under test, as the conductor sees it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class SystemOnNodes(Protocol):
+    """Install, start, kill and collect.  All methods work on several nodes at once and may be repeated."""
+
+    def install(self) -> None:
+        """Bring the program to every node, where it is not there yet.  Raises HarnessError."""
+
+    def start(self, nodes: Iterable[str]) -> None:
+        """Start where it is not running; returns when each answers.  Raises NotReadyError with the log's last lines."""
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
+        """The process ids inside the nodes, None where it is not running."""
+
+    def kill(self, nodes: Iterable[str]) -> None:
+        """SIGKILL, and wait until the processes are gone."""
+
+    def collect(self, into: Path) -> list[str]:
+        """Logs and state files into ``into/<node>/``.  Returns what could not be had, one line each; never raises."""
+
+
+class StatusPort:
+    """One blocking question to a server's client port, on a connection of its own."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = (host, port)
+
+    def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
+        """The answer.  Raises OSError (a timeout too) or ValueError when there is none."""
+        deadline = time.monotonic() + timeout
+        with socket.create_connection(self._address, timeout=timeout) as connection:
+            connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+            buffer = b""
+            while not buffer.endswith(b"\n"):
+                connection.settimeout(max(0.001, deadline - time.monotonic()))
+                if not (more := connection.recv(65536)):
+                    raise ConnectionResetError("closed without an answer")
+                buffer += more
+        answer = json.loads(buffer)
+        if not isinstance(answer, dict):
+            raise TypeError(f"expected an object, found {buffer[:80]!r}")
+        return answer

@@ -1,0 +1,16 @@
+"""One thing to ask of the system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """``f``, ``key`` and ``value`` as they will stand in the history; ``read_mode`` only for reads."""
+
+    f: str
+    key: str
+    value: Any = None
+    read_mode: str | None = None
