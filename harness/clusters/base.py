@@ -1,0 +1,79 @@
+"""A cluster: where nodes come from, whatever provides them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+NodeState: TypeAlias = Literal["up", "down", "unhealthy"]
+Say: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One machine and how to reach it.
+
+    ``address`` is the IP under which the other nodes know it; ``ssh_host`` and ``ssh_port`` are how the control node
+    does.  ``host_key`` is the server's public key as in a known-hosts file (``ssh-ed25519 AAAA…``); None means that
+    it is looked up in the user's own known-hosts file.  It is checked in either case.
+    """
+
+    name: str
+    address: str
+    ssh_host: str
+    ssh_port: int
+    user: str
+    key_file: Path
+    host_key: str | None
+    data_dir: str = "/data"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """One node as it is found now.  ``detail`` is a few words for people."""
+
+    name: str
+    address: str
+    state: NodeState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatus:
+    """``holder`` says who holds the lock, None when nobody does; ``notes`` are lines for people."""
+
+    name: str
+    nodes: tuple[NodeStatus, ...]
+    holder: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Cluster(Protocol):
+    """Nodes from one provider."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes in their order.  Raises ClusterError when the cluster is not up."""
+        ...
+
+    def up(self) -> None:
+        """Bring all nodes to answer over SSH.  Healthy nodes that are up already are kept.  Raises ClusterError."""
+        ...
+
+    def down(self) -> None:
+        """Remove what ``up`` made, also what a killed run left half-made.  Idempotent.  Raises ClusterError."""
+        ...
+
+    def status(self) -> ClusterStatus:
+        """What is there.  Takes no lock and changes nothing."""
+        ...
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep others away while the context lasts; may be entered again by its holder.  Raises ClusterBusyError."""
+        ...

@@ -1,0 +1,93 @@
+"""What can go wrong with the harness itself, and never what the system under test answers.
+
+Every error is one line that says what happened and, where there is one, the mend.  ``exit_code`` is what the command
+line ends with::
+
+    HarnessError                      255
+    ├── UsageError                    254  bad arguments, plan or machine; raised before anything is touched
+    ├── ClusterError                       nodes could not be provided or removed
+    │   └── ClusterBusyError               somebody else holds the cluster
+    ├── RemoteError                        a node could not be asked; ``node`` says which
+    │   ├── HostUnreachableError           no SSH server answered at that address
+    │   ├── AuthenticationFailedError      our key was refused, or cannot be read
+    │   ├── HostKeyError                   the server is not the one that we know, or we know none
+    │   ├── ConnectionDroppedError         the connection went away under a command, which may or may not have run
+    │   ├── RemoteTimeout                  a command outlived its deadline and was killed
+    │   ├── OutputTooLargeError            a command said more than anybody wants to keep
+    │   └── TransferError                  a file did not arrive as it was sent
+    ├── NotReadyError                      the system under test did not come up
+    ├── StoreError                         the control node cannot write the run down
+    └── CheckError                         what was recorded cannot be read or judged
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HarnessError(Exception):
+    """A failure of the harness: neither a verdict nor an answer of the system under test."""
+
+    exit_code: ClassVar[int] = 255
+
+
+class UsageError(HarnessError):
+    """Asked for in the wrong way.  The message names the option and the mend."""
+
+    exit_code: ClassVar[int] = 254
+
+
+class ClusterError(HarnessError):
+    """Nodes could not be provided, found or removed."""
+
+
+class ClusterBusyError(ClusterError):
+    """Another process holds the cluster's lock; the message says which."""
+
+
+class RemoteError(HarnessError):
+    """A node could not be asked.  ``node`` is its name, which the message starts with."""
+
+    def __init__(self, node: str, message: str) -> None:
+        super().__init__(f"{node}: {message}")
+        self.node = node
+
+
+class HostUnreachableError(RemoteError):
+    """No SSH server answered at the node's address."""
+
+
+class AuthenticationFailedError(RemoteError):
+    """The node refused our key, or the key file is of no use."""
+
+
+class HostKeyError(RemoteError):
+    """The SSH server's host key is not the one on record, or there is none on record."""
+
+
+class ConnectionDroppedError(RemoteError):
+    """The connection went away under a command: nobody knows whether it ran."""
+
+
+class RemoteTimeout(RemoteError):  # noqa: N818 - reads like the TimeoutError that it is
+    """A command did not end in time.  It was killed on the node as well, unless the node itself is gone."""
+
+
+class OutputTooLargeError(RemoteError):
+    """A command's output passed the limit; the rest was not read and the command was abandoned."""
+
+
+class TransferError(RemoteError):
+    """A file did not arrive as it was sent, or is not there."""
+
+
+class NotReadyError(HarnessError):
+    """The system under test did not come up, with the last lines of its log."""
+
+
+class StoreError(HarnessError):
+    """The control node cannot write the run down (disk full, no permission)."""
+
+
+class CheckError(HarnessError):
+    """What was recorded cannot be read or judged; names the file and the place."""

@@ -1,0 +1,369 @@
+"""One SSH connection to one node, made when it is first needed and made again after it dropped.
+
+Three things that paramiko leaves to its user are done here.  Its socket gets TCP_NODELAY (a command takes 2 ms instead
+of 45).  The ``exec`` request is sent without asking for a reply: waiting for one has no timeout in paramiko, and
+hangs for ever when the connection dies at that moment; a refused request shows as a missing exit status instead.
+And both outputs are drained while the input is fed, so that no window fills up behind our back.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import paramiko
+from paramiko.common import cMSG_CHANNEL_REQUEST
+
+from harness.clusters.base import Node
+from harness.errors import (
+    AuthenticationFailedError,
+    ConnectionDroppedError,
+    HostKeyError,
+    HostUnreachableError,
+    OutputTooLargeError,
+    RemoteError,
+    RemoteTimeout,
+)
+
+# What paramiko would log is raised from here as an error of ours; unconfigured, it would land on the terminal.
+logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+
+#: sshd allows ten sessions a connection unless it is told otherwise.
+CHANNELS_PER_CONNECTION: Final = 6
+#: A peer that does not acknowledge what was sent for so long is gone.
+UNACKNOWLEDGED_MS: Final = 15_000
+#: How often a full send window is looked at again while input is waiting; nothing wakes us for it.
+FEED_S: Final = 0.005
+
+_SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A command's end.  ``code`` is -1 when a signal ended it.  ``stdout`` is empty when it went into a sink."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+@dataclass(slots=True)
+class Sink:
+    """Collects bytes up to a limit, or hands them on to ``write`` when there is one."""
+
+    node: str
+    what: str
+    limit: int
+    write: Callable[[bytes], object] | None = None
+    size: int = 0
+    parts: list[bytes] = field(default_factory=list)
+
+    def __call__(self, data: bytes) -> None:
+        self.size += len(data)
+        if self.size > self.limit:
+            raise OutputTooLargeError(self.node, f"`{self.what}` said more than {self.limit} bytes")
+        if self.write is None:
+            self.parts.append(data)
+        else:
+            self.write(data)
+
+
+class Connection:
+    """Commands for one node, several at once.  Safe to use from many threads."""
+
+    def __init__(self, node: Node, *, clock: Callable[[], float], connect_timeout: float = 5.0) -> None:
+        self.node = node
+        self._clock = clock
+        self._connect_timeout = connect_timeout
+        self._slots = threading.Semaphore(CHANNELS_PER_CONNECTION)
+        self._reconnecting = threading.Lock()
+        self._transport: paramiko.Transport | None = None
+
+    def execute(
+        self,
+        line: str,
+        *,
+        what: str,
+        timeout: float,
+        limit: int,
+        stdin: bytes = b"",
+        write: Callable[[bytes], object] | None = None,
+    ) -> Output:
+        """Run one shell line and return its end.  ``timeout`` starts when the line goes out.
+
+        ``what`` is the line in few words, for errors.  What comes out goes to ``write`` when there is one; more than
+        ``limit`` bytes are refused.
+
+        The line is sent once.  Only opening the channel is tried again on a new connection, because nothing was
+        asked for by then.  Raises RemoteError.
+        """
+        with self._slots, self._channel() as channel:
+            talk = _Exchange(self.node.name, what, channel, self._clock() + timeout, self._clock)
+            try:
+                _request_exec(channel, line)
+                return talk.run(stdin, Sink(self.node.name, what, limit, write))
+            except _SSH_ERRORS as error:
+                raise talk.dropped(str(error)) from None
+
+    def close(self) -> None:
+        """End the connection; a later command makes a new one."""
+        with self._reconnecting:
+            if self._transport is not None:
+                _close(self._transport)
+                self._transport = None
+
+    # -- the connection --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _channel(self) -> Iterator[paramiko.Channel]:
+        channel = self._open_channel()
+        try:
+            yield channel
+        finally:
+            channel.close()
+
+    def _open_channel(self) -> paramiko.Channel:
+        """A session channel, on a new connection if the old one proves dead.  Raises RemoteError."""
+        problem = ""
+        for _ in range(2):
+            transport = self._connected()
+            try:
+                return transport.open_session(timeout=self._connect_timeout)
+            except paramiko.ChannelException as error:
+                raise RemoteError(self.node.name, f"sshd refuses another session: {error}; raise MaxSessions") from None
+            except _SSH_ERRORS as error:
+                problem = str(error) or type(error).__name__
+                self._forget(transport)
+        raise HostUnreachableError(self.node.name, f"the SSH server opens no session: {problem}")
+
+    def _connected(self) -> paramiko.Transport:
+        with self._reconnecting:
+            if self._transport is None or not self._transport.is_active():
+                if self._transport is not None:
+                    _close(self._transport)
+                self._transport = connect(self.node, self._connect_timeout)
+            return self._transport
+
+    def _forget(self, transport: paramiko.Transport) -> None:
+        with self._reconnecting:
+            if self._transport is transport:
+                self._transport = None
+        _close(transport)
+
+
+# -- making a connection -------------------------------------------------------------------------------------------
+
+
+def connect(node: Node, timeout: float) -> paramiko.Transport:
+    """A connection that is authenticated in both directions.
+
+    Raises HostUnreachableError, HostKeyError or AuthenticationFailedError, each with its mend.
+    """
+    known = known_host_keys(node)
+    key = _load_key(node)
+    transport = paramiko.Transport(_dial(node, timeout))
+    try:
+        _shake_hands(node, transport, known, timeout)
+        _authenticate(node, transport, key, timeout)
+    except BaseException:
+        _close(transport)
+        raise
+    return transport
+
+
+def known_host_keys(node: Node) -> dict[str, bytes]:
+    """Key type -> public key: the node's own, else what the user's known-hosts file says.  Raises HostKeyError."""
+    if node.host_key is not None:
+        kind, _, rest = node.host_key.strip().partition(" ")
+        try:
+            return {kind: base64.b64decode(rest.split()[0], validate=True)}
+        except (IndexError, ValueError):
+            raise HostKeyError(
+                node.name, f"host_key is not of the form 'ssh-ed25519 AAAA…': {node.host_key!r}"
+            ) from None
+    host = node.ssh_host if node.ssh_port == 22 else f"[{node.ssh_host}]:{node.ssh_port}"
+    file = Path("~/.ssh/known_hosts").expanduser()
+    found = paramiko.HostKeys(str(file)).lookup(host) if file.is_file() else None
+    if not found:
+        raise HostKeyError(
+            node.name,
+            f"no host key is known for {host}; name it with host_key, or check it and add it: "
+            f"ssh-keyscan -p {node.ssh_port} {node.ssh_host} >> {file}",
+        )
+    return {kind: key.asbytes() for kind, key in found.items()}
+
+
+def _load_key(node: Node) -> paramiko.PKey:
+    try:
+        return paramiko.PKey.from_path(node.key_file)
+    except paramiko.PasswordRequiredException:
+        problem = "is protected by a passphrase; name one without"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    except (paramiko.SSHException, ValueError, TypeError) as error:
+        problem = f"is no private key that can be used: {error}"
+    raise AuthenticationFailedError(node.name, f"the key file {node.key_file} {problem}")
+
+
+def _dial(node: Node, timeout: float) -> socket.socket:
+    try:
+        connection = socket.create_connection((node.ssh_host, node.ssh_port), timeout=timeout)
+    except OSError as error:
+        raise HostUnreachableError(
+            node.name,
+            f"{node.ssh_host} port {node.ssh_port} cannot be reached ({error.strerror or error}); "
+            "is the node up (harness cluster status), and its address right?",
+        ) from None
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)
+    return connection
+
+
+def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, bytes], timeout: float) -> None:
+    transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = timeout
+    # Only the kinds that we know: the server would otherwise show one that we cannot compare.
+    offered = [kind for name in known for kind in _signatures(name)]
+    options = transport.get_security_options()
+    options.key_types = tuple(kind for kind in offered if kind in options.key_types)
+    try:
+        transport.start_client(timeout=timeout)
+        shown = transport.get_remote_server_key()
+    except paramiko.ssh_exception.IncompatiblePeer:
+        raise HostKeyError(
+            node.name, f"the server has no host key of the kind that we know ({', '.join(known)})"
+        ) from None
+    except _SSH_ERRORS as error:
+        raise HostUnreachableError(
+            node.name,
+            f"{node.ssh_host} port {node.ssh_port} answers, but not like an SSH server ({error or 'closed'})",
+        ) from None
+    if shown.asbytes() not in known.values():
+        raise HostKeyError(
+            node.name,
+            f"{node.ssh_host} shows the host key {_fingerprint(shown.asbytes())}, but on record is "
+            f"{' or '.join(map(_fingerprint, known.values()))}; if the machine was rebuilt, put its new key on record",
+        )
+
+
+def _authenticate(node: Node, transport: paramiko.Transport, key: paramiko.PKey, timeout: float) -> None:
+    try:
+        transport.auth_publickey(node.user, key)
+    except paramiko.AuthenticationException:
+        raise AuthenticationFailedError(
+            node.name,
+            f"{node.ssh_host} refuses the key {node.key_file} for user {node.user}; "
+            f"add {node.key_file}.pub to the authorized_keys of {node.user} there, or name another key",
+        ) from None
+    except _SSH_ERRORS as error:
+        raise HostUnreachableError(
+            node.name, f"{node.ssh_host} hung up while logging in within {timeout:g} s ({error})"
+        ) from None
+
+
+def _signatures(kind: str) -> tuple[str, ...]:
+    return ("rsa-sha2-512", "rsa-sha2-256") if kind == "ssh-rsa" else (kind,)
+
+
+def _fingerprint(key: bytes) -> str:
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+
+
+# -- one command ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One command's input and output until its end or its deadline."""
+
+    node: str
+    what: str
+    channel: paramiko.Channel
+    deadline: float
+    clock: Callable[[], float]
+
+    def run(self, stdin: bytes, out: Sink) -> Output:
+        err = Sink(self.node, self.what, out.limit)
+        poller = select.poll()
+        poller.register(self.channel.fileno(), select.POLLIN)
+        pending = memoryview(stdin)
+        feeding = True
+        while True:
+            # Looked at before draining: what came before the end is in the buffers by now.
+            ended = self.channel.eof_received or self.channel.closed
+            _drain(self.channel, out, err)
+            if ended:
+                break
+            if feeding:
+                pending = _feed(self.channel, pending)
+                feeding = len(pending) > 0
+                if not feeding:
+                    self.channel.shutdown_write()
+            left = self._left()
+            poller.poll(1000 * (min(left, FEED_S) if feeding else left))
+        return Output(self._exit_code(), b"".join(out.parts), b"".join(err.parts))
+
+    def _left(self) -> float:
+        left = self.deadline - self.clock()
+        if left > 0:
+            return left
+        if self.channel.status_event.is_set():
+            raise self._late(
+                f"ended with exit code {self.channel.exit_status}, but something that it started keeps its output open"
+            )
+        raise self._late("did not end within its deadline")
+
+    def _exit_code(self) -> int:
+        if not self.channel.status_event.wait(max(0.0, self.deadline - self.clock())):
+            raise self._late("closed its output and did not end within its deadline")
+        # Without an exit status it was either ended by a signal, or by the end of the connection.
+        alive = self.channel.transport.is_active()
+        if not self.channel.eof_received or (self.channel.exit_status < 0 and not alive):
+            raise self.dropped("closed")
+        return self.channel.exit_status
+
+    def _late(self, how: str) -> RemoteTimeout:
+        return RemoteTimeout(self.node, f"`{self.what}` {how}")
+
+    def dropped(self, why: str) -> ConnectionDroppedError:
+        return ConnectionDroppedError(
+            self.node, f"the SSH connection went away ({why}) under `{self.what}`, which may or may not have run"
+        )
+
+
+def _request_exec(channel: paramiko.Channel, line: str) -> None:
+    want_reply = False
+    message = paramiko.Message()
+    message.add_byte(cMSG_CHANNEL_REQUEST)
+    message.add_int(channel.remote_chanid)
+    message.add_string("exec")
+    message.add_boolean(want_reply)
+    message.add_string(line)
+    channel.transport._send_user_message(message)  # noqa: SLF001 - see the module's docstring
+
+
+def _drain(channel: paramiko.Channel, out: Sink, err: Sink) -> None:
+    while channel.recv_ready():
+        out(channel.recv(1 << 17))
+    while channel.recv_stderr_ready():
+        err(channel.recv_stderr(1 << 17))
+
+
+def _feed(channel: paramiko.Channel, pending: memoryview) -> memoryview:
+    """Send what fits into the peer's window; returns the rest."""
+    while len(pending) > 0 and channel.send_ready():
+        pending = pending[channel.send(bytes(pending[: 1 << 15])) :]
+    return pending
+
+
+def _close(transport: paramiko.Transport) -> None:
+    transport.close()
+    transport.sock.close()
