@@ -1,0 +1,31 @@
+"""Decides whether a recorded history is linearizable, and proves the answer either way.
+
+Pure functions: no files, no threads, no clock but the one that is handed in.
+
+    >>> from history import Event
+    >>> from checker import check
+    >>> report = check([
+    ...     Event(0, 10, "invoke", 0, "write", 7), Event(1, 20, "ok", 0, "write", 7),
+    ...     Event(2, 30, "invoke", 1, "read"), Event(3, 40, "ok", 1, "read", None),
+    ... ])
+    >>> report.verdict, report.keys[0].counterexamples[0].kind
+    ('invalid', 'lost-write')
+"""
+
+from checker.api import CertificateError, Report, check, check_operations
+from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register, model_named
+
+__all__ = [
+    "ANY",
+    "ILLEGAL",
+    "UNKNOWN",
+    "CasRegister",
+    "CertificateError",
+    "Model",
+    "ModelError",
+    "Register",
+    "Report",
+    "check",
+    "check_operations",
+    "model_named",
+]

@@ -1,0 +1,202 @@
+"""What is wrong with a register, in one sentence that is true: from a minimal core to its kind and its story."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.calls import Call, freeze, ranked, thaw
+from checker.models import ANY, Model
+from checker.registers import cluster_columns, values_written_once
+from checker.telling import Clock, object_name, shown, who
+from checker.zones import zones
+from history import Counterexample, Operation
+
+
+@dataclass(slots=True)
+class Scene:
+    """Everything that a sentence may refer to: all operations on one object, also those that a check drops."""
+
+    operations: Sequence[Operation]
+    model: Model
+    key: str | int | None = None
+    _read: set[Any] = field(default_factory=set)
+    _failed: dict[Any, Operation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for operation in self.operations:
+            if operation.outcome == "ok" and operation.f == "read":
+                self._read.add(freeze(operation.result))
+            elif operation.outcome == "fail" and operation.f in ("write", "cas"):
+                value = operation.value if operation.f == "write" else operation.value[1]
+                self._failed.setdefault(freeze(value), operation)
+
+    @property
+    def name(self) -> str:
+        return object_name(self.key)
+
+    def was_read(self, value: Any) -> bool:
+        return value in self._read
+
+    def failed_write(self, value: Any) -> Operation | None:
+        return self._failed.get(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """One value in a core: its calls, by their roles."""
+
+    value: Any
+    initial: bool
+    first: Call | None
+    last: Call
+    calls: tuple[Call, ...]
+
+
+def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
+    """The counterexample for a core of a register with unique values; None if the core is of another shape."""
+    if any(call.f not in ("read", "write") for call in core):
+        return None
+    if not values_written_once(core, scene.model.initial):
+        return None
+    return _Teller(core, scene).tell()
+
+
+class _Teller:
+    def __init__(self, core: Sequence[Call], scene: Scene) -> None:
+        self.core = sorted(core, key=lambda call: call.invoke)
+        self.scene = scene
+        self.operations = tuple(scene.operations[call.source] for call in self.core)
+        self.clock = Clock.of(self.operations)
+
+    def op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def tell(self) -> Counterexample | None:
+        dense = ranked(self.core)
+        columns = cluster_columns(dense, self.scene.model.initial)
+        found = zones(columns)
+        if self.scene.model.initial is ANY and len(found.phantom) > 1:
+            return self._two_initials()
+        if found.phantom.size and self.scene.model.initial is not ANY:
+            return self._phantom()
+        if found.future.size:
+            return self._future()
+        if not found.inner.size:
+            return None
+        clusters = [self._cluster(int(pair[0]), columns.cluster.tolist()) for pair in (found.outer, found.inner)]
+        outer, inner = clusters
+        if inner.first is not None and inner.last.invoke > inner.first.ret:
+            return self._both(outer, inner)
+        return self._between(outer, inner)
+
+    def _cluster(self, cluster: int, clusters: list[int]) -> _Cluster:
+        calls = [call for call, other in zip(self.core, clusters, strict=True) if other == cluster]
+        value = calls[0].value if calls[0].f == "write" else calls[0].result
+        initial = cluster == 0
+        first = None if initial else min(calls, key=lambda call: call.ret)
+        return _Cluster(value, initial, first, max(calls, key=lambda call: call.invoke), tuple(calls))
+
+    def _counterexample(self, kind: str, sentence: str) -> Counterexample:
+        return Counterexample(kind, sentence, self.operations)
+
+    def _did(self, call: Call) -> str:
+        """``process 3 on n2 read 7 (12.300–12.310 s)``."""
+        operation = self.op(call)
+        what = f"read {shown(thaw(call.result))}" if call.f == "read" else f"wrote {shown(thaw(call.value))}"
+        return f"{who(operation)} {what} ({self.clock.span(operation)})"
+
+    def _phantom(self) -> Counterexample:
+        read = next(call for call in self.core if call.f == "read")
+        failed = self.scene.failed_write(read.result)
+        name, value = self.scene.name, shown(thaw(read.result))
+        story = f"{self._did(read)} from {name}"
+        if failed is None:
+            never = "was never absent" if read.result is None else "nobody ever wrote"
+            tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
+            return self._counterexample("never-written", f"{story}, {tail}: a value out of nowhere.")
+        error = f' ("{failed.error}")' if failed.error else ""
+        return self._counterexample(
+            "failed-write-read",
+            f"{story}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
+            f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove that the "
+            f"write had no effect: the client's mapping of outcomes may be wrong.",
+        )
+
+    def _two_initials(self) -> Counterexample:
+        one, two = [call for call in self.core if call.f == "read"][:2]
+        return self._counterexample(
+            "never-written",
+            f"{self._did(one)} and {self._did(two)} from {self.scene.name}, but nobody wrote either value: only one "
+            f"of them can have been there from the start.",
+        )
+
+    def _future(self) -> Counterexample:
+        read = min((call for call in self.core if call.f == "read"), key=lambda call: call.ret)
+        write = next(call for call in self.core if call.f == "write")
+        return self._counterexample(
+            "future-read",
+            f"{self._did(read)} from {self.scene.name}, but the only write of {shown(thaw(read.result))} was begun "
+            f"later, by {who(self.op(write))} at {self.clock.at(self.op(write).invoked)}: a read from the future.",
+        )
+
+    def _seen_by(self, cluster: _Cluster) -> str:
+        """How it is known that the value had been current by the cluster's first return."""
+        value = shown(thaw(cluster.value))
+        if cluster.first is None:
+            return f"{self.scene.name} was {value} at the start"
+        operation = self.op(cluster.first)
+        how = "read" if cluster.first.f == "read" else "written"
+        return (
+            f"{self.scene.name} had been {value} by {self.clock.at(operation.returned)} "
+            f"(when {who(operation)} had {how} {value})"
+        )
+
+    def _seen_again(self, cluster: _Cluster) -> str:
+        operation = self.op(cluster.last)
+        return (
+            f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began a read that returned "
+            f"{shown(thaw(cluster.value))})"
+        )
+
+    def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
+        """The inner value was current at some moment between two at which the outer one was."""
+        assert inner.first is not None
+        story = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
+        value = shown(thaw(inner.value))
+        if inner.first is inner.last:
+            done = ", acknowledged" if inner.first.f == "write" else ""
+            operation = self.op(inner.first)
+            verb = "wrote" if inner.first.f == "write" else "read"
+            story += f"{who(operation)} {verb} {value} ({self.clock.span(operation)}{done})"
+        else:
+            begun, ended = self.op(inner.last), self.op(inner.first)
+            verb = "write" if inner.last.f == "write" else "read"
+            story += (
+                f"{value} was current: {who(begun)} began to {verb} it only at {self.clock.at(begun.invoked)}, and "
+                f"{who(ended)} had {'read' if inner.first.f == 'read' else 'written'} it by "
+                f"{self.clock.at(ended.returned)}"
+            )
+        kind, name = self._kind(inner)
+        return self._counterexample(kind, f"{story}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
+
+    def _kind(self, inner: _Cluster) -> tuple[str, str]:
+        if any(call.f == "read" for call in inner.calls):
+            return "read-inversion", "a read went back in time"
+        if self.scene.was_read(inner.value):
+            return "stale-read", "a stale read"
+        return "lost-write", f"the write of {shown(thaw(inner.value))} is lost, no read ever saw it"
+
+    def _both(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
+        """Each of two values was current both before and after the moment of the inner one's first return."""
+        assert inner.first is not None
+        moment = self.clock.at(self.op(inner.first).returned)
+        nodes = [self.op(cluster.last).node for cluster in (outer, inner)]
+        split = None not in nodes and nodes[0] != nodes[1]
+        name = "two nodes tell two stories" if split else "reads went back in time"
+        return self._counterexample(
+            "split-brain" if split else "read-inversion",
+            f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. But {self._seen_by(inner)}, and was "
+            f"so again {self._seen_again(inner)}. At {moment} it would have had to be both: {name}.",
+        )

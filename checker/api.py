@@ -1,0 +1,147 @@
+"""The verbs: check one object, or a whole history key by key."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checker.anomalies import Scene, explain
+from checker.answer import Answer, Limits
+from checker.calls import Call, calls_of
+from checker.definition import is_linearization, linearizable
+from checker.models import ANY, CasRegister, Model, ModelError, Register, model_named
+from checker.narrative import narrate
+from checker.registers import decide_by_zones, values_written_once
+from checker.search import search
+from checker.shrink import least, shrink
+from history import Counterexample, Event, KeyVerdict, Operation, Verdict, pair, worst
+
+_PROVEN: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdict on a whole history: the worst of its keys', which are listed in the order of their first use."""
+
+    verdict: Verdict
+    keys: tuple[KeyVerdict, ...]
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        return tuple(example for key in self.keys for example in key.counterexamples)
+
+
+class CertificateError(AssertionError):
+    """An engine's certificate did not stand up to the independent verifier: a defect of the checker."""
+
+
+def check_operations(
+    operations: Sequence[Operation],
+    model: str | Model,
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> KeyVerdict:
+    """Check the operations on one object.
+
+    ``deadline_s`` is the time that may be spent, in seconds of ``clock``; ``memory_cap`` is in bytes.  The verdict is
+    unknown, with a reason, when one of them does not suffice.  Raises ModelError when an operation is none of the
+    model's, or when the operations are of several keys.
+    """
+    started = clock()
+    chosen = model_named(model)
+    keys = {operation.key for operation in operations}
+    if len(keys) > 1:
+        raise ModelError(f"one object's operations are expected, found {len(keys)} keys")
+    key = next(iter(keys), None)
+    limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
+    calls = calls_of(operations, chosen)
+    answer = _decide(calls, chosen, limits, engine)
+    _verify(answer, calls, chosen)
+    examples = _counterexamples(answer, calls, Scene(operations, chosen, key), limits)
+    return KeyVerdict(
+        key=key,
+        verdict=answer.verdict,
+        engine=answer.engine,
+        operations=len(calls),
+        seconds=clock() - started,
+        violations=answer.violations,
+        counterexamples=examples,
+        reason=answer.reason,
+    )
+
+
+def check(
+    history: Iterable[Event] | Iterable[Operation],
+    model: str | Model = "register",
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check a whole history, each key for itself (linearizability is local: Herlihy and Wing 1990).
+
+    Takes events or operations.  What is left of ``deadline_s`` goes from key to key.
+    Raises FormatError for events that do not pair, ModelError for operations that are none of the model's.
+    """
+    started = clock()
+    chosen = model_named(model)
+    verdicts = []
+    for operations in by_key(_operations(history)).values():
+        left = None if deadline_s is None else max(0.0, deadline_s - (clock() - started))
+        verdicts.append(
+            check_operations(operations, chosen, deadline_s=left, memory_cap=memory_cap, engine=engine, clock=clock)
+        )
+    return Report(worst(verdict.verdict for verdict in verdicts), tuple(verdicts))
+
+
+def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Operation]]:
+    """The operations of each key, in their order."""
+    keys: dict[str | int | None, list[Operation]] = {}
+    for operation in operations:
+        keys.setdefault(operation.key, []).append(operation)
+    return keys
+
+
+def _operations(history: Iterable[Event] | Iterable[Operation]) -> Sequence[Operation]:
+    records: list[Any] = list(history)
+    if records and isinstance(records[0], Event):
+        return pair(records)
+    return records
+
+
+def _decide(calls: Sequence[Call], model: Model, limits: Limits, engine: str | None) -> Answer:
+    if engine is None and type(model) in (Register, CasRegister) and _zones_apply(calls, model):
+        answer = decide_by_zones(calls, model, proof=len(calls) <= _PROVEN)
+        # An unknown initial value may also equal one that is written later; the zones do not try that.
+        if answer.verdict == "valid" or model.initial is not ANY:
+            return answer
+    return search(calls, model, limits)
+
+
+def _zones_apply(calls: Sequence[Call], model: Model) -> bool:
+    plain = all(call.f in ("read", "write") for call in calls)
+    return plain and values_written_once(calls, model.initial)
+
+
+def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
+    if answer.order is not None and not is_linearization(answer.order, calls, model):
+        raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
+
+
+def _counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> tuple[Counterexample, ...]:
+    if answer.verdict != "invalid":
+        return ()
+    cores = answer.cores
+    if not cores and answer.last is not None:
+        shrunk = shrink(calls, scene.model, answer.last, limits)
+        cores = (tuple(least(shrunk.calls, scene.model)),)
+    for core in cores:
+        if len(core) <= 8 and linearizable(core, scene.model):
+            raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
+    return tuple(explain(core, scene) or narrate(core, scene, answer) for core in cores)

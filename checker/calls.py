@@ -1,0 +1,99 @@
+"""From operations to calls: what takes part in a check, in exact order, with values that can be compared.
+
+Conservative rules, the same for every engine: a ``fail`` operation had no effect and is dropped; a read that is not
+ok is dropped; every other ``info`` operation is *pending*, it may take effect at any moment after its invocation or
+never.  The order is that of the events' places in the history; a pending call returns at ``NEVER``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from checker.models import UNKNOWN, Model, ModelError
+from history import Operation
+
+NEVER: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation as the engines see it.
+
+    ``invoke`` and ``ret`` are ranks (any distinct integers in the order of the events), ``ret`` is ``NEVER`` for a
+    pending call, and then ``result`` is ``UNKNOWN``.  ``source`` is the operation's place in the caller's sequence.
+    """
+
+    f: str
+    value: Any
+    result: Any
+    invoke: int
+    ret: int
+    source: int
+
+    @property
+    def pending(self) -> bool:
+        return self.ret == NEVER
+
+    def forgotten(self) -> Call:
+        """The same call as if nobody had seen it complete."""
+        return replace(self, result=UNKNOWN, ret=NEVER)
+
+
+def freeze(value: Any) -> Any:
+    """A JSON value as something hashable; True and 1 stay different."""
+    if value is None or type(value) in (int, str, float):
+        return value
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(item) for item in value)
+    if isinstance(value, (set, frozenset)):
+        return frozenset(freeze(item) for item in value)
+    if isinstance(value, dict):
+        return tuple(sorted((str(name), freeze(item)) for name, item in value.items()))
+    raise ModelError(f"a value must be JSON, found {type(value).__name__} {value!r}")
+
+
+def thaw(value: Any) -> Any:
+    """The value as it was written, for people."""
+    if isinstance(value, tuple):
+        return value[1] if len(value) == 2 and value[0] == "bool" else [thaw(item) for item in value]
+    return value
+
+
+def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
+    """The calls that a check of these operations rests on, in the order of their invocations.
+
+    Raises ModelError for a cas whose value is not a pair.
+    """
+    calls = []
+    for source, operation in enumerate(operations):
+        if operation.outcome == "ok":
+            call = _ok(operation, source)
+        elif operation.outcome == "fail" or operation.f in model.reads:
+            continue
+        else:
+            call = Call(operation.f, freeze(operation.value), UNKNOWN, operation.invoke_index, NEVER, source)
+        if call.f == "cas" and not (isinstance(call.value, tuple) and len(call.value) == 2):
+            raise ModelError(f"the value of a cas must be [old, new], found {operation.value!r}")
+        calls.append(call)
+    calls.sort(key=lambda call: call.invoke)
+    return calls
+
+
+def _ok(operation: Operation, source: int) -> Call:
+    if operation.return_index is None or operation.return_index <= operation.invoke_index:
+        raise ModelError(
+            f"the operation invoked at {operation.invoke_index} is ok, but returns at {operation.return_index!r}"
+        )
+    value, result = freeze(operation.value), freeze(operation.result)
+    return Call(operation.f, value, result, operation.invoke_index, operation.return_index, source)
+
+
+def ranked(calls: Sequence[Call]) -> list[Call]:
+    """The same calls with dense ranks 0, 1, 2, … (a pending call has an invocation only)."""
+    moments = sorted({call.invoke for call in calls} | {call.ret for call in calls if not call.pending})
+    rank = {moment: place for place, moment in enumerate(moments)}
+    return [replace(call, invoke=rank[call.invoke], ret=rank.get(call.ret, NEVER)) for call in calls]

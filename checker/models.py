@@ -1,0 +1,143 @@
+"""What an object is: an initial state and a step.
+
+A model is a small class.  ``step`` answers the state after one operation, or ``ILLEGAL`` when the operation cannot
+have been answered like this in that state.  A result of ``UNKNOWN`` belongs to an operation that nobody saw
+complete: it may have answered anything.  States must be hashable and are compared by ``==``.
+
+    >>> class Latch(Model):
+    ...     name = "latch"
+    ...     initial = False
+    ...     reads = frozenset({"read"})
+    ...     def step(self, state, f, value, result):
+    ...         if f == "set":
+    ...             return True
+    ...         return state if result in (state, UNKNOWN) else ILLEGAL
+    >>> Latch().step(False, "read", None, True)
+    ILLEGAL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias
+
+
+class _Sign(Enum):
+    ILLEGAL = "ILLEGAL"
+    UNKNOWN = "UNKNOWN"
+    ANY = "ANY"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+ILLEGAL: Final = _Sign.ILLEGAL
+UNKNOWN: Final = _Sign.UNKNOWN
+ANY: Final = _Sign.ANY
+
+State: TypeAlias = Any
+
+
+class ModelError(ValueError):
+    """An operation that the model has no meaning for: an unknown function, a value of the wrong shape."""
+
+
+class Model:
+    """An object's sequential specification; override ``initial``, ``reads`` and ``step``.
+
+    ``reads`` names the functions that never change the state: unless one is ok it is dropped, and it may be taken
+    at the first moment at which it is legal.
+    """
+
+    name: str = "model"
+    initial: State = None
+    reads: frozenset[str] = frozenset({"read"})
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State | Literal[_Sign.ILLEGAL]:
+        """The state after the operation, or ``ILLEGAL``.  Raises ModelError for what is no operation of this model."""
+        raise NotImplementedError
+
+    def describe(self, state: State) -> str:
+        """The state in words."""
+        return repr(state)
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002 (for subclasses)
+        """What part of the object the operation concerns, for making counterexamples small.
+
+        Promise: leave all operations out that concern one part and no other, and what was linearizable stays so.
+        An empty set makes no promise.
+        """
+        return frozenset()
+
+    def from_anywhere(self) -> Model | None:
+        """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Register(Model):
+    """One value.  ``write`` v; ``read`` answers the value, or None while it is absent.
+
+    With ``initial=ANY`` the register holds an unknown value at the start (a durable cluster that was used before).
+    """
+
+    name = "register"
+
+    def __init__(self, initial: Any = None) -> None:
+        self.initial = initial
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "write":
+            return value
+        if f != "read":
+            raise ModelError(f"a {self.name} has no operation {f!r}")
+        if result is UNKNOWN or result == state:
+            return state
+        # The first read decides what an unknown initial value was.
+        return result if state is ANY else ILLEGAL
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
+        if f == "cas":
+            return frozenset(value)
+        return frozenset({value if f == "write" else result})
+
+    def from_anywhere(self) -> Model | None:
+        return type(self)(ANY)
+
+    def describe(self, state: State) -> str:
+        return "absent" if state is None else "any value" if state is ANY else str(state)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.initial is None else repr(self.initial)})"
+
+
+class CasRegister(Register):
+    """A register with ``cas`` [old, new], which is ok only if it swapped; a refused one is recorded as ``fail``."""
+
+    name = "cas-register"
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f != "cas":
+            return super().step(state, f, value, result)
+        old, new = value
+        return new if state == old or state is ANY else ILLEGAL
+
+
+MODELS: Final[dict[str, Callable[[], Model]]] = {
+    "register": Register,
+    "cas-register": CasRegister,
+    "register-unknown": lambda: Register(ANY),
+    "cas-register-unknown": lambda: CasRegister(ANY),
+}
+
+
+def model_named(model: str | Model) -> Model:
+    """The model of that name, or the model itself.  Raises ModelError naming all models."""
+    if isinstance(model, Model):
+        return model
+    if model not in MODELS:
+        raise ModelError(f"there is no model {model!r}; the models are {', '.join(MODELS)}")
+    return MODELS[model]()

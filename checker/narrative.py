@@ -1,0 +1,49 @@
+"""The sentence for a counterexample of any model: what the object could be, and what was answered instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from checker.anomalies import Scene
+from checker.answer import Answer, Limits
+from checker.calls import Call, thaw
+from checker.search import search
+from checker.telling import Clock, shown, who
+from history import Counterexample, Operation
+
+_LISTED: Final = 6
+
+
+def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    """Tell the core by the first return in it that no order of the calls explains."""
+    operations = tuple(scene.operations[call.source] for call in core)
+    clock = Clock.of(operations)
+    found = search(core, scene.model, Limits(lambda: 0.0))
+    last = found.last if found.last is not None else answer.last
+    due = next((call for call in core if call.ret == last), core[-1])
+    operation = scene.operations[due.source]
+    states = found.states or answer.states
+    could = " or ".join(states[:_LISTED]) + (" or others" if len(states) > _LISTED else "")
+    others = len(core) - 1
+    given = (
+        "" if not others else f", given the {others} operations beside it" if others > 1 else ", given the other one"
+    )
+    sentence = (
+        f"{who(operation)} {answered(operation, due)} ({clock.span(operation)}), but {scene.name} could only be "
+        f"{could} by then{given}: no order of these operations explains that answer."
+    )
+    return Counterexample("not-linearizable", sentence, operations)
+
+
+def answered(operation: Operation, call: Call) -> str:
+    """``read 7``, ``wrote 7``, ``swapped 7 for 8``, ``did dequeue [] and was answered 3``."""
+    if call.f == "read":
+        return f"read {shown(operation.result)}"
+    if call.f == "write":
+        return f"wrote {shown(thaw(call.value))}"
+    if call.f == "cas" and isinstance(operation.value, (list, tuple)):
+        old, new = operation.value
+        return f"swapped {shown(old)} for {shown(new)}"
+    asked = "" if operation.value is None else f" of {shown(operation.value)}"
+    return f"did {operation.f}{asked} and was answered {shown(operation.result)}"

@@ -1,0 +1,178 @@
+"""From an invalid history to a few operations, by sound relaxations only.
+
+A relaxation is sound if it keeps every linearizable history linearizable; so what is invalid afterwards was invalid
+before, and the counterexample is the system's and not the shrinker's:
+
+* cut the history after the return that cannot be explained (later calls go, open ones become pending);
+* let it start late, from an unknown state (open writes become pending, open reads go);
+* leave out a read, or every call on one part of the object (``Model.about``);
+* forget that a call returned.
+
+Leaving out a single write would not be sound: somebody may have read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from checker.answer import Limits
+from checker.calls import Call
+from checker.definition import SMALL, linearizable
+from checker.models import ANY, UNKNOWN, Model
+from checker.search import search
+
+Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
+_LARGEST: Final = 2000
+
+
+def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
+    """The history up to and including rank ``last``."""
+    kept = [call for call in calls if call.invoke <= last]
+    return [call if call.ret <= last else call.forgotten() for call in kept]
+
+
+def without_useless(calls: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out reads that nobody saw complete."""
+    return [call for call in calls if not (call.pending and call.f in model.reads)]
+
+
+def start_at(calls: Sequence[Call], moment: int, model: Model) -> list[Call]:
+    """The history from rank ``moment`` on, for a model that may start anywhere."""
+    kept = []
+    for call in calls:
+        if call.invoke >= moment:
+            kept.append(call)
+        elif call.ret > moment and call.f not in model.reads:
+            kept.append(call.forgotten())
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A small invalid history and the model under which it is one; ``start`` is the rank at which it starts."""
+
+    calls: tuple[Call, ...]
+    model: Model
+    start: int = 0
+
+
+def shrink(calls: Sequence[Call], model: Model, last: int, limits: Limits) -> Core:
+    """Shrink an invalid history whose first unexplained return has the rank ``last``."""
+
+    def invalid(fewer: Sequence[Call], under: Model) -> bool:
+        return not limits.over() and search(fewer, under, replace(limits, memory=1 << 27)).verdict == "invalid"
+
+    cut = without_useless(cut_at(calls, last), model)
+    core = _latest_start(cut, model, invalid)
+    if len(core.calls) <= _LARGEST:
+        core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
+    return _rooted(core, cut, model)
+
+
+def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
+    """Start as late as possible: first doubling the window backwards, then halving the error."""
+    anywhere = model.from_anywhere()
+    if anywhere is None:
+        return Core(tuple(calls), model)
+    moments = sorted(call.invoke for call in calls)
+
+    def attempt(place: int) -> Core | None:
+        kept = start_at(calls, moments[place], model)
+        return Core(tuple(kept), anywhere, moments[place]) if invalid(kept, anywhere) else None
+
+    size, best, found = 1, None, None
+    while size <= len(moments) and found is None:
+        found, best = attempt(len(moments) - size), len(moments) - size
+        size *= 2
+    if found is None:
+        return Core(tuple(calls), model)
+    low, high = best or 0, len(moments) - size // 4
+    while low + 1 < high:
+        middle = (low + high) // 2
+        core = attempt(middle)
+        low, high, found = (middle, high, core) if core else (low, middle, found)
+    return found
+
+
+def _groups(calls: Sequence[Call], model: Model) -> Iterator[list[int]]:
+    """Sets of calls that may be left out together, large ones first."""
+    parts: dict[Any, list[int]] = {}
+    mixed: set[Any] = set()
+    for place, call in enumerate(calls):
+        about = model.about(call.f, call.value, call.result) - {UNKNOWN}
+        if len(about) > 1:
+            mixed |= about
+        for part in about:
+            parts.setdefault(part, []).append(place)
+    yield from (places for part, places in sorted(parts.items(), key=lambda item: -len(item[1])) if part not in mixed)
+    yield from ([place] for place, call in enumerate(calls) if call.f in model.reads)
+
+
+def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
+    """Leave out and forget as long as the history stays invalid."""
+    while True:
+        fewer = _one_less(calls, model, invalid)
+        if fewer is None:
+            break
+        calls = fewer
+    for place, call in enumerate(calls):
+        if not call.pending and call.f not in model.reads:
+            weaker = [*calls[:place], call.forgotten(), *calls[place + 1 :]]
+            if invalid(weaker, model):
+                calls = weaker
+    fewer = _one_less(calls, model, invalid)
+    return calls if fewer is None else _thinned(fewer, model, invalid)
+
+
+def _one_less(calls: list[Call], model: Model, invalid: Judge) -> list[Call] | None:
+    for group in _groups(calls, model):
+        gone = set(group)
+        fewer = [call for place, call in enumerate(calls) if place not in gone]
+        if len(fewer) < len(calls) and invalid(fewer, model):
+            return fewer
+    return None
+
+
+def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:
+    """Give a history that starts anywhere the newest earlier writes of the values that are read in it.
+
+    So it can be read, written and checked as a history of its own, from the object's own initial state.
+    """
+    if core.model is model or model.initial is ANY:
+        return core
+    present = {call.value for call in core.calls if call.f == "write"}
+    wanted = {call.result for call in core.calls if call.f == "read"} - present
+    wanted |= {call.value[0] for call in core.calls if call.f == "cas"} - present
+    roots: dict[Any, Call] = {}
+    for call in calls:
+        if call.f in ("write", "cas") and call.ret < core.start:
+            value = call.value if call.f == "write" else call.value[1]
+            if value in wanted and (value not in roots or roots[value].ret < call.ret):
+                roots[value] = call
+    # A swap in front of the window would want its own past; as a write it stands for itself.
+    writes = [replace(call, f="write", value=value, result=None) for value, call in roots.items()]
+    rooted = sorted([*writes, *core.calls], key=lambda call: call.invoke)
+    return Core(tuple(rooted), model)
+
+
+def least(core: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out, one by one, what the definition itself says is not needed; a write stays while its value is read."""
+    kept = list(core)
+    if len(kept) > SMALL or linearizable(kept, model):
+        return kept
+    for call in sorted(core, key=lambda call: (call.f != "read", -call.invoke)):
+        fewer = [other for other in kept if other is not call]
+        if _free_to_go(call, fewer, model) and not linearizable(fewer, model):
+            kept = fewer
+    return kept
+
+
+def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
+    if call.f in model.reads:
+        return True
+    if call.f == "cas":
+        return False
+    about = model.about(call.f, call.value, call.result)
+    return bool(about) and all(about.isdisjoint(model.about(other.f, other.value, other.result)) for other in others)

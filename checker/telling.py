@@ -1,0 +1,52 @@
+"""The words: moments, processes, nodes and keys, always taken from the operations themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from history import Operation
+
+
+def shown(value: Any) -> str:
+    """A value for people: JSON, and ``absent`` for null."""
+    return "absent" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Moments in seconds with as many digits as it takes to tell them apart (at least three)."""
+
+    digits: int
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation]) -> Clock:
+        moments = {operation.invoked for operation in operations}
+        moments |= {operation.returned for operation in operations if operation.returned is not None}
+        for digits in range(3, 9):
+            if len({moment // 10 ** (9 - digits) for moment in moments}) == len(moments):
+                return cls(digits)
+        return cls(9)
+
+    def at(self, moment: int | None) -> str:
+        if moment is None:
+            return "the end"
+        seconds, rest = divmod(moment, 10**9)
+        return f"{seconds}.{rest:09d}"[: len(str(seconds)) + 1 + self.digits] + " s"
+
+    def span(self, operation: Operation) -> str:
+        if operation.outcome != "ok":
+            return f"from {self.at(operation.invoked)}, never answered"
+        return f"{self.at(operation.invoked)[:-2]}–{self.at(operation.returned)}"
+
+
+def who(operation: Operation) -> str:
+    """``process 3`` or ``process 3 on n2``."""
+    return f"process {operation.process}" + (f" on {operation.node}" if operation.node else "")
+
+
+def object_name(key: str | int | None, kind: str = "register") -> str:
+    """The key's name, or ``the register`` for an unkeyed one."""
+    return f"the {kind}" if key is None else str(key)

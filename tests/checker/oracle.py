@@ -1,0 +1,136 @@
+"""A second judge, sharing nothing with the checker, and a sampler of small random histories.
+
+The judge tries every order of the operations that respects real time, straight from the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from history import Operation
+
+
+def register_step(state: Any, operation: Operation) -> Any:
+    """The state after the operation in a tuple of one, or None if the operation is illegal."""
+    if operation.f == "write":
+        return (operation.value,)
+    if operation.f == "cas":
+        old, new = operation.value
+        return (new,) if state == old else None
+    return (state,) if operation.result == state else None
+
+
+def is_linearizable(operations: Sequence[Operation], step: Any = register_step, initial: Any = None) -> bool:
+    """By recursion over all orders, remembering (operations left, state)."""
+    kept = [op for op in operations if op.outcome == "ok" or (op.outcome == "info" and op.f != "read")]
+    seen: set[tuple[frozenset[int], str]] = set()
+
+    def orders(left: frozenset[int], state: Any) -> bool:
+        if all(kept[place].outcome == "info" for place in left):
+            return True
+        if (left, repr(state)) in seen:
+            return False
+        seen.add((left, repr(state)))
+        for place in left:
+            operation = kept[place]
+            before = (
+                other
+                for other in left
+                if kept[other].outcome == "ok" and kept[other].return_index < operation.invoke_index  # type: ignore[operator]
+            )
+            if next(before, None) is not None:
+                continue
+            after = step(state, operation)
+            if after is not None and orders(left - {place}, after[0]):
+                return True
+        return False
+
+    return orders(frozenset(range(len(kept))), initial)
+
+
+@dataclass
+class _Work:
+    """An operation under way: what it asked, when it began, whether it took effect and what it saw."""
+
+    f: str
+    value: Any
+    began: int
+    took: bool = False
+    refused: bool = False
+    result: Any = None
+
+
+class Sampler:
+    """Small histories of one register, half-way honest.
+
+    A read answers what a real register would have answered at a random moment within its interval with probability
+    ``truth``, otherwise any value.  ``values`` None: each value is written once.
+    """
+
+    def __init__(self, random: Random, *, values: int | None, cas: bool = False, truth: float = 0.6) -> None:
+        self.random, self.values, self.truth = random, values, truth
+        self.functions = ["read", "write", "cas"] if cas else ["read", "write"]
+
+    def history(self, size: int, processes: int) -> list[Operation]:
+        self.clock, self.fresh, self.state = 0, 0, None
+        self.busy: dict[int, _Work] = {}
+        done: list[Operation] = []
+        while size or self.busy:
+            self.clock += 1
+            idle = [process for process in range(processes) if process not in self.busy]
+            if size and idle and (not self.busy or self.random.random() < 0.5):
+                self.busy[self.random.choice(idle)] = self._begin()
+                size -= 1
+            else:
+                process = self.random.choice(list(self.busy))
+                work = self.busy[process]
+                if not work.took and self.random.random() < 0.7:
+                    self._take(work)
+                else:
+                    done.append(self._end(process, self.busy.pop(process)))
+        return sorted(done, key=lambda operation: operation.invoke_index)
+
+    def _begin(self) -> _Work:
+        f = self.random.choice(self.functions)
+        self.fresh += 1
+        new = self.random.randrange(self.values) if self.values else self.fresh
+        if f == "cas":
+            some = self.random.randrange(self.values or self.fresh + 1)
+            return _Work(f, [self.random.choice([self.state, some]), new], self.clock)
+        return _Work(f, new if f == "write" else None, self.clock)
+
+    def _take(self, work: _Work) -> None:
+        work.took = True
+        if work.f == "read":
+            work.result = self.state
+        elif work.f == "write":
+            self.state = work.value
+        elif self.state == work.value[0]:
+            self.state = work.value[1]
+        else:
+            work.refused = True
+
+    def _end(self, process: int, work: _Work) -> Operation:
+        outcome = "ok" if work.took else self.random.choice(["info", "info", "fail"])
+        if work.refused:
+            outcome = "fail" if self.random.random() < 0.9 else "ok"
+        if outcome == "ok" and self.random.random() > 0.9:
+            outcome = "info"
+        if work.f == "read" and self.random.random() > self.truth:
+            work.result = self.random.choice([None, self.random.randrange(self.values or self.fresh + 2)])
+        return Operation(
+            process=process,
+            f=work.f,
+            key=None,
+            value=work.value,
+            result=work.result if outcome == "ok" else None,
+            outcome=outcome,  # type: ignore[arg-type]
+            invoked=work.began * 10**6,
+            returned=self.clock * 10**6,
+            invoke_index=work.began,
+            return_index=self.clock,
+            node=f"n{process + 1}",
+        )

@@ -1,0 +1,138 @@
+"""Registers and cas registers: every engine against the definition, and counterexamples that are true."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from checker import CasRegister, ModelError, Register, check, check_operations
+from history import Operation
+from tests.checker.oracle import Sampler, is_linearizable
+
+SAMPLES = 3000
+
+
+def op(
+    process: int, f: str, value: object, span: tuple[int, int | None], outcome: str = "ok", **more: object
+) -> Operation:
+    start, end = span
+    if outcome == "ok" and end is None:
+        outcome = "info"
+    result = value if f == "read" and outcome == "ok" else None
+    asked = None if f == "read" else value
+    return Operation(
+        process,
+        f,
+        more.get("key"),
+        asked,
+        result,
+        outcome,
+        start * 10**6,  # type: ignore[arg-type]
+        None if end is None else end * 10**6,
+        start,
+        end,
+        f"n{process + 1}",
+        more.get("error"),  # type: ignore[arg-type]
+    )
+
+
+def kind_of(*operations: Operation, model: str = "register") -> str:
+    verdict = check_operations(operations, model)
+    return verdict.counterexamples[0].kind if verdict.counterexamples else verdict.verdict
+
+
+@pytest.mark.parametrize("values", [None, 2, 3])
+@pytest.mark.parametrize("cas", [False, True])
+def test_every_small_history_is_judged_as_by_the_definition(values: int | None, cas: bool) -> None:
+    random = Random(f"{values}{cas}")
+    seen = {"valid": 0, "invalid": 0}
+    for _ in range(SAMPLES):
+        history = Sampler(random, values=values, cas=cas, truth=0.7).history(random.randint(1, 7), 3)
+        verdict = check_operations(history, "cas-register")
+        assert (verdict.verdict == "valid") == is_linearizable(history), history
+        seen[verdict.verdict] += 1
+    assert min(seen.values()) > SAMPLES / 10
+
+
+def test_counterexamples_are_invalid_and_minimal_and_their_moments_are_real() -> None:
+    random = Random(5)
+    found = 0
+    while found < 600:
+        history = Sampler(random, values=random.choice([None, None, 3])).history(8, 4)
+        for example in check_operations(history, "register").counterexamples:
+            found += 1
+            assert not is_linearizable(example.operations)
+            for left_out in example.operations:
+                fewer = [other for other in example.operations if other is not left_out]
+                orphan = left_out.f == "write" and any(r.f == "read" and r.result == left_out.value for r in fewer)
+                assert orphan or is_linearizable(fewer), (example, left_out)
+            moments = {t for o in history for t in (o.invoked, o.returned)}
+            told = re.findall(r"(\d+\.\d+)", example.sentence)
+            assert told
+            assert all(round(float(text) * 1e9) in moments for text in told), example.sentence
+
+
+def test_kinds() -> None:
+    w, r = "write", "read"
+    assert kind_of(op(0, w, 1, (0, 1)), op(0, w, 2, (2, 3)), op(1, r, 1, (4, 5)), op(1, r, 2, (6, 7))) == "stale-read"
+    assert kind_of(op(0, w, 1, (0, 1)), op(1, r, None, (2, 3))) == "lost-write"
+    assert kind_of(op(0, r, 4, (0, 1))) == "never-written"
+    assert kind_of(op(0, w, 4, (0, 1), "fail", error="404"), op(0, r, 4, (2, 3))) == "failed-write-read"
+    assert kind_of(op(0, r, 4, (0, 1)), op(1, w, 4, (2, 3))) == "future-read"
+    overlap = (op(0, w, 1, (0, 20)), op(1, w, 2, (1, 21)))
+    assert kind_of(*overlap, op(2, r, 1, (2, 3)), op(3, r, 2, (4, 5)), op(2, r, 1, (6, 7))) == "read-inversion"
+    twice = (op(2, r, 1, (2, 3)), op(3, r, 2, (4, 6)), op(2, r, 1, (7, 9)), op(3, r, 2, (8, 10)))
+    assert kind_of(*overlap, *twice) in ("split-brain", "read-inversion")
+
+
+def test_a_pending_write_may_take_effect_at_any_later_time_or_never() -> None:
+    pending = op(0, "write", 1, (0, None))
+    assert kind_of(pending, op(1, "read", None, (2, 3)), op(1, "read", 1, (4, 5))) == "valid"
+    assert kind_of(pending, op(1, "read", 1, (2, 3)), op(1, "read", None, (4, 5))) == "read-inversion"
+
+
+def test_a_refused_cas_is_dropped_and_a_double_success_is_invalid() -> None:
+    start = op(0, "write", 1, (0, 1))
+    refused = op(1, "cas", [1, 9], (2, 3), "fail", error="cas-mismatch")
+    first = op(1, "cas", [1, 2], (4, 5))
+    assert kind_of(start, refused, first, model="cas-register") == "valid"
+    assert kind_of(start, first, op(2, "cas", [1, 3], (6, 7)), model="cas-register") != "valid"
+
+
+def test_unknown_initial_value() -> None:
+    reads = [op(0, "read", 7, (0, 1)), op(0, "read", 7, (2, 3))]
+    assert check_operations(reads, "register").verdict == "invalid"
+    assert check_operations(reads, "register-unknown").verdict == "valid"
+    assert check_operations([*reads, op(1, "read", 8, (4, 5))], "register-unknown").verdict == "invalid"
+    assert check_operations([reads[0], op(1, "write", 7, (4, 5))], "register-unknown").verdict == "valid"
+
+
+def test_keys_are_checked_one_by_one() -> None:
+    good = [op(0, "write", 1, (0, 1), key="a"), op(0, "read", 1, (2, 3), key="a")]
+    bad = [op(1, "write", 1, (4, 5), key="b"), op(1, "read", None, (6, 7), key="b")]
+    report = check([*good, *bad])
+    assert report.verdict == "invalid"
+    assert [(key.key, key.verdict) for key in report.keys] == [("a", "valid"), ("b", "invalid")]
+    with pytest.raises(ModelError, match="2 keys"):
+        check_operations([*good, *bad], "register")
+
+
+def test_a_deadline_that_has_passed_leaves_the_verdict_unknown() -> None:
+    random = Random(1)
+    history = Sampler(random, values=3, cas=True, truth=1.0).history(3000, 8)
+    ticks = iter(range(10**6))
+    verdict = check_operations(history, CasRegister(), deadline_s=1.5, clock=lambda: float(next(ticks)))
+    assert verdict.verdict == "unknown"
+    assert "deadline" in str(verdict.reason)
+
+
+def test_wrong_operations_are_refused() -> None:
+    with pytest.raises(ModelError, match="no operation 'pop'"):
+        check_operations([op(0, "pop", 1, (0, 1))], Register())
+    with pytest.raises(ModelError, match=r"\[old, new\]"):
+        check_operations([op(0, "cas", 1, (0, 1))], "cas-register")
+    with pytest.raises(ModelError, match="there is no model 'regster'"):
+        check_operations([], "regster")
+    assert check_operations([], "register").verdict == "valid"
