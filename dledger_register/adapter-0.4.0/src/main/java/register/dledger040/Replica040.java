@@ -1,0 +1,150 @@
+package register.dledger040;
+
+import io.openmessaging.storage.dledger.DLedgerConfig;
+import io.openmessaging.storage.dledger.DLedgerServer;
+import io.openmessaging.storage.dledger.MemberState;
+import io.openmessaging.storage.dledger.common.ReadClosure;
+import io.openmessaging.storage.dledger.common.ReadMode;
+import io.openmessaging.storage.dledger.common.Status;
+import io.openmessaging.storage.dledger.common.WriteClosure;
+import io.openmessaging.storage.dledger.common.WriteTask;
+import io.openmessaging.storage.dledger.exception.DLedgerException;
+import io.openmessaging.storage.dledger.protocol.DLedgerResponseCode;
+import java.security.SecureRandom;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLong;
+import register.replica.Completion;
+import register.replica.Failure;
+import register.replica.OutcomeLaw;
+import register.replica.Replica;
+import register.replica.ReplicaStatus;
+import register.replica.Stage;
+import register.state.Entry;
+import register.state.Operation;
+import register.state.Result;
+
+/** A member on DLedger 0.4.0: handleWrite for writes and cas, handleRead for reads. */
+final class Replica040 implements Replica {
+
+    private final DLedgerServer server;
+    private final Machine040 machine;
+    private final long origin = new SecureRandom().nextLong();
+    private final AtomicLong requests = new AtomicLong();
+
+    Replica040(DLedgerConfig config, Machine040 machine) {
+        this.server = new DLedgerServer(config);
+        this.machine = machine;
+        server.registerStateMachine(machine);
+    }
+
+    @Override
+    public void start() {
+        server.startup();
+    }
+
+    @Override
+    public void submit(Operation operation, Completion completion) {
+        if (operation instanceof Operation.Read read) {
+            read(read, completion);
+        } else {
+            write(operation, completion);
+        }
+    }
+
+    private void write(Operation operation, Completion completion) {
+        WriteTask task = new WriteTask();
+        task.setBody(new Entry(origin, requests.incrementAndGet(), operation).encode());
+        Pending pending = new Pending(completion);
+        try {
+            server.handleWrite(task, pending);
+        } catch (DLedgerException refused) {
+            completion.fail(failure(refused.getCode(), true, refused.getMessage()));
+        } finally {
+            pending.caller = null;
+        }
+    }
+
+    /** The closure of one write or cas. */
+    private static final class Pending extends WriteClosure<Result> {
+
+        private final Completion completion;
+        /** The thread inside handleWrite, null once that has returned. */
+        private volatile Thread caller = Thread.currentThread();
+        private volatile Result result;
+
+        Pending(Completion completion) {
+            this.completion = completion;
+        }
+
+        @Override
+        public void setResp(Result applied) {
+            result = applied;
+        }
+
+        @Override
+        public Result getResp() {
+            return result;
+        }
+
+        @Override
+        public void done(Status status) {
+            if (status.isOk()) {
+                completion.ok(result, result != null);
+            } else {
+                completion.fail(failure(status.code, Thread.currentThread() == caller, "answered by DLedger"));
+            }
+        }
+    }
+
+    private void read(Operation.Read read, Completion completion) {
+        if (read.mode() == Operation.Mode.LOG && !server.isLeader()) {
+            // handleRead would say the same, but only as code -1, without its reason.
+            completion.fail(failure(DLedgerResponseCode.NOT_LEADER, true, "a log read needs the leader"));
+            return;
+        }
+        ReadMode mode = read.mode() == Operation.Mode.LOG ? ReadMode.RAFT_LOG_READ : ReadMode.UNSAFE_READ;
+        server.handleRead(mode, new ReadClosure() {
+            @Override
+            public void done(Status status) {
+                if (status.isOk()) {
+                    boolean applied = mode == ReadMode.UNSAFE_READ || machine.onApplyThread();
+                    completion.ok(Result.read(machine.get(read.key())), applied);
+                } else {
+                    completion.fail(readFailure(status.code));
+                }
+            }
+        });
+    }
+
+    /** handleRead tells every exception as UNKNOWN, of the checks before the append and of the append itself. */
+    private static Failure readFailure(DLedgerResponseCode code) {
+        if (code == DLedgerResponseCode.UNKNOWN) {
+            return new Failure(code.getCode(), code.name(), Stage.UNKNOWN, "DLedger hides the reason of a failed read");
+        }
+        return failure(code, false, "answered by DLedger");
+    }
+
+    private static Failure failure(DLedgerResponseCode code, boolean insideCall, String message) {
+        return new Failure(code.getCode(), code.name(), OutcomeLaw.stage(code.getCode(), insideCall), message);
+    }
+
+    @Override
+    public ReplicaStatus status() {
+        MemberState state = server.getMemberState();
+        MemberState.Role role = state.getRole();
+        String leader = state.getLeaderId();
+        return new ReplicaStatus(
+                role == null ? "unknown" : role.name().toLowerCase(Locale.ROOT),
+                state.currTerm(),
+                leader == null || leader.isEmpty() ? null : leader,
+                server.getDLedgerStore().getLedgerBeforeBeginIndex() + 1,
+                server.getDLedgerStore().getLedgerEndIndex(),
+                state.getCommittedIndex(),
+                state.getAppliedIndex());
+    }
+
+    @Override
+    public void stop() {
+        server.shutdown();
+    }
+}

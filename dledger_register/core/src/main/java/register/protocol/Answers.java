@@ -1,0 +1,121 @@
+package register.protocol;
+
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import register.replica.Failure;
+import register.replica.ReplicaStatus;
+import register.state.Operation;
+import register.state.Result;
+
+/** Writes answers: each a JSON object in one line, newline included. */
+public final class Answers {
+
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private Answers() {
+    }
+
+    /** What a status answer says beyond the replica's own word. */
+    public record Process(
+            String node,
+            String version,
+            int snapshotsSaved,
+            int snapshotsLoaded,
+            long unappliedOks,
+            String fault,
+            long clockMs,
+            long pid) {
+    }
+
+    @FunctionalInterface
+    private interface Body {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private static byte[] line(Object id, boolean ok, Body body) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(192);
+        try (JsonGenerator json = JSON.createGenerator(bytes, JsonEncoding.UTF8)) {
+            json.writeStartObject();
+            writeId(json, id);
+            json.writeBooleanField("ok", ok);
+            body.write(json);
+            json.writeEndObject();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
+        }
+        bytes.write('\n');
+        return bytes.toByteArray();
+    }
+
+    private static void writeId(JsonGenerator json, Object id) throws IOException {
+        if (id instanceof Long number) {
+            json.writeNumberField("id", number);
+        } else {
+            json.writeStringField("id", (String) id);
+        }
+    }
+
+    /** An acknowledged operation; term and leader are those that this node believes in at that moment. */
+    public static byte[] ok(
+            Object id, Operation operation, Result result, boolean applied, long term, String leader) {
+        return line(id, true, json -> {
+            if (operation instanceof Operation.Read) {
+                writeLong(json, "value", result == null ? null : result.value());
+            } else if (operation instanceof Operation.Cas) {
+                // Without a result nobody knows whether the cas took place: null, never a guess.
+                json.writeFieldName("swapped");
+                if (result == null) {
+                    json.writeNull();
+                } else {
+                    json.writeBoolean(result.swapped());
+                }
+            }
+            json.writeBooleanField("applied", applied);
+            json.writeNumberField("term", term);
+            json.writeStringField("leader", leader);
+        });
+    }
+
+    public static byte[] error(Object id, Failure failure, String leader) {
+        return line(id, false, json -> {
+            json.writeNumberField("code", failure.code());
+            json.writeStringField("name", failure.name());
+            json.writeStringField("stage", failure.stage().label());
+            json.writeStringField("message", failure.message());
+            json.writeStringField("leader", leader);
+        });
+    }
+
+    public static byte[] status(Object id, ReplicaStatus status, Process process) {
+        return line(id, true, json -> {
+            json.writeStringField("node", process.node());
+            json.writeStringField("role", status.role());
+            json.writeNumberField("term", status.term());
+            json.writeStringField("leader", status.leader());
+            json.writeNumberField("ledgerBegin", status.ledgerBegin());
+            json.writeNumberField("ledgerEnd", status.ledgerEnd());
+            json.writeNumberField("committed", status.committed());
+            json.writeNumberField("applied", status.applied());
+            json.writeNumberField("snapshotsSaved", process.snapshotsSaved());
+            json.writeNumberField("snapshotsLoaded", process.snapshotsLoaded());
+            json.writeNumberField("clockMs", process.clockMs());
+            json.writeStringField("version", process.version());
+            json.writeNumberField("unappliedOks", process.unappliedOks());
+            json.writeStringField("fault", process.fault());
+            json.writeNumberField("pid", process.pid());
+        });
+    }
+
+    private static void writeLong(JsonGenerator json, String name, Long value) throws IOException {
+        json.writeFieldName(name);
+        if (value == null) {
+            json.writeNull();
+        } else {
+            json.writeNumber(value);
+        }
+    }
+}

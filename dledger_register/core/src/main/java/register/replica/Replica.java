@@ -1,0 +1,21 @@
+package register.replica;
+
+import register.state.Operation;
+
+/** One member of a DLedger group. The small interface behind which every DLedger version lives. */
+public interface Replica {
+
+    /** Joins the group; returns when the node serves its peers. */
+    void start() throws Exception;
+
+    /**
+     * Hands an operation over; the outcome comes through {@code completion}, at once or later, or never. May block for a
+     * moment on DLedger's lock, except for unsafe reads. Each thread that calls this costs 4 MiB of heap inside DLedger.
+     */
+    void submit(Operation operation, Completion completion);
+
+    /** What the node says of itself. Takes no lock and never blocks. */
+    ReplicaStatus status();
+
+    void stop();
+}

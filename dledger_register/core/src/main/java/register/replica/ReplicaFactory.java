@@ -1,0 +1,14 @@
+package register.replica;
+
+import register.server.Options;
+import register.state.Health;
+import register.state.RegisterMachine;
+
+/** What an adapter module provides. */
+public interface ReplicaFactory {
+
+    /** The DLedger version, as in {@code 0.4.0}. */
+    String version();
+
+    Replica create(Options options, RegisterMachine machine, Health health);
+}

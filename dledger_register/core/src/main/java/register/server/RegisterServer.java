@@ -1,0 +1,73 @@
+package register.server;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import register.port.ClientPort;
+import register.replica.CanaryReplica;
+import register.replica.Replica;
+import register.replica.ReplicaFactory;
+import register.state.Health;
+import register.state.RegisterMachine;
+
+/** One node: a replica of the register with a port for clients. */
+public final class RegisterServer implements AutoCloseable {
+
+    private static final Logger LOGGER = LoggerFactory.getLogger(RegisterServer.class);
+
+    private final Replica replica;
+    private final Service service;
+    private final RegisterMachine machine;
+    private final Options options;
+    private ClientPort port;
+
+    public RegisterServer(Options options, ReplicaFactory factory, Health health) {
+        this.options = options;
+        this.machine = new RegisterMachine(health);
+        Replica plain = factory.create(options, machine, health);
+        this.replica = options.canary() == null ? plain : new CanaryReplica(plain, machine, options.canary());
+        this.service = new Service(
+                options.id(), factory.version(), replica, machine, health, System::currentTimeMillis);
+    }
+
+    /** Starts the replica, and opens the client port when it has started. Throws what keeps it from starting. */
+    public void start() throws Exception {
+        Files.createDirectories(options.dataDir());
+        // Asked beforehand, so that a node that cannot serve clients never votes.
+        requireFree(options.clientPort(), "client port");
+        requireFree(options.raftPort(), "Raft port");
+        replica.start();
+        try {
+            port = new ClientPort(options.clientPort(), service);
+        } catch (BindException taken) {
+            throw new IOException("client port " + options.clientPort() + " is in use", taken);
+        }
+        LOGGER.info("client port {} open", port.port());
+    }
+
+    private static void requireFree(int port, String what) throws IOException {
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.setReuseAddress(true);
+            probe.bind(new InetSocketAddress(port));
+        } catch (BindException taken) {
+            throw new IOException(what + " " + port + " is in use", taken);
+        }
+    }
+
+    public RegisterMachine machine() {
+        return machine;
+    }
+
+    @Override
+    public void close() {
+        if (port != null) {
+            port.close();
+        }
+        service.close();
+        replica.stop();
+    }
+}
