@@ -1,0 +1,45 @@
+"""The jobs that turn what a run recorded into tables: operations, verdicts, windows, faults, probes.
+
+=================  =========================================================================
+module             subject
+=================  =========================================================================
+``session``        starting Spark quietly
+``warm``           starting it in the background while the run goes on
+``worker_daemon``  what Spark forks its Python workers from
+``jobs``           the tables of one run, on Spark
+``local``          the same without Spark
+``sources``        what a run recorded
+``columns``        events and operations as Arrow columns
+``judging``        one key's operations to its verdict
+``windows``        operations to rates and latencies by second
+``recovery``       faults to recovery figures, with their definitions
+``counting``       counts for the gates
+``storage``        Parquet on disk, never half a table
+``tables``         what a job hands back
+``errors``         the tree of exceptions
+=================  =========================================================================
+
+Importing this package does not import pyspark.
+"""
+
+from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError, TableError
+from pipeline.jobs import run_tables
+from pipeline.local import local_tables
+from pipeline.session import start_session
+from pipeline.storage import read_table
+from pipeline.tables import Tables
+from pipeline.warm import WarmSession
+
+__all__ = [
+    "JavaMissingError",
+    "JobError",
+    "PipelineError",
+    "SessionError",
+    "TableError",
+    "Tables",
+    "WarmSession",
+    "local_tables",
+    "read_table",
+    "run_tables",
+    "start_session",
+]

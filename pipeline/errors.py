@@ -1,0 +1,34 @@
+"""What the pipeline raises when it cannot do its work.  None of these says anything about the system under test.
+
+::
+
+    PipelineError
+    ├── SessionError            no Spark session: the JVM did not start, or not in time
+    │   └── JavaMissingError    there is no Java to start it with
+    ├── JobError                a Spark job died (a checker that crashed, a worker that was killed)
+    └── TableError              a table on disk is not one that this release reads
+
+Bad recorded files raise ``history.FormatError``; what the disk refuses raises ``OSError``.
+"""
+
+from __future__ import annotations
+
+
+class PipelineError(Exception):
+    """The root of this package's own errors."""
+
+
+class SessionError(PipelineError):
+    """Spark did not start; the message ends with the last lines that the JVM wrote."""
+
+
+class JavaMissingError(SessionError):
+    """No Java runtime was found; the message says what to install."""
+
+
+class JobError(PipelineError):
+    """A Spark job failed; the message holds the first cause."""
+
+
+class TableError(PipelineError):
+    """A Parquet table has another name, version or schema than expected."""

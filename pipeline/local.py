@@ -1,0 +1,65 @@
+"""The tables of one run without Spark: the same functions, in this process.
+
+For one small file, and for machines on which Spark does not start.  The answer is the same as that of
+``pipeline.jobs.run_tables``, apart from the seconds spent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from history import RunFiles, pair
+from history.tables import VERDICTS
+from pipeline.columns import operations_table
+from pipeline.counting import count
+from pipeline.judging import Budget, judge
+from pipeline.recovery import installed_spans
+from pipeline.sources import load_of, read_run
+from pipeline.storage import replacing, write_tables
+from pipeline.tables import Tables, as_values, small_tables
+from pipeline.timing import Stopwatch
+from pipeline.windows import window_table
+
+
+def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time) -> Tables:
+    """Compute and write the five tables of a run, in this process.
+
+    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.judging.Budget``).  Raises
+    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses.
+    """
+    watch = Stopwatch(clock)
+    recording = read_run(run)
+    watch.lap("read")
+    operations = operations_table(pair(recording.events, recording.source), recording.source)
+    watch.lap("pair")
+    tables = {
+        "operations": operations,
+        "verdicts": _verdicts(operations, model, deadline_s, clock),
+        "windows": window_table(operations),
+        **small_tables(recording),
+    }
+    watch.lap("compute")
+    counts = count(operations, installed_spans(recording.receipts, load_of(recording.events)))
+    with replacing(run.tables) as fresh:
+        write_tables(fresh, tables)
+    watch.lap("write")
+    return as_values(recording, tables, counts, watch.laps)
+
+
+def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
+    groups = list(_by_key(operations))
+    budget = Budget.of(deadline_s, len(groups), clock)
+    return pa.concat_tables([VERDICTS.empty_table(), *(judge(group, model, budget) for group in groups)])
+
+
+def _by_key(operations: pa.Table) -> Iterator[pa.Table]:
+    ordered = operations.sort_by("key")
+    runs = pc.run_end_encode(ordered["key"].combine_chunks())
+    begin = 0
+    for end in runs.run_ends.to_pylist():
+        yield ordered.slice(begin, end - begin)
+        begin = end

@@ -1,0 +1,113 @@
+"""Parquet tables on disk: exact schemas, a version in every file, and never half a table.
+
+A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
+the final one, which then takes its name; a job that is killed leaves the old tables, or none.  A later job removes
+what killed ones left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from history.tables import TABLES, TABLES_VERSION
+from pipeline.errors import TableError
+
+_NAME: Final = b"harness.table"
+_VERSION: Final = b"harness.version"
+
+
+def stamped(name: str) -> pa.Schema:
+    """The schema of a table with its name and version in the metadata, as it is written into every file."""
+    return TABLES[name].with_metadata({_NAME: name.encode(), _VERSION: str(TABLES_VERSION).encode()})
+
+
+def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
+    """Write one file of the table ``name`` under ``root``; return the number of rows."""
+    directory = root / f"{name}.parquet"
+    directory.mkdir(parents=True, exist_ok=True)
+    schema = stamped(name)
+    rows = 0
+    with pq.ParquetWriter(directory / f"part-{part:05d}.parquet", schema) as writer:
+        for batch in batches:
+            table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
+            writer.write_table(exact(table, schema))
+            rows += table.num_rows
+    return rows
+
+
+def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table's columns under the schema's own names, order, types and nullability."""
+    return pa.Table.from_arrays([table.column(field.name).cast(field.type) for field in schema], schema=schema)
+
+
+def read_table(path: Path, name: str) -> pa.Table:
+    """Read the table ``name`` from its directory.
+
+    Raises TableError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
+    """
+    parts = sorted(path.glob("*.parquet"))
+    if not parts:
+        raise FileNotFoundError(f"{path}: no table here")
+    return pa.concat_tables([_checked(part, name) for part in parts])
+
+
+def _checked(part: Path, name: str) -> pa.Table:
+    try:
+        schema = pq.read_schema(part)
+    except pa.ArrowInvalid as error:
+        raise TableError(f"{part}: not a Parquet file: {error}") from None
+    check_schema(schema, name, str(part))
+    return pq.read_table(part, partitioning=None)
+
+
+def check_schema(schema: pa.Schema, name: str, place: str) -> None:
+    """Raise TableError unless the schema is that of the table ``name`` in a version that this release reads."""
+    stamps = schema.metadata or {}
+    found, version = stamps.get(_NAME, b"no table").decode(), stamps.get(_VERSION, b"none").decode()
+    if found != name:
+        raise TableError(f"{place}: expected the table {name}, found {found}")
+    if version != str(TABLES_VERSION):
+        raise TableError(f"{place}: version {version} of {name} is not one that this release reads")
+    if not schema.equals(TABLES[name], check_metadata=False):
+        raise TableError(f"{place}: the columns are not those of {name} version {version}")
+
+
+def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Write whole tables under ``root``, one file each."""
+    for name, table in tables.items():
+        write_part(root, name, [table])
+
+
+@contextmanager
+def replacing(final: Path) -> Iterator[Path]:
+    """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise."""
+    sweep(final)
+    mark = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    fresh, old = (final.with_name(f"{final.name}.{kind}-{mark}") for kind in ("tmp", "old"))
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+        if final.exists():
+            final.rename(old)
+        fresh.rename(final)
+    finally:
+        for rest in (fresh, old):
+            shutil.rmtree(rest, ignore_errors=True)
+
+
+def sweep(final: Path) -> None:
+    """Remove what killed jobs left beside ``final``; what a living process works on stays."""
+    for kind in ("tmp", "old"):
+        for rest in final.parent.glob(f"{final.name}.{kind}-*-*"):
+            pid = rest.name.rsplit("-", 2)[1]
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                shutil.rmtree(rest, ignore_errors=True)
