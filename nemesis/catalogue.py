@@ -1,0 +1,27 @@
+"""Every fault by its name.  A new family adds its tuple to ``_FAMILIES``; that is all the registration there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from nemesis.errors import UnknownFaultError
+from nemesis.fault import Context, Fault
+from nemesis.network import NETWORK
+from nemesis.processes import PROCESSES
+
+_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, PROCESSES)
+
+FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for family in _FAMILIES for fault in family}
+
+
+def find(name: str) -> Fault:
+    """Raises UnknownFaultError with the names that look like this one."""
+    if name not in FAULTS:
+        raise UnknownFaultError(name, FAULTS)
+    return FAULTS[name]
+
+
+def prechecks(ctx: Context, names: Iterable[str] = FAULTS) -> dict[str, str | None]:
+    """For each name why it cannot work on this cluster, or None.  Raises UnknownFaultError."""
+    return {name: find(name).precheck(ctx) for name in names}

@@ -1,0 +1,48 @@
+"""What a nemesis raises.
+
+::
+
+    FaultError            something was tried and cannot be shown to stand, or to be gone
+    SkippedError          nothing was touched, and this is why
+     └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
+    UnknownFaultError     no fault has this name                                (a KeyError)
+    ScheduleError         a schedule that cannot be                             (a ValueError)
+
+Everything else that comes out of a nemesis (a node that cannot be reached, a full disk) is a failure of whoever runs
+it, passed on unchanged after healing has been tried.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FaultError(Exception):
+    """A fault was tried and left doubt: its receipt is ``indeterminate``."""
+
+
+class SkippedError(Exception):
+    """A fault was not tried: its receipt is ``skipped``."""
+
+
+class NotYetError(SkippedError):
+    """A fault cannot be aimed at this moment; trying again shortly is worth it."""
+
+
+class UnknownFaultError(KeyError):
+    """No fault has this name; ``near`` holds the names that look like it."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.near = tuple(difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5))
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
+        self.message = f"there is no nemesis called {name!r}{hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ScheduleError(ValueError):
+    """A schedule that cannot be: it does not fit its time limit, or heals what it never injected."""

@@ -1,0 +1,125 @@
+"""Grudges: who drops packets from whom, as directed graphs.
+
+An edge ``a -> b`` means that a drops every packet that comes from b.  All functions are pure: the names in the
+cluster's order and a random generator in, a graph over all names out.  The shapes are those of Jepsen's nemesis
+(``partition-random-node``, ``partition-random-halves``, ``bridge``, ``majorities-ring``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+import networkx as nx
+
+if TYPE_CHECKING:
+    Grudge: TypeAlias = "nx.DiGraph[str]"
+else:
+    Grudge = nx.DiGraph
+
+Shape: TypeAlias = Callable[[Sequence[str], random.Random], Grudge]
+
+RING_LIMIT = 5
+
+
+def majority(n: int) -> int:
+    return n // 2 + 1
+
+
+def empty(names: Sequence[str]) -> Grudge:
+    grudge: Grudge = nx.DiGraph()
+    grudge.add_nodes_from(names)
+    return grudge
+
+
+def one_way(names: Sequence[str], deaf: Iterable[str], mute: Iterable[str]) -> Grudge:
+    """Every node of ``deaf`` drops what comes from ``mute``; the way back is untouched."""
+    grudge = empty(names)
+    grudge.add_edges_from((a, b) for a, b in product(list(deaf), list(mute)) if a != b)
+    return grudge
+
+
+def separate(names: Sequence[str], one: Iterable[str], other: Iterable[str]) -> Grudge:
+    """Two sides that hear nothing of each other."""
+    left, right = list(one), list(other)
+    return nx.compose(one_way(names, left, right), one_way(names, right, left))
+
+
+def halves_of(names: Sequence[str], rng: random.Random) -> tuple[list[str], list[str]]:
+    """Shuffled and cut in the middle, the smaller part first."""
+    shuffled = rng.sample(list(names), len(names))
+    middle = len(names) // 2
+    return shuffled[:middle], shuffled[middle:]
+
+
+def random_node(names: Sequence[str], rng: random.Random) -> Grudge:
+    one = rng.choice(list(names))
+    return separate(names, [one], [name for name in names if name != one])
+
+
+def random_halves(names: Sequence[str], rng: random.Random) -> Grudge:
+    return separate(names, *halves_of(names, rng))
+
+
+def bridge(names: Sequence[str], rng: random.Random) -> Grudge:
+    """Two halves that share one node of the larger: it hears everybody and everybody hears it."""
+    smaller, larger = halves_of(names, rng)
+    return separate(names, smaller, larger[1:])
+
+
+def leader_side(names: Sequence[str], leader: str, size: int, rng: random.Random) -> Grudge:
+    """The leader and ``size - 1`` drawn companions against the rest."""
+    others = [name for name in names if name != leader]
+    side = [leader, *rng.sample(others, size - 1)]
+    return separate(names, side, [name for name in names if name not in side])
+
+
+def majorities_ring(names: Sequence[str], rng: random.Random) -> Grudge:
+    """Every node sees a majority; up to five nodes no two of them see the same one."""
+    views = _ring_views(names, rng) if len(names) <= RING_LIMIT else _grown_views(names, rng)
+    return from_views(names, views)
+
+
+def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grudge:
+    """Everybody drops whatever is not in their view.  A node without a view hears everybody."""
+    grudge = empty(names)
+    for name in names:
+        seen = {name, *views.get(name, names)}
+        grudge.add_edges_from((name, other) for other in names if other not in seen)
+    return grudge
+
+
+def _ring_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
+    """Windows of a majority's width on a shuffled ring; the middle of a window keeps that window."""
+    ring, width = rng.sample(list(names), len(names)), majority(len(names))
+    windows = ([ring[(start + step) % len(ring)] for step in range(width)] for start in range(len(ring)))
+    return {window[width // 2]: window for window in windows}
+
+
+def _grown_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
+    """Grown from self-loops: the node that sees least meets the node it lacks that sees least, ties drawn."""
+    seen = nx.Graph([(name, name) for name in names])
+    width = majority(len(names))
+
+    def views(name: str) -> int:
+        return len(seen[name])
+
+    while min(map(views, names)) < width:
+        poorest = _lowest(list(names), views, rng)
+        friend = _lowest([name for name in names if not seen.has_edge(poorest, name)], views, rng)
+        seen.add_edge(poorest, friend)
+    return {name: list(seen[name]) for name in names}
+
+
+def _lowest(candidates: list[str], degree: Callable[[str], int], rng: random.Random) -> str:
+    least = min(map(degree, candidates))
+    return rng.choice([name for name in candidates if degree(name) == least])
+
+
+def to_mapping(grudge: Grudge) -> dict[str, tuple[str, ...]]:
+    """Each node that drops something, with those it drops, both in the order of the graph's nodes."""
+    order = list(grudge)
+    drops = {node: tuple(other for other in order if grudge.has_edge(node, other)) for node in order}
+    return {node: peers for node, peers in drops.items() if peers}

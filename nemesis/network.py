@@ -1,0 +1,214 @@
+"""Partitions: who drops packets from whom, and the proof that packets were dropped.
+
+The proof has two halves.  Every dropping rule counts, and a cut link that carries no traffic of its own is given
+some: the dropping node tries a connection to the dropped one.  Its packets, or the answers to them, are counted at
+the rule, and the attempt ends in silence.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal
+
+from nemesis import grudges
+from nemesis.errors import FaultError, SkippedError
+from nemesis.fault import Context, Family, Targets, Witness
+from nemesis.firewall import FIREWALLS, Action, Firewall, Rule
+from nemesis.view import Command
+
+Links = frozenset[tuple[str, str]]
+
+TRY_S: Final = "0.4"
+
+# One line for each address: the address, and how the attempt ended (124: silence until the timeout).
+_TRY_PEERS = (
+    r"""port=$1; shift
+for a in "$@"; do
+  { timeout -s KILL """
+    + TRY_S
+    + r""" bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$a" "$port" >/dev/null 2>&1; echo "$a $?"; } &
+done
+wait"""
+)
+
+SILENCE: Final = ("124", "137")
+
+
+def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
+    """A command that tries a connection to each of these peers at the system's own port.
+
+    A refusal is an answer as good as a connection: the packets went through.
+    """
+    addresses = [ctx.facts.addresses[peer][0] for peer in peers]
+    return Command(("sh", "-c", _TRY_PEERS, "try", str(ctx.settings.peer_port), *addresses))
+
+
+def firewall(ctx: Context) -> Firewall:
+    """The one chosen for this cluster.  Raises FaultError when there is none (the precheck says so first)."""
+    if (kind := ctx.facts.firewall) is None:
+        raise FaultError("no packet filter that every node has")
+    return FIREWALLS[kind]
+
+
+def firewall_refusal(ctx: Context) -> str | None:
+    if ctx.facts.firewall is None:
+        gaps = ctx.facts.lacking("can:nft")
+        return f"neither nftables nor iptables works on every node (nftables missing on {', '.join(gaps)})"
+    return ctx.facts.refusal("bash", "timeout")
+
+
+class RuleFault:
+    """A network fault made of packet filter rules; the subclasses say whom to hit and what is done to packets."""
+
+    family: Family = "network"
+    stops = False
+
+    def __init__(self, name: str, summary: str, action: Action = "drop", at_least: int = 2) -> None:
+        self.name = name
+        self.summary = summary
+        self.action: Action = action
+        self.at_least = at_least
+
+    def precheck(self, ctx: Context) -> str | None:
+        if len(ctx.nodes.names) < self.at_least:
+            return f"needs at least {self.at_least} nodes, this cluster has {len(ctx.nodes.names)}"
+        return firewall_refusal(ctx)
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        """Who does it to whom.  Raises SkippedError when there is nobody."""
+        raise NotImplementedError
+
+    def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)
+        return 0.0
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        grudge = (
+            dict(ctx.wanted.grudge) if ctx.wanted and ctx.wanted.grudge else grudges.to_mapping(self.draw(ctx, rng))
+        )
+        if not grudge:
+            raise SkippedError("no link would be cut")
+        return Targets(tuple(grudge), grudge)
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        ctx.run_checked(install_commands(ctx, self.name, targets.grudge, self.action, self.amount(ctx)))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        return links_witness(ctx, self.name, targets.grudge, "silence" if self.action == "drop" else "refusal")
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return remove_rules(ctx, self.name, targets.grudge)
+
+
+def install_commands(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], action: Action, amount: float = 0.0
+) -> dict[str, Command]:
+    """One command for each node of the grudge."""
+    return {
+        node: firewall(ctx).install(chain, [Rule(p, ctx.facts.addresses[p], action, amount) for p in peers])
+        for node, peers in grudge.items()
+    }
+
+
+def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
+    """Delete the fault's chain on these nodes and see that it is gone; says how many packets it had stopped."""
+    wall, nodes, began = firewall(ctx), list(nodes), ctx.clock.now()
+    removed = ctx.run_checked({node: wall.remove(chain) for node in nodes})
+    took_ms = (ctx.clock.now() - began) / 1e6
+    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in removed.items()}
+    left = [n for n, a in ctx.run_checked({n: wall.gone(chain) for n in nodes}).items() if "gone" not in a.stdout]
+    if left:
+        raise FaultError(f"the rules still stand on {', '.join(left)}")
+    dropped = sum(number for counts in packets.values() for number in counts.values())
+    return {"packets_dropped": dropped, "dropped_by": packets, "healed_ms": round(took_ms, 1), "rules_gone": nodes}
+
+
+def links_witness(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], expected: Literal["silence", "refusal"]
+) -> Witness:
+    """Proof that every link of a grudge is cut, by counters and by attempts to connect across it.
+
+    Raises FaultError and names the links when, until the deadline, an attempt was answered in another way than
+    expected, or a link was neither seen to count nor to be silent, or nothing was counted at all.
+    """
+    links: Links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
+    seen: dict[str, tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]] = {}
+
+    def look() -> Witness | None:
+        seen["last"] = counted, tried = _look_at_links(ctx, chain, grudge)
+        whole = all(counted[link] for link in links) and all(tried.get(link) == expected for link in links)
+        return _as_witness(counted, tried, expected) if whole else None
+
+    if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
+        return witness
+    counted, tried = seen["last"]
+    open_links = [link for link in links if tried.get(link) != expected]
+    if open_links or not counted.total():
+        names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
+        raise FaultError(f"{counted.total()} packets counted; {names or 'all links silent, but no rule counted'}")
+    return _as_witness(counted, tried, expected)
+
+
+def _look_at_links(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]]
+) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
+    """Packets counted by link, and how an attempt over each link ended."""
+    wall = firewall(ctx)
+    tries = ctx.nodes.run({node: try_peers(ctx, peers) for node, peers in grudge.items()})
+    listings = ctx.nodes.run({node: wall.counters(chain) for node in grudge})
+    counted: Counter[tuple[str, str]] = Counter()
+    for node, answer in listings.items():
+        for peer, number in wall.packets(answer.stdout).items():
+            counted[node, peer] += number
+    owner = {ctx.facts.addresses[peer][0]: peer for peers in grudge.values() for peer in peers}
+    ends = {
+        (node, owner[line.split()[0]]): _ending(line.split()[1])
+        for node, answer in tries.items()
+        for line in answer.stdout.splitlines()
+        if len(line.split()) == 2 and line.split()[0] in owner
+    }
+    return counted, ends
+
+
+def _ending(code: str) -> str:
+    if code in SILENCE:
+        return "silence"
+    return "connected" if code == "0" else "refusal"
+
+
+def _as_witness(counted: Counter[tuple[str, str]], tried: dict[tuple[str, str], str], expected: str) -> Witness:
+    links = {f"{node}<-{peer}": number for (node, peer), number in sorted(counted.items())}
+    return {
+        "packets_counted": counted.total(),
+        "links_counted": links,
+        f"attempts_{expected}": sum(end == expected for end in tried.values()),
+        "attempts": len(tried),
+    }
+
+
+class Partition(RuleFault):
+    """A partition whose shape is drawn from the names alone."""
+
+    def __init__(self, name: str, summary: str, shape: grudges.Shape, at_least: int = 2) -> None:
+        super().__init__(name, summary, "drop", at_least)
+        self.shape: Callable[..., grudges.Grudge] = shape
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        if ctx.wanted and ctx.wanted.nodes:
+            one_side = ctx.wanted.nodes
+            return grudges.separate(ctx.nodes.names, one_side, [n for n in ctx.nodes.names if n not in one_side])
+        return self.shape(ctx.nodes.names, rng)
+
+
+NETWORK: tuple[RuleFault, ...] = (
+    Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
+    Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
+    Partition("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
+    Partition(
+        "partition-majorities-ring",
+        "every node sees a majority, and no two nodes see the same one",
+        grudges.majorities_ring,
+        at_least=3,
+    ),
+)

@@ -1,0 +1,188 @@
+"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash does not say goodbye."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from nemesis.errors import FaultError, SkippedError
+from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.grudges import majority
+from nemesis.view import Command
+
+# Prints the state letter of a process, or nothing when it is gone.
+_STATE: Final = """while read -r key value rest; do
+  [ "$key" = State: ] && echo "$value"
+done 2>/dev/null </proc/"$0"/status
+exit 0"""
+
+# Ends with 0 when the process is gone afterwards or was before; the kill itself proves nothing.
+_SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
+
+GONE: Final = ("", "Z", "X")
+
+
+def state_of(pid: int) -> Command:
+    return Command(("sh", "-c", _STATE, str(pid)))
+
+
+def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
+    return Command(("sh", "-c", _SIGNAL, str(pid), name))
+
+
+def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
+    """The state letter of each node's process; empty where it is gone."""
+    answers = ctx.nodes.run({node: state_of(pid) for node, pid in pids.items()})
+    return {node: answer.stdout.strip() for node, answer in answers.items()}
+
+
+def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
+    """Pids of those that run.  Raises SkippedError when one of the nodes has no process."""
+    found = ctx.system.pids(nodes)
+    if down := [node for node in nodes if found.get(node) is None]:
+        raise SkippedError(f"{', '.join(down)} is down already")
+    return {node: pid for node, pid in found.items() if pid is not None}
+
+
+def pids_of(targets: Targets) -> dict[str, int]:
+    pids: dict[str, Any] = targets.detail.get("pids", {})
+    return {node: int(pid) for node, pid in pids.items()}
+
+
+def kill(ctx: Context, pids: Mapping[str, int]) -> None:
+    ctx.run_checked({node: signal(pid, "KILL") for node, pid in pids.items()})
+
+
+def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
+    """Wait until /proc has lost every one of them; a zombie is gone.  Raises FaultError at the deadline."""
+    began = ctx.clock.now()
+    last: dict[str, str] = {}
+
+    def look() -> bool | None:
+        last.update(states(ctx, pids))
+        return True if all(last[node] in GONE for node in pids) else None
+
+    if not ctx.until(look, ctx.settings.witness_s):
+        alive = [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]
+        raise FaultError(f"still there: {', '.join(alive)}")
+    return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
+
+
+def mostly_small(n: int, rng: random.Random) -> int:
+    """A size from 1 to n with P(k) = ln((k+1)/k) / ln(n+1); the distribution function is ln(k+1) / ln(n+1)."""
+    size = math.ceil(math.pow(n + 1, rng.random())) - 1
+    return min(n, max(1, size))
+
+
+def spare(ctx: Context) -> int:
+    """How many more nodes may be stopped while a majority stays up; all free ones when the plan allows that."""
+    if ctx.settings.beyond_quorum:
+        return len(ctx.free)
+    return max(0, len(ctx.nodes.names) - majority(len(ctx.nodes.names)) - len(ctx.busy))
+
+
+def random_subset(ctx: Context, rng: random.Random) -> list[str]:
+    """Mostly few of the free nodes, never so many that the rest is no majority."""
+    most = min(spare(ctx), len(ctx.free))
+    return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
+
+
+def random_one(ctx: Context, rng: random.Random) -> list[str]:
+    return [rng.choice(ctx.free)] if ctx.free and spare(ctx) else []
+
+
+class ProcessFault:
+    """Something done to the processes of some nodes; the subclasses say whom and what."""
+
+    family: Family = "process"
+    stops = True
+
+    def __init__(self, name: str, summary: str) -> None:
+        self.name = name
+        self.summary = summary
+
+    def precheck(self, ctx: Context) -> str | None:
+        return (
+            None if self.may_exceed(ctx) or len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
+        )
+
+    def may_exceed(self, ctx: Context) -> bool:
+        return ctx.settings.beyond_quorum
+
+    def choose(self, ctx: Context, rng: random.Random) -> list[str]:
+        return random_one(ctx, rng)
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
+
+
+class Kill(ProcessFault):
+    """SIGKILL; healed by starting the process again and waiting until it answers."""
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        kill(ctx, pids_of(targets))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        return see_gone(ctx, pids_of(targets))
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
+    """Start what does not run, and see a process on every node.  Raises FaultError and the system's StartError."""
+    ctx.system.start(nodes)
+    pids = ctx.system.pids(nodes)
+    if down := [node for node in nodes if pids.get(node) is None]:
+        raise FaultError(f"no process on {', '.join(down)} after the start")
+    return {"pids_now": {node: pids[node] for node in nodes}}
+
+
+class KillRandom(Kill):
+    def choose(self, ctx: Context, rng: random.Random) -> list[str]:
+        return random_subset(ctx, rng)
+
+
+class Pause(ProcessFault):
+    """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the process: connections stay open."""
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        ctx.run_checked({node: signal(pid, "STOP") for node, pid in pids_of(targets).items()})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        pids = pids_of(targets)
+        last: dict[str, str] = {}
+
+        def look() -> bool | None:
+            last.update(states(ctx, pids))
+            return True if all(last[node] == "T" for node in pids) else None
+
+        if not ctx.until(look, ctx.settings.witness_s):
+            raise FaultError(f"not stopped: {_told(pids, last, 'T')}")
+        return {"state": dict(last), "pids": pids}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        pids = pids_of(targets)
+        ctx.run_checked({node: signal(pid, "CONT") for node, pid in pids.items()})
+        last: dict[str, str] = {}
+
+        def look() -> bool | None:
+            last.update(states(ctx, pids))
+            return None if "T" in last.values() else True
+
+        if not ctx.until(look, ctx.settings.witness_s):
+            raise FaultError(f"still stopped: {', '.join(node for node in pids if last[node] == 'T')}")
+        return {"state_now": {node: letter or "gone" for node, letter in last.items()}}
+
+
+def _told(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> str:
+    return ", ".join(f"{n} (pid {p}, state {last[n] or 'gone'})" for n, p in pids.items() if last[n] != expected)
+
+
+PROCESSES: tuple[Kill | Pause, ...] = (
+    KillRandom("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority"),
+    Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT"),
+)

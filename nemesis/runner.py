@@ -1,0 +1,188 @@
+"""Carries out a schedule and writes the receipts.
+
+The record of an injection is written before its first command goes out, so that healing after a crash knows what may
+stand.  Doubt about a fault (:class:`FaultError`) is recorded and the run goes on; anything else is a failure of the
+harness: it is recorded too, everything is healed, and then it is raised.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, Protocol
+
+from nemesis.catalogue import FAULTS
+from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
+from nemesis.fault import Context, Fault, Targets
+from nemesis.guard import locked, objection
+from nemesis.schedule import Step
+from nemesis.targets import leader_now, resolve
+from nemesis.view import StartError
+
+# How long a fault waits for something to aim at (an election is under way) before it is skipped.
+PATIENCE_S: Final = 5.0
+PATIENCE_EVERY_S: Final = 0.05
+
+
+class Record(Protocol):
+    """Appends one event of the process ``nemesis`` to the history; value as in :mod:`history.receipts`."""
+
+    def __call__(self, kind: Literal["invoke", "ok", "fail", "info"], f: str, value: dict[str, Any], /) -> Any: ...
+
+
+class Runner:
+    """One run of one schedule.  ``run`` belongs to one thread; ``heal_all`` may be called from any, at any time."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        schedule: Sequence[Step],
+        record: Record,
+        rng: random.Random,
+        *,
+        faults: Mapping[str, Fault] = FAULTS,
+    ) -> None:
+        """Raises UnknownFaultError for a step whose fault nobody knows."""
+        for step in schedule:
+            if step.fault not in faults:
+                raise UnknownFaultError(step.fault, faults)
+        self._ctx = ctx
+        self._schedule = sorted(schedule, key=lambda step: step.at_s)
+        self._record = record
+        self._rng = rng
+        self._faults = faults
+        self._active: dict[int, tuple[Fault, Targets]] = {}
+        self._lock = threading.RLock()
+        self._failures: list[Exception] = []
+
+    @property
+    def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
+        """What stands, or may stand, at this moment: id -> (fault, nodes)."""
+        return {number: (fault.name, targets.nodes) for number, (fault, targets) in tuple(self._active.items())}
+
+    def run(self, stop: threading.Event) -> None:
+        """Carry out the schedule until its end or until ``stop`` is set, then heal whatever stands.
+
+        Raises the first failure of the harness that was met, after healing.
+        """
+        start = self._ctx.clock.now()
+        try:
+            for step in self._schedule:
+                due = start + round(step.at_s * 1e9)
+                if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
+                    break
+                self._take(step, stop)
+                if self._failures:
+                    break
+        finally:
+            self.heal_all()
+
+    def heal_all(self) -> tuple[str, ...]:
+        """Heal everything that may stand; returns a sentence for each fault that could not be healed.
+
+        A second call tries those again.  Raises the first failure of the harness, after everything was tried.
+        """
+        with self._lock:
+            unhealed = [self._heal(number) for number in tuple(self._active)]
+            if self._failures:
+                failure, self._failures = self._failures[0], []
+                raise failure
+            return tuple(reason for reason in unhealed if reason)
+
+    def _take(self, step: Step, stop: threading.Event) -> None:
+        with self._lock:
+            if step.action == "inject":
+                self._inject(step, stop)
+            elif step.id in self._active:
+                self._heal(step.id)
+
+    def _inject(self, step: Step, stop: threading.Event) -> None:
+        fault = self._faults[step.fault]
+        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()))
+        leader = leader_now(ctx.system.probes())
+        try:
+            targets = self._plan(fault, step, ctx)
+        except SkippedError as error:
+            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader)
+            self._note("fail", fault, step.id, "inject", reason=str(error))
+            return
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            return
+        asked = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        if self._note("invoke", fault, step.id, "inject", **asked):
+            self._active[step.id] = fault, targets
+            self._do(fault, targets, step.id, ctx)
+
+    def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
+        """The targets, asked for again while they may yet turn up.  Raises SkippedError."""
+        last: list[SkippedError] = []
+
+        def look() -> Targets | None:
+            try:
+                return fault.plan(replace(ctx, wanted=resolve(step.targets, ctx, self._rng)), self._rng)
+            except NotYetError as error:
+                last.append(error)
+                return None
+
+        if (targets := ctx.until(look, PATIENCE_S, PATIENCE_EVERY_S)) is None:
+            raise last[-1]
+        if reason := objection(ctx, self._active, fault, targets):
+            raise SkippedError(reason)
+        return targets
+
+    def _do(self, fault: Fault, targets: Targets, number: int, ctx: Context) -> None:
+        began, stood = ctx.clock.now(), False
+        try:
+            fault.inject(ctx, targets)
+            stood, took_ms = True, round((ctx.clock.now() - began) / 1e6, 1)
+            witness = {"stood_ms": took_ms, **fault.witness(ctx, targets)}
+        except (FaultError, SkippedError, StartError) as error:
+            self._note("info", fault, number, "inject", reason=str(error))
+            if not stood:
+                self._heal(number)
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            self._note("info", fault, number, "inject", reason=f"{type(error).__name__}: {error}")
+            self._heal(number)
+        else:
+            self._note("ok", fault, number, "inject", witness=witness)
+
+    def _heal(self, number: int) -> str | None:
+        """Heal one; a fault that cannot be healed stays in the list for the next attempt."""
+        fault, targets = self._active[number]
+        ctx = replace(self._ctx, stop=threading.Event())
+        self._note("invoke", fault, number, "heal")
+        began = ctx.clock.now()
+        try:
+            seen = fault.heal(ctx, targets)
+            witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
+        except (FaultError, StartError) as error:
+            reason = str(error)
+        except Exception as error:  # noqa: BLE001 (kept, and raised when everything else is healed)
+            self._failures.append(error)
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            del self._active[number]
+            self._note("ok", fault, number, "heal", witness=witness)
+            return None
+        self._note("info", fault, number, "heal", reason=reason)
+        return f"{fault.name}: {reason}"
+
+    def _note(
+        self,
+        kind: Literal["invoke", "ok", "fail", "info"],
+        fault: Fault,
+        number: int,
+        action: Literal["inject", "heal"],
+        **more: Any,
+    ) -> bool:
+        """Record an event; False when that failed.  A history that cannot be written must not keep us from healing."""
+        try:
+            self._record(kind, fault.name, {"action": action, "id": number, **more})
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            return False
+        return True

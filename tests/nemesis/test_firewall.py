@@ -1,0 +1,114 @@
+"""The exact text that nodes are told, and the reading of what they answer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from nemesis import firewall
+from nemesis.firewall import Iptables, Nft, Rule
+
+NFT, IPTABLES = Nft(), Iptables()
+
+
+def test_nft_installs_a_partition_in_one_transaction():
+    rules = [Rule("n2", ("10.0.0.2", "fd00::2")), Rule("n3", ("10.0.0.3",))]
+    command = NFT.install("partition-random-node", rules)
+    assert command.argv == ("nft", "-f", "-")
+    assert command.stdin == (
+        "add table inet harness\n"
+        "add chain inet harness partition_random_node { type filter hook input priority -10; policy accept; }\n"
+        "flush chain inet harness partition_random_node\n"
+        'add rule inet harness partition_random_node ip saddr 10.0.0.2 counter drop comment "from n2"\n'
+        'add rule inet harness partition_random_node ip6 saddr fd00::2 counter drop comment "from n2"\n'
+        'add rule inet harness partition_random_node ip saddr 10.0.0.3 counter drop comment "from n3"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (
+            Rule("n2", ("10.0.0.2",), "lose", 0.2),
+            'ip saddr 10.0.0.2 numgen random mod 1000 < 200 counter drop comment "from n2"',
+        ),
+        (
+            Rule("n2", ("10.0.0.2",), "slow", 64),
+            'ip saddr 10.0.0.2 limit rate over 64 kbytes/second burst 16 kbytes counter drop comment "from n2"',
+        ),
+        (Rule("n2", ("10.0.0.2",), "queue", 7), 'ip saddr 10.0.0.2 counter queue num 7 bypass comment "from n2"'),
+    ],
+)
+def test_nft_rules(rule, text):
+    assert NFT.install("x", [rule]).stdin.splitlines()[3:] == [f"add rule inet harness x {text}"]
+
+
+def test_a_reset_lets_the_peers_own_resets_through_first():
+    lines = NFT.install("x", [Rule("n2", ("10.0.0.2",), "reset")]).stdin.splitlines()[3:]
+    assert [line.removeprefix("add rule inet harness x ip saddr 10.0.0.2 ") for line in lines] == [
+        "tcp flags & rst == rst accept",
+        'meta l4proto tcp counter reject with tcp reset comment "from n2"',
+        'counter drop comment "from n2"',
+    ]
+
+
+def test_nothing_ever_flushes_a_ruleset_or_a_table_that_is_not_ours():
+    everything = [
+        text
+        for wall in (NFT, IPTABLES)
+        for command in (
+            wall.install("x", [Rule("n2", ("10.0.0.2",))]),
+            wall.counters("x"),
+            wall.remove("x"),
+            wall.gone("x"),
+        )
+        for text in (*command.argv, command.stdin)
+    ]
+    text = "\n".join([*everything, firewall.SWEEP])
+    assert "flush ruleset" not in text
+    assert set(re.findall(r"(?:flush|delete) table (\w+ \w+)", text)) == {"inet harness"}
+    assert not re.search(r"-[FX]\s*($|INPUT|;)", text)
+    assert all(" -w" in line for line in re.findall(r".*\"\$t\" .*", text))
+
+
+def test_nft_counters_are_read_by_peer():
+    listing = """table inet harness {
+	chain x {
+		type filter hook input priority filter - 10; policy accept;
+		ip saddr 10.0.0.2 counter packets 12 bytes 720 drop comment "from n2"
+		ip6 saddr fd00::2 counter packets 3 bytes 180 drop comment "from n2"
+		ip saddr 10.0.0.3 tcp flags & rst == rst accept
+		ip saddr 10.0.0.3 meta l4proto tcp counter packets 5 bytes 5 reject with tcp reset comment "from n3"
+	}
+}"""
+    assert NFT.packets(listing) == {"n2": 15, "n3": 5}
+    assert NFT.packets("") == {}
+
+
+def test_iptables_installs_both_versions_and_removes_what_an_earlier_run_left():
+    command = IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2", "fd00::2"))])
+    shell, flag, script, chain, batch4, batch6 = command.argv
+    assert (shell, flag, chain) == ("sh", "-c", "harness-bridge")
+    assert script.index('-D INPUT -j "$0"') < script.index("iptables-restore -w --noflush")
+    assert batch4 == (
+        "*filter\n:harness-bridge - [0:0]\n"
+        '-A harness-bridge -s 10.0.0.2 -m comment --comment "from n2" -j DROP\n'
+        "-I INPUT 1 -j harness-bridge\nCOMMIT\n"
+    )
+    assert batch6 == batch4.replace("10.0.0.2", "fd00::2")
+    assert IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2",))]).argv[-1] == ""
+
+
+def test_chain_names_fit_into_iptables():
+    chain = IPTABLES.install("kill-leader-then-the-longest-successor", []).argv[3]
+    assert len(chain) == 28
+
+
+def test_iptables_counters_are_read_by_peer():
+    listing = """Chain harness-x (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+       7      420 DROP       0    --  *      *       10.0.0.2             0.0.0.0/0            /* from n2 */
+       0        0 DROP       0    --  *      *       10.0.0.3             0.0.0.0/0            /* from n3 */
+"""
+    assert IPTABLES.packets(listing) == {"n2": 7, "n3": 0}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from nemesis.catalogue import find
+from nemesis.errors import FaultError
+from nemesis.facts import Facts
+from nemesis.fault import Targets
+from nemesis.network import try_peers
+from tests.nemesis.toy import world
+
+RING = find("partition-majorities-ring")
+
+
+def test_a_partition_stands_is_seen_and_is_gone_again():
+    ctx, nodes, _, _ = world()
+    targets = RING.plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
+    witness = RING.witness(ctx, targets)
+    assert witness["packets_counted"] >= 10
+    assert (witness["attempts_silence"], witness["attempts"]) == (10, 10)
+    healed = RING.heal(ctx, targets)
+    assert healed["packets_dropped"] == witness["packets_counted"]
+    assert not any(nodes.rules.values())
+
+
+def test_one_command_a_node_installs_it():
+    ctx, nodes, _, _ = world()
+    RING.inject(ctx, RING.plan(ctx, random.Random(1)))
+    assert [node for node, _ in nodes.sent] == ["n1", "n2", "n3", "n4", "n5"]
+
+
+def test_rules_that_drop_nothing_are_doubt_and_the_open_links_are_named():
+    ctx, *_ = world(deaf_rules=True)
+    targets = find("partition-random-node").plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
+    with pytest.raises(FaultError, match=r"0 packets counted; n\d still hears n\d \(connected\)"):
+        RING.witness(ctx, targets)
+
+
+def test_silence_without_a_single_counted_packet_is_doubt():
+    ctx, *_ = world(uncounted=True)
+    targets = RING.plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
+    with pytest.raises(FaultError, match="no rule counted"):
+        RING.witness(ctx, targets)
+
+
+def test_healing_twice_and_before_anything_stood_is_fine():
+    ctx, *_ = world()
+    targets = RING.plan(ctx, random.Random(1))
+    assert RING.heal(ctx, targets)["packets_dropped"] == 0
+    assert RING.heal(ctx, targets)["rules_gone"] == list(targets.nodes)
+
+
+def test_a_named_node_or_a_recorded_grudge_is_kept():
+    ctx, *_ = world(3)
+    one = find("partition-random-node").plan(replace(ctx, wanted=Targets(("n2",))), random.Random(0))
+    assert one.grudge == {"n1": ("n2",), "n2": ("n1", "n3"), "n3": ("n2",)}
+    recorded = Targets.from_json({"nodes": ["n1"], "grudge": {"n1": ["n3"]}})
+    assert RING.plan(replace(ctx, wanted=recorded), random.Random(0)).grudge == {"n1": ("n3",)}
+
+
+def test_partitions_of_too_few_nodes_and_without_a_firewall_are_refused():
+    small, *_ = world(1)
+    assert find("partition-random-node").precheck(small) == "needs at least 2 nodes, this cluster has 1"
+    ctx, *_ = world(3)
+    assert RING.precheck(ctx) is None
+    bare = replace(ctx, facts=Facts(ctx.facts.addresses, {"n1": frozenset({"can:nft", "bash", "timeout"})}))
+    assert RING.precheck(bare) == ("neither nftables nor iptables works on every node (nftables missing on n2, n3)")
+
+
+def test_peers_are_tried_at_the_systems_own_port():
+    ctx, *_ = world(3)
+    assert try_peers(ctx, ["n2", "n3"]).argv[-4:] == ("try", "20911", "10.0.0.2", "10.0.0.3")

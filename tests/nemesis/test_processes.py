@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from nemesis.catalogue import find
+from nemesis.errors import FaultError, SkippedError
+from nemesis.fault import Settings, Targets
+from nemesis.processes import mostly_small, signal, state_of
+from tests.nemesis.toy import world
+
+KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
+
+
+def test_sizes_follow_the_logarithmic_law():
+    rng, n, draws = random.Random(1), 5, 40_000
+    seen = Counter(mostly_small(n, rng) for _ in range(draws))
+    assert set(seen) == {1, 2, 3, 4, 5}
+    for k in range(1, n + 1):
+        expected = math.log((k + 1) / k) / math.log(n + 1)
+        assert seen[k] / draws == pytest.approx(expected, abs=0.01)
+
+
+def test_a_kill_leaves_a_majority_unless_the_plan_says_otherwise():
+    ctx, *_ = world()
+    sizes = Counter(len(KILL.plan(ctx, random.Random(seed)).nodes) for seed in range(300))
+    assert set(sizes) == {1, 2}
+    free = replace(ctx, settings=Settings(beyond_quorum=True))
+    assert {len(KILL.plan(free, random.Random(seed)).nodes) for seed in range(300)} == {1, 2, 3, 4, 5}
+
+
+def test_busy_nodes_are_not_chosen_and_count_against_the_quorum():
+    ctx, *_ = world()
+    for seed in range(100):
+        assert set(KILL.plan(replace(ctx, busy=frozenset({"n2"})), random.Random(seed)).nodes) <= {
+            "n1",
+            "n3",
+            "n4",
+            "n5",
+        }
+    with pytest.raises(SkippedError):
+        KILL.plan(replace(ctx, busy=frozenset({"n1", "n2"})), random.Random(0))
+
+
+def test_a_target_that_is_down_already_is_a_reason_to_skip():
+    ctx, nodes, system, _ = world()
+    nodes.states["n3", system.last["n3"]] = ""
+    with pytest.raises(SkippedError, match="n3 is down already"):
+        PAUSE.plan(replace(ctx, wanted=Targets(("n3",))), random.Random(0))
+
+
+def test_an_explicit_target_is_kept_and_a_locked_or_unknown_one_refused():
+    ctx, *_ = world()
+    assert PAUSE.plan(replace(ctx, wanted=Targets(("n4",))), random.Random(0)).nodes == ("n4",)
+    with pytest.raises(SkippedError, match="under another fault"):
+        PAUSE.plan(replace(ctx, wanted=Targets(("n4",)), busy=frozenset({"n4"})), random.Random(0))
+    with pytest.raises(SkippedError, match="no node is called n9"):
+        PAUSE.plan(replace(ctx, wanted=Targets(("n9",))), random.Random(0))
+
+
+def test_a_kill_is_witnessed_by_the_pid_that_is_gone_and_healed_by_a_new_one():
+    ctx, _nodes, _system, _ = world()
+    targets = KILL.plan(ctx, random.Random(0))
+    old = targets.detail["pids"]
+    KILL.inject(ctx, targets)
+    assert KILL.witness(ctx, targets)["pids_gone"] == old
+    now = KILL.heal(ctx, targets)["pids_now"]
+    assert all(now[node] != pid for node, pid in old.items())
+    assert KILL.heal(ctx, targets)["pids_now"] == now
+
+
+def test_a_zombie_is_gone():
+    ctx, nodes, system, _ = world(immortal={"n1"})
+    targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
+    nodes.states["n1", system.last["n1"]] = "Z"
+    assert KILL.witness(ctx, targets)["pids_gone"]
+
+
+def test_a_process_that_survives_the_kill_is_doubt():
+    ctx, *_ = world(immortal={"n1"})
+    targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
+    KILL.inject(ctx, targets)
+    with pytest.raises(FaultError, match=r"still there: n1 \(pid 101, state S\)"):
+        KILL.witness(ctx, targets)
+
+
+def test_a_pause_is_witnessed_by_the_state_and_healed_until_it_is_another():
+    ctx, _nodes, *_ = world()
+    targets = PAUSE.plan(ctx, random.Random(0))
+    (node,) = targets.nodes
+    PAUSE.inject(ctx, targets)
+    assert PAUSE.witness(ctx, targets)["state"] == {node: "T"}
+    assert PAUSE.heal(ctx, targets) == {"state_now": {node: "S"}}
+    with pytest.raises(FaultError, match="not stopped"):
+        PAUSE.witness(ctx, targets)
+
+
+def test_a_pause_that_cannot_be_ended_is_doubt_and_one_of_a_dead_process_is_healed():
+    ctx, nodes, *_ = world()
+    targets = PAUSE.plan(ctx, random.Random(0))
+    (node,) = targets.nodes
+    PAUSE.inject(ctx, targets)
+    nodes.immortal.add(node)
+    with pytest.raises(FaultError, match="still stopped"):
+        PAUSE.heal(ctx, targets)
+    nodes.states[node, targets.detail["pids"][node]] = ""
+    assert PAUSE.heal(ctx, targets) == {"state_now": {node: "gone"}}
+
+
+def test_commands_carry_the_pid_as_an_argument_of_its_own():
+    assert signal(42, "KILL").argv[-2:] == ("42", "KILL")
+    assert state_of(42).argv[-1] == "42"

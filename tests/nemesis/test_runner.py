@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import pytest
+
+from history import receipts_of
+from nemesis.catalogue import FAULTS
+from nemesis.clock import MonotonicClock
+from nemesis.errors import NotYetError, UnknownFaultError
+from nemesis.fault import Targets
+from nemesis.runner import PATIENCE_S, Runner
+from nemesis.schedule import Step, cycle
+from tests.nemesis.toy import Recorder, SshError, ToyNodes, world
+
+
+def once(fault: str, start: float = 1.0, end: float = 5.0, number: int = 0) -> list[Step]:
+    return [Step(start, "inject", fault, number), Step(end, "heal", fault, number)]
+
+
+def go(steps, faults=FAULTS, seed=0, **quirks):
+    ctx, nodes, system, clock = world(**quirks)
+    record = Recorder(clock, nodes)
+    runner = Runner(ctx, steps, record, random.Random(seed), faults=faults)
+    return runner, record, nodes, system
+
+
+def standing(nodes: ToyNodes) -> bool:
+    return any(nodes.rules.values()) or "T" in nodes.states.values()
+
+
+def test_one_fault_leaves_one_receipt_with_its_witness():
+    runner, record, nodes, _ = go(once("partition-majorities-ring"))
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "installed"
+    assert receipt.leader == "n1"
+    assert receipt.nodes == ("n1", "n2", "n3", "n4", "n5")
+    assert set(receipt.targets["grudge"]) == set(receipt.nodes)
+    assert receipt.witness["packets_counted"] > 0
+    assert receipt.witness["stood_ms"] > 0
+    assert receipt.witness["healed_ms"] > 0
+    assert receipt.started < receipt.stood < receipt.heal_started < receipt.healed
+    assert receipt.healed - receipt.stood >= 3.9e9
+    assert not standing(nodes)
+
+
+def test_the_targets_are_written_before_the_first_command_goes_out():
+    runner, record, nodes, _ = go(once("bridge"))
+    runner.run(threading.Event())
+    assert record.events[0].type == "invoke"
+    assert record.sent_before[0] == 0
+    assert nodes.sent
+
+
+@pytest.mark.parametrize("quirk", ["deaf_rules", "uncounted"])
+def test_rules_without_effect_are_indeterminate_and_healed(quirk):
+    runner, record, nodes, _ = go(once("bridge"), **{quirk: True})
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "indeterminate"
+    assert "0 packets counted" in receipt.reason
+    assert receipt.healed is not None
+    assert not standing(nodes)
+
+
+def test_a_half_failed_injection_is_healed_at_once_on_all_nodes():
+    runner, record, nodes, _ = go(once("partition-majorities-ring"), refuse={"n3"})
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "indeterminate"
+    assert receipt.reason == "n3: exit 1: Error: Operation not permitted"
+    assert receipt.healed < receipt.started + 1e9
+    assert [event.type for event in record.events] == ["invoke", "info", "invoke", "ok"]
+    assert not standing(nodes)
+
+
+def test_a_failure_of_the_harness_is_recorded_healed_where_possible_and_raised():
+    runner, record, nodes, _ = go(once("partition-majorities-ring"), unreachable={"n3"})
+    with pytest.raises(SshError):
+        runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "indeterminate"
+    assert "SshError: no route" in receipt.reason
+    assert receipt.healed is None
+    assert not standing(nodes)
+    assert list(runner.active) == [0]
+    nodes.unreachable.clear()
+    assert runner.heal_all() == ()
+    assert not runner.active
+    assert receipts_of(record.events)[0].healed is not None
+
+
+def test_a_broken_record_stops_the_run_before_anything_is_touched():
+    runner, record, nodes, _ = go(once("bridge"))
+    record.broken = True
+    with pytest.raises(OSError, match="No space"):
+        runner.run(threading.Event())
+    assert not nodes.sent
+
+
+def test_a_record_that_breaks_while_a_fault_stands_does_not_keep_it_standing():
+    runner, record, nodes, _ = go(once("bridge"))
+
+    def break_after_injection(kind, f, value, /):
+        record(kind, f, value)
+        record.broken = kind == "ok"
+
+    runner._record = break_after_injection
+    with pytest.raises(OSError, match="No space"):
+        runner.run(threading.Event())
+    assert not standing(nodes)
+
+
+def test_a_heal_that_fails_is_tried_again_at_the_end():
+    runner, record, nodes, _ = go(once("bridge"), refuse_heal={"n1", "n2", "n3", "n4", "n5"})
+    runner.run(threading.Event())
+    assert [event.type for event in record.events] == ["invoke", "ok", "invoke", "info", "invoke", "info"]
+    assert "Device or resource busy" in runner.heal_all()[0]
+    nodes.refuse_heal.clear()
+    assert runner.heal_all() == ()
+
+
+def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness():
+    runner, record, _, system = go(once("kill-random-processes"))
+    system.dead_on_start.update(system.nodes.names)
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "installed"
+    assert receipt.healed is None
+    assert "it died at once" in record.events[-1].value["reason"]
+
+
+def test_skipped_faults_say_why_and_touch_nothing():
+    steps = [*once("hammer-time", 1, 9, 0), *once("hammer-time", 2, 8, 1)]
+    runner, record, _nodes, _ = go(steps)
+    runner.run(threading.Event())
+    first, second = receipts_of(record.events)
+    assert (first.state, second.state) == ("installed", "skipped")
+    assert second.reason == "hammer-time stands already"
+    assert second.healed is None
+
+
+def test_the_quorum_guard_holds_over_different_faults():
+    steps = [*once("kill-random-processes", 1, 9, 0), *once("hammer-time", 2, 8, 1)]
+    for seed in range(30):
+        runner, record, *_ = go(steps, seed=seed)
+        runner.run(threading.Event())
+        killed, paused = receipts_of(record.events)
+        assert not set(killed.nodes) & set(paused.nodes)
+        assert len(killed.nodes) + len(paused.nodes) <= 2
+        assert (paused.state == "skipped") == (len(killed.nodes) == 2)
+
+
+class NeverReady:
+    name, family, summary, stops = "never", "network", "", False
+
+    def precheck(self, ctx):
+        return None
+
+    def plan(self, ctx, rng):
+        raise NotYetError("no node says that it leads")
+
+    inject = witness = heal = None
+
+
+def test_a_fault_with_nobody_to_aim_at_waits_a_while_and_is_skipped():
+    runner, record, *_ = go(once("never"), faults={"never": NeverReady()})
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "skipped"
+    assert receipt.reason == "no node says that it leads"
+    assert receipt.started >= 5e9 + (1 + PATIENCE_S) * 1e9
+
+
+def test_stop_in_the_middle_of_a_fault_heals_it():
+    runner, record, nodes, _ = go(once("hammer-time", 1, 50), stop_at=3)
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "installed"
+    assert receipt.healed == pytest.approx(8e9, abs=1e8)
+    assert not standing(nodes)
+
+
+def test_stop_is_prompt_on_a_real_clock():
+    from dataclasses import replace
+
+    ctx, nodes, _, clock = world()
+    record = Recorder(clock)
+    runner = Runner(replace(ctx, clock=MonotonicClock()), once("hammer-time", 0.0, 60.0), record, random.Random(0))
+    stop = threading.Event()
+    thread = threading.Thread(target=runner.run, args=(stop,))
+    thread.start()
+    deadline = time.monotonic() + 5
+    while len(record.events) < 2 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    began = time.monotonic()
+    stop.set()
+    thread.join(5)
+    assert time.monotonic() - began < 0.2
+    assert [event.type for event in record.events] == ["invoke", "ok", "invoke", "ok"]
+    assert not standing(nodes)
+
+
+def test_the_same_seed_hits_the_same_nodes():
+    def targets(seed: int) -> list:
+        steps = cycle(["bridge", "kill-random-processes", "partition-random-node"], 10, 120, random.Random(seed))
+        runner, record, *_ = go(steps, seed=seed)
+        runner.run(threading.Event())
+        return [(receipt.fault, receipt.targets) for receipt in receipts_of(record.events)]
+
+    assert targets(4) == targets(4)
+    assert targets(4) != targets(5)
+
+
+def test_recorded_targets_are_used_again():
+    wish = {"nodes": ["n1", "n2"], "grudge": {"n1": ["n2"], "n2": ["n1"]}}
+    runner, record, *_ = go([Step(1, "inject", "bridge", 0, wish), Step(2, "heal", "bridge", 0)])
+    runner.run(threading.Event())
+    assert receipts_of(record.events)[0].targets == wish
+    assert Targets.from_json(wish).to_json() == wish
+
+
+def test_an_unknown_fault_is_refused_before_anything_starts():
+    with pytest.raises(UnknownFaultError, match="did you mean partition-majorities-ring"):
+        go(once("partition-majority-ring"))
