@@ -120,8 +120,8 @@ class _Teller:
         return self._counterexample(
             "failed-write-read",
             f"{story}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
-            f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove that the "
-            f"write had no effect: the client's mapping of outcomes may be wrong.",
+            f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
+            f"that the write had no effect: the client's mapping of outcomes may be wrong.",
         )
 
     def _two_initials(self) -> Counterexample:

@@ -140,7 +140,7 @@ def _counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits
     cores = answer.cores
     if not cores and answer.last is not None:
         shrunk = shrink(calls, scene.model, answer.last, limits)
-        cores = (tuple(least(shrunk.calls, scene.model)),)
+        cores = (tuple(least(shrunk.calls, calls, scene.model)),)
     for core in cores:
         if len(core) <= 8 and linearizable(core, scene.model):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")

@@ -5,8 +5,7 @@ before, and the counterexample is the system's and not the shrinker's:
 
 * cut the history after the return that cannot be explained (later calls go, open ones become pending);
 * let it start late, from an unknown state (open writes become pending, open reads go);
-* leave out a read, or every call on one part of the object (``Model.about``);
-* forget that a call returned.
+* leave out a read, or every call on one part of the object (``Model.about``).
 
 Leaving out a single write would not be sound: somebody may have read it.
 """
@@ -111,19 +110,10 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[list[int]]:
 
 
 def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
-    """Leave out and forget as long as the history stays invalid."""
-    while True:
-        fewer = _one_less(calls, model, invalid)
-        if fewer is None:
-            break
+    """Leave out as long as the history stays invalid."""
+    while (fewer := _one_less(calls, model, invalid)) is not None:
         calls = fewer
-    for place, call in enumerate(calls):
-        if not call.pending and call.f not in model.reads:
-            weaker = [*calls[:place], call.forgotten(), *calls[place + 1 :]]
-            if invalid(weaker, model):
-                calls = weaker
-    fewer = _one_less(calls, model, invalid)
-    return calls if fewer is None else _thinned(fewer, model, invalid)
+    return calls
 
 
 def _one_less(calls: list[Call], model: Model, invalid: Judge) -> list[Call] | None:
@@ -157,12 +147,16 @@ def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:
     return Core(tuple(rooted), model)
 
 
-def least(core: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out, one by one, what the definition itself says is not needed; a write stays while its value is read."""
-    kept = list(core)
+def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out, one by one, what the definition itself says is not needed; a write stays while its value is read.
+
+    What the shrinking had forgotten of a call is put back first: people are shown whole operations.
+    """
+    whole = {call.source: call for call in calls}
+    kept = [whole[call.source] if whole[call.source].f == call.f else call for call in core]
     if len(kept) > SMALL or linearizable(kept, model):
         return kept
-    for call in sorted(core, key=lambda call: (call.f != "read", -call.invoke)):
+    for call in sorted(kept, key=lambda call: (call.f != "read", -call.invoke)):
         fewer = [other for other in kept if other is not call]
         if _free_to_go(call, fewer, model) and not linearizable(fewer, model):
             kept = fewer
@@ -175,4 +169,5 @@ def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     if call.f == "cas":
         return False
     about = model.about(call.f, call.value, call.result)
-    return bool(about) and all(about.isdisjoint(model.about(other.f, other.value, other.result)) for other in others)
+    users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
+    return bool(about) and all(about.isdisjoint(used) for used in users)
