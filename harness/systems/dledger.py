@@ -101,7 +101,7 @@ class DLedgerRegister:
     def start_command(self, name: str) -> Command:
         """Start in a session and process group of its own, unless it is running."""
         script = (
-            'if p=$(cat "$1/pid" 2>/dev/null) && grep -qa "$2" "/proc/$p/cmdline" 2>/dev/null; then exit 0; fi\n'
+            'if p=$(cat "$1/pid" 2>/dev/null) && grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null; then exit 0; fi\n'
             "pid_file=$1/pid; log=$1/log/console.log; shift 2\n"
             'setsid -f sh -c \'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null\' '
             '"$pid_file" "$log" "$@"\n'
@@ -132,9 +132,9 @@ class DLedgerRegister:
     def kill(self, nodes: Iterable[str]) -> None:
         script = (
             'p=$(cat "$1/pid" 2>/dev/null) || exit 0\n'
-            'grep -qa "$2" "/proc/$p/cmdline" 2>/dev/null || exit 0\n'
+            'grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null || exit 0\n'
             'kill -KILL -- "-$p" 2>/dev/null || kill -KILL "$p"\n'
-            'i=0; while grep -qa "$2" "/proc/$p/cmdline" 2>/dev/null; do\n'
+            'i=0; while grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null; do\n'
             "  i=$((i+1)); [ $i -gt 500 ] && exit 1; sleep 0.01; done\n"
         )
         self._run_all({n: Command(("sh", "-c", script, "kill", self._path(n), self._mark(n))) for n in nodes})
@@ -241,7 +241,7 @@ class DLedgerRegister:
         return f"-Dharness.node={name}"
 
     def _pid_command(self, name: str) -> Command:
-        script = 'p=$(cat "$1/pid" 2>/dev/null) && grep -qa "$2" "/proc/$p/cmdline" 2>/dev/null && echo "$p"; true'
+        script = 'p=$(cat "$1/pid" 2>/dev/null) && grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null && echo "$p"; true'
         return Command(("sh", "-c", script, "pid", self._path(name), self._mark(name)))
 
     def _run_all(self, commands: Mapping[str, Command]) -> None:
