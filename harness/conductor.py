@@ -51,8 +51,8 @@ class Nemesis(Protocol):
     def run(self, stop: threading.Event) -> None:
         """Follow the schedule until its end or until ``stop`` is set."""
 
-    def heal_all(self) -> None:
-        """Heal whatever may still be installed.  Idempotent."""
+    def heal_all(self) -> tuple[str, ...]:
+        """Heal whatever may still be installed, idempotently; a sentence for each fault that could not be healed."""
 
 
 RecordFault = Callable[[Type, str, dict[str, Any]], None]
@@ -302,7 +302,8 @@ class Conductor:
 
     def _heal(self) -> None:
         try:
-            self._nemesis.heal_all()
+            for reason in self._nemesis.heal_all():
+                self._state.warn(f"not healed: {reason}")
         except Exception as error:  # noqa: BLE001 (nothing may keep the run from winding down)
             self._fail_from_thread(error)
 

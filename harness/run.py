@@ -74,9 +74,12 @@ class Run:
                 self._fail(error)
             self._state.interrupted = interrupts.asked
             self._state.ended = not interrupts.asked and not self._state.failures
-            with interrupts.held():
-                self._save()
+            self._save()
+            try:
                 return self._conclude(files, interrupts), files
+            except KeyboardInterrupt:
+                self._progress.say(f"interrupted; `harness check {files.root}` judges what was recorded")
+                return EXIT_INTERRUPTED, files
 
     # -- on the cluster --------------------------------------------------------------------------------------------
 
@@ -99,7 +102,7 @@ class Run:
         system = DLedgerRegister(self._plan, cluster.nodes, remote, time.monotonic)
         names = remote.names
         try:
-            faults.clean(remote, system)
+            faults.clean(remote)
             system.kill(names)
             system.wipe()
             system.install()
@@ -145,11 +148,11 @@ class Run:
 
     def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
         for line in system.collect(files.nodes):
-            self._state.warnings.append(f"not collected: {line}")
+            self._state.warn(f"not collected: {line}")
         try:
             system.kill(names)
         except HarnessError as error:
-            self._state.warnings.append(f"not stopped: {error}")
+            self._state.warn(f"not stopped: {error}")
 
     # -- conclusion ------------------------------------------------------------------------------------------------
 

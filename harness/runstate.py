@@ -39,6 +39,11 @@ class RunState:
         if text not in self.failures:
             self.failures.append(text)
 
+    def warn(self, text: str) -> None:
+        """Record what a reader should know and what is nobody's failure, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
     def save(self) -> None:
         if self.path is None:
             return

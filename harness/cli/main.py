@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -73,5 +74,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
+        return EXIT_FAILURE
+    except Exception:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
+        traceback.print_exc()
+        click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
         return EXIT_FAILURE
     return code if isinstance(code, int) else 0
