@@ -10,6 +10,14 @@ import register.state.RegisterMachine;
 /** The adapter to DLedger 0.4.0. */
 public final class Dledger040 implements ReplicaFactory {
 
+    static {
+        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9, at the cost
+        // of half a second and an IllegalAccessError in the log. Peers talk in plain text either way.
+        if (System.getProperty("tls.server.mode") == null) {
+            System.setProperty("tls.server.mode", "disabled");
+        }
+    }
+
     @Override
     public String version() {
         return "0.4.0";

@@ -1,0 +1,59 @@
+package register.dledger032;
+
+import java.security.SecureRandom;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import register.state.Entry;
+import register.state.Operation;
+import register.state.Result;
+
+/**
+ * Brings the results of applying back to the requests, which 0.3 cannot: its acknowledgement says only that the entry was
+ * applied. The entry carries this process's origin and a request number, and the apply thread leaves the result here.
+ */
+final class PendingResults {
+
+    private final long origin = new SecureRandom().nextLong();
+    private final AtomicLong numbers = new AtomicLong();
+    private final Map<Long, Slot> slots = new ConcurrentHashMap<>();
+
+    /** Where the result of one request will be put. */
+    static final class Slot {
+        private final Entry entry;
+        private volatile Result result;
+
+        private Slot(Entry entry) {
+            this.entry = entry;
+        }
+
+        Entry entry() {
+            return entry;
+        }
+
+        /** The result, null as long as the entry has not been applied on this node. */
+        Result result() {
+            return result;
+        }
+    }
+
+    Slot open(Operation operation) {
+        Slot slot = new Slot(new Entry(origin, numbers.incrementAndGet(), operation));
+        slots.put(slot.entry.request(), slot);
+        return slot;
+    }
+
+    void close(Slot slot) {
+        slots.remove(slot.entry.request());
+    }
+
+    /** Called by the apply thread for every entry, also those of other processes and of this node's earlier lives. */
+    void applied(Entry entry, Result result) {
+        if (entry.origin() == origin) {
+            Slot slot = slots.remove(entry.request());
+            if (slot != null) {
+                slot.result = result;
+            }
+        }
+    }
+}

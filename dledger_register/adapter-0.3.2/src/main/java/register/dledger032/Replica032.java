@@ -1,0 +1,111 @@
+package register.dledger032;
+
+import io.openmessaging.storage.dledger.DLedgerConfig;
+import io.openmessaging.storage.dledger.DLedgerServer;
+import io.openmessaging.storage.dledger.MemberState;
+import io.openmessaging.storage.dledger.protocol.AppendEntryRequest;
+import io.openmessaging.storage.dledger.protocol.AppendEntryResponse;
+import io.openmessaging.storage.dledger.protocol.DLedgerResponseCode;
+import java.io.IOException;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import register.replica.Completion;
+import register.replica.Failure;
+import register.replica.OutcomeLaw;
+import register.replica.Replica;
+import register.replica.ReplicaStatus;
+import register.state.Operation;
+import register.state.Result;
+
+/**
+ * A member on DLedger 0.3.2: everything goes through handleAppend, for there is no handleWrite and no handleRead. A log
+ * read is an entry of its own, and its value is the register's when that entry is applied.
+ */
+final class Replica032 implements Replica {
+
+    private final DLedgerServer server;
+    private final MemberState state;
+    private final Machine032 machine;
+    private final PendingResults results;
+
+    Replica032(DLedgerConfig config, Machine032 machine, PendingResults results) {
+        this.server = new DLedgerServer(config);
+        this.state = server.getMemberState();
+        this.machine = machine;
+        this.results = results;
+        server.registerStateMachine(machine);
+    }
+
+    @Override
+    public void start() {
+        server.startup();
+    }
+
+    @Override
+    public void submit(Operation operation, Completion completion) {
+        if (operation instanceof Operation.Read read && read.mode() == Operation.Mode.UNSAFE) {
+            completion.ok(Result.read(machine.get(read.key())), true);
+        } else if (!state.isLeader()) {
+            // handleAppend would say the same, with a stack trace in the log for every request.
+            completion.fail(failure(DLedgerResponseCode.NOT_LEADER, true));
+        } else {
+            append(operation, completion);
+        }
+    }
+
+    private void append(Operation operation, Completion completion) {
+        PendingResults.Slot slot = results.open(operation);
+        AppendEntryRequest request = new AppendEntryRequest();
+        request.setGroup(state.getGroup());
+        request.setRemoteId(state.getSelfId());
+        request.setBody(slot.entry().encode());
+        CompletableFuture<AppendEntryResponse> acknowledged;
+        try {
+            acknowledged = server.handleAppend(request);
+        } catch (IOException | RuntimeException error) {
+            results.close(slot);
+            completion.fail(Failure.unforeseen(error));
+            return;
+        }
+        boolean insideCall = acknowledged.isDone();
+        acknowledged.whenComplete((response, error) -> {
+            results.close(slot);
+            complete(response, error, slot.result(), insideCall, completion);
+        });
+    }
+
+    private static void complete(
+            AppendEntryResponse response, Throwable error, Result result, boolean insideCall, Completion completion) {
+        if (error != null) {
+            completion.fail(Failure.unforeseen(error));
+        } else if (response.getCode() == DLedgerResponseCode.SUCCESS.getCode()) {
+            completion.ok(result, result != null);
+        } else {
+            completion.fail(failure(DLedgerResponseCode.valueOf(response.getCode()), insideCall));
+        }
+    }
+
+    private static Failure failure(DLedgerResponseCode code, boolean insideCall) {
+        return new Failure(
+                code.getCode(), code.name(), OutcomeLaw.stage(code.getCode(), insideCall), "answered by DLedger");
+    }
+
+    @Override
+    public ReplicaStatus status() {
+        MemberState.Role role = state.getRole();
+        String leader = state.getLeaderId();
+        return new ReplicaStatus(
+                role == null ? "unknown" : role.name().toLowerCase(Locale.ROOT),
+                state.currTerm(),
+                leader == null || leader.isEmpty() ? null : leader,
+                Math.max(0, server.getDLedgerStore().getLedgerBeginIndex()),
+                server.getDLedgerStore().getLedgerEndIndex(),
+                server.getDLedgerStore().getCommittedIndex(),
+                server.getFsmCaller().getLastAppliedIndex());
+    }
+
+    @Override
+    public void stop() {
+        server.shutdown();
+    }
+}
