@@ -184,7 +184,7 @@ def read_history(path: Path) -> HistoryFile:
 def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
     if not isinstance(value, dict):
         raise FormatError(str(path), f"line {number}", f"expected a JSON object, found {type(value).__name__}")
@@ -220,8 +220,8 @@ def _event(record: dict[str, Any], path: Path, number: int) -> Event:
     process = record.get("process")
     if process != NEMESIS and (not isinstance(process, int) or isinstance(process, bool)):
         raise wrong(f"process must be an integer or {NEMESIS!r}, found {process!r}")
-    if (phase := record.get("phase")) is not None and phase not in PHASES:
-        raise wrong(f"phase must be one of {', '.join(PHASES)}, found {phase!r}")
+    if (complaint := _optional_fields(record)) is not None:
+        raise wrong(complaint)
     return Event(
         record["index"],
         record["time"],
@@ -232,5 +232,17 @@ def _event(record: dict[str, Any], path: Path, number: int) -> Event:
         record.get("key"),
         record.get("node"),
         record.get("error"),
-        phase,
+        record.get("phase"),
     )
+
+
+def _optional_fields(record: dict[str, Any]) -> str | None:
+    """What is wrong with the fields that may be absent, None if nothing is."""
+    if (phase := record.get("phase")) is not None and phase not in PHASES:
+        return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
+    if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):
+        return f"key must be a text or an integer, found {key!r}"
+    for name in ("node", "error"):
+        if (text := record.get(name)) is not None and not isinstance(text, str):
+            return f"{name!r} must be a text, found {text!r}"
+    return None

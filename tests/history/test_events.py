@@ -1,0 +1,251 @@
+"""history.jsonl: what the writer puts down, the reader gets back, whatever happened to the file in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from history import Event, FormatError, Header, HistoryWriter, read_history
+
+HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
+GOOD_HEADER = {"format": "harness-history", "version": 1}
+GOOD = {"index": 0, "time": 5, "type": "invoke", "process": 0, "f": "write", "value": 7}
+LINE = {**GOOD, "index": 2}
+
+
+def writer_at(path: Path, header: Header = HEADER) -> HistoryWriter:
+    ticks = count(1_000, 10)
+    return HistoryWriter(path, header, started_ns=1_000, clock=lambda: next(ticks))
+
+
+def written(path: Path, records: list[object]) -> Path:
+    path.write_text("".join(f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records))
+    return path
+
+
+def sample(path: Path) -> list[Event]:
+    writer = writer_at(path)
+    events = [
+        writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="warm-up"),
+        writer.append("invoke", "nemesis", "kill-one", value={"action": "inject", "id": 0}, phase="main"),
+        writer.append("invoke", 1, "read", key=3, node="n2", phase="main"),
+        writer.append("info", 0, "write", value=7, key="k0", node="n1", error="no answer, süß", phase="warm-up"),
+        writer.append("ok", 1, "read", value=None, key=3, node="n2", phase="final"),
+    ]
+    writer.sync()
+    writer.close()
+    return events
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    events = sample(tmp_path / "h")
+    history = read_history(tmp_path / "h")
+    assert history.header == HEADER
+    assert history.events == events
+    assert not history.torn
+
+
+def test_index_and_time_are_given_by_the_writer(tmp_path: Path) -> None:
+    assert [(event.index, event.time) for event in sample(tmp_path / "h")] == [(n, 10 * n) for n in range(5)]
+
+
+def test_absent_fields_are_left_out_and_the_value_never_is(tmp_path: Path) -> None:
+    assert Event(0, 1, "invoke", 0, "read").to_json() == {
+        "index": 0, "time": 1, "type": "invoke", "process": 0, "f": "read", "value": None,
+    }  # fmt: skip
+
+
+def test_a_file_cut_at_any_byte_reads_up_to_its_last_whole_line(tmp_path: Path) -> None:
+    events = sample(tmp_path / "whole")
+    data, cut = (tmp_path / "whole").read_bytes(), tmp_path / "cut"
+    first_line = data.index(b"\n") + 1
+    for size in range(len(data) + 1):
+        cut.write_bytes(data[:size])
+        if size < first_line:
+            with pytest.raises(FormatError, match="line 1: expected a history header, found no whole line"):
+                read_history(cut)
+            continue
+        history = read_history(cut)
+        assert history.events == events[: data[:size].count(b"\n") - 1]
+        assert history.torn == (data[size - 1 : size] != b"\n")
+
+
+def test_every_event_is_in_the_kernel_before_append_returns(tmp_path: Path) -> None:
+    writer = writer_at(tmp_path / "h")
+    for number in range(3):
+        writer.append("invoke", number, "read")
+        assert len(read_history(tmp_path / "h").events) == number + 1
+    writer.close()
+
+
+def test_an_existing_history_is_never_overwritten(tmp_path: Path) -> None:
+    sample(tmp_path / "h")
+    with pytest.raises(FileExistsError):
+        writer_at(tmp_path / "h")
+
+
+def test_a_closed_writer_refuses_and_may_be_closed_and_synced_again(tmp_path: Path) -> None:
+    writer = writer_at(tmp_path / "h")
+    writer.close()
+    writer.close()
+    writer.sync()
+    with pytest.raises(OSError, match="the history is closed"):
+        writer.append("invoke", 0, "read")
+
+
+@pytest.mark.parametrize("taken", [0, 1, 40])
+def test_half_a_line_is_cut_off_again_and_nothing_is_appended_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    writer, write = writer_at(tmp_path / "h"), os.write
+    writer.append("invoke", 0, "write", value=1)
+    monkeypatch.setattr(os, "write", lambda fd, line: write(fd, line[:taken]))
+    with pytest.raises(OSError, match=f"only {taken} of"):
+        writer.append("invoke", 1, "write", value=2)
+    monkeypatch.undo()
+    with pytest.raises(OSError, match=f"only {taken} of"):
+        writer.append("invoke", 2, "write", value=3)
+    writer.close()
+    history = read_history(tmp_path / "h")
+    assert [event.value for event in history.events] == [1]
+    assert not history.torn
+
+
+FULL_DISK = """
+import resource, sys
+from itertools import count
+from pathlib import Path
+from history import Header, HistoryWriter
+ticks = count()
+writer = HistoryWriter(Path(sys.argv[1]), Header(), started_ns=0, clock=lambda: next(ticks))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+done, failures = 0, []
+for number in range(100):
+    try:
+        writer.append("invoke", number, "write", value=number)
+        done += 1
+    except OSError as error:
+        failures.append(error)
+assert len(failures) == 100 - done and all(error is failures[0] for error in failures), failures
+print(done)
+"""
+
+
+def test_a_full_disk_leaves_whole_lines_only(tmp_path: Path) -> None:
+    """A file-size limit makes the kernel take part of a line and then refuse, as a full disk does."""
+    path = tmp_path / "h"
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, path], capture_output=True, text=True, check=True)
+    history = read_history(path)
+    assert 0 < len(history.events) == int(done.stdout) < 100
+    assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "expected a JSON object"),
+        ("[1]", "expected a JSON object, found list"),
+        ("\udcff", "expected a JSON object"),
+        ("", "expected a JSON object"),
+        ("[" * 100_000, "expected a JSON object"),
+        ({**LINE, "index": "0"}, "'index' must be int, found '0'"),
+        ({**LINE, "index": True}, "'index' must be int, found True"),
+        ({**LINE, "time": 1.5}, "'time' must be int, found 1.5"),
+        ({**LINE, "f": None}, "'f' must be str, found None"),
+        ({name: LINE[name] for name in LINE if name != "time"}, "the field 'time' is missing"),
+        ({**LINE, "type": "done"}, "type must be one of invoke, ok, fail, info, found 'done'"),
+        ({**LINE, "process": "n1"}, "process must be an integer or 'nemesis', found 'n1'"),
+        ({**LINE, "process": False}, "process must be an integer"),
+        ({name: LINE[name] for name in LINE if name != "process"}, "process must be an integer"),
+        ({**LINE, "phase": "middle"}, "phase must be one of warm-up, main, final, found 'middle'"),
+        ({**LINE, "key": ["k", 1]}, "key must be a text or an integer, found"),
+        ({**LINE, "key": 1.5}, "key must be a text or an integer, found 1.5"),
+        ({**LINE, "node": 3}, "'node' must be a text, found 3"),
+        ({**LINE, "error": {}}, "'error' must be a text, found {}"),
+        ({**LINE, "index": 3}, "expected index 2, found 3"),
+        ({**LINE, "time": 4}, "time 4 is before that of the line above"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: object, complaint: str) -> None:
+    path = tmp_path / "h"
+    records = [GOOD_HEADER, GOOD, {**GOOD, "index": 1}, line]
+    path.write_bytes(
+        b"".join(
+            (item if isinstance(item, str) else json.dumps(item)).encode("utf-8", "surrogateescape") + b"\n"
+            for item in records
+        )
+    )
+    with pytest.raises(FormatError) as caught:
+        read_history(path)
+    assert caught.value.place == "line 4"
+    assert complaint in caught.value.message
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "complaint"),
+    [
+        ({"format": "other", "version": 1}, 'expected {"format":"harness-history"'),
+        ({"format": "harness-history", "version": 2}, "version 2 is not one that this release reads"),
+        ({"format": "harness-history"}, "version None is not one"),
+        (GOOD, 'expected {"format"'),
+        ("nonsense", "expected a JSON object"),
+    ],
+)
+def test_a_bad_header_is_line_1(tmp_path: Path, header: object, complaint: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_history(written(tmp_path / "h", [header, GOOD]))
+    assert caught.value.place == "line 1"
+    assert complaint in caught.value.message
+
+
+def test_unknown_fields_of_the_header_are_kept(tmp_path: Path) -> None:
+    assert read_history(written(tmp_path / "h", [{**GOOD_HEADER, "nodes": ["a"]}])).header.extra == {"nodes": ["a"]}
+
+
+def test_an_empty_file_and_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with pytest.raises(FormatError, match="line 1"):
+        read_history(tmp_path / "empty")
+    with pytest.raises(FileNotFoundError):
+        read_history(tmp_path / "none")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+appended = st.tuples(
+    st.sampled_from(["invoke", "ok", "fail", "info"]),
+    st.integers(0, 100) | st.just("nemesis"),
+    st.text(min_size=1, max_size=8),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "value": json_values,
+            "key": st.text(max_size=4) | st.integers(),
+            "node": st.text(max_size=4),
+            "error": st.text(max_size=20),
+            "phase": st.sampled_from(["warm-up", "main", "final"]),
+        },
+    ),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(appended, max_size=6))
+def test_any_event_survives_the_file(tmp_path_factory: pytest.TempPathFactory, events: list) -> None:
+    path = tmp_path_factory.mktemp("any") / "h"
+    writer = writer_at(path)
+    recorded = [writer.append(kind, process, f, **more) for kind, process, f, more in events]
+    writer.close()
+    assert read_history(path).events == recorded

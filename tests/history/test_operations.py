@@ -1,0 +1,71 @@
+"""Pairing: every invocation meets its own completion, and what does not pair is refused by its index."""
+
+from __future__ import annotations
+
+import pytest
+
+from history import Event, FormatError, Operation, pair
+
+
+def invoke(index: int, process: int, f: str = "write", key: str = "k0", value: object = 1) -> Event:
+    return Event(index, index * 10, "invoke", process, f, value, key, "n1", None, "main")
+
+
+def complete(index: int, process: int, type_: str, f: str = "write", key: str = "k0", **more: object) -> Event:
+    return Event(index, index * 10, type_, process, f, key=key, **{"phase": "final", **more})
+
+
+def test_an_operation_holds_both_ends() -> None:
+    events = [invoke(0, 4, "read", value=None), complete(1, 4, "ok", "read", value=9, node="n2")]
+    assert pair(events) == [
+        Operation(4, "read", "k0", None, 9, "ok", 0, 10, 0, 1, node="n2", error=None, phase="main"),
+    ]
+
+
+def test_the_value_is_what_was_asked_and_the_result_only_of_an_ok() -> None:
+    outcomes = {"ok": 1, "fail": None, "info": None}
+    for outcome, result in outcomes.items():
+        (operation,) = pair([invoke(0, 0), complete(1, 0, outcome, value=1, error="E" if result is None else None)])
+        assert (operation.outcome, operation.value, operation.result) == (outcome, 1, result)
+
+
+def test_what_never_completed_is_info_without_a_return() -> None:
+    (operation,) = pair([invoke(0, 0)])
+    assert (operation.outcome, operation.returned, operation.return_index, operation.node) == ("info", None, None, "n1")
+
+
+def test_operations_stand_in_the_order_of_their_invocations() -> None:
+    events = [invoke(0, 0), invoke(1, 1), invoke(2, 2), complete(3, 2, "ok"), complete(4, 0, "ok")]
+    assert [operation.process for operation in pair(events)] == [0, 1, 2]
+
+
+def test_the_nemesis_is_passed_over() -> None:
+    nemesis = [Event(n, 0, kind, "nemesis", "kill", {"id": 0}) for n, kind in enumerate(["invoke", "invoke", "ok"])]
+    assert pair(nemesis) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "place", "complaint"),
+    [
+        ([complete(0, 3, "ok")], "index 0", "process 3 completes what it never invoked"),
+        ([invoke(0, 3), complete(1, 3, "ok"), complete(2, 3, "ok")], "index 2", "never invoked"),
+        ([invoke(0, 3), invoke(1, 3)], "index 1", "process 3 has an open operation, invoked at 0"),
+        ([invoke(0, 3), complete(1, 3, "ok", f="read")], "index 1", "completes read of 'k0', but write of 'k0'"),
+        ([invoke(0, 3), complete(1, 3, "ok", key="k1")], "index 1", "completes write of 'k1', but write of 'k0'"),
+    ],
+)
+def test_what_does_not_pair_is_refused(events: list[Event], place: str, complaint: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        pair(events, "some file")
+    assert (caught.value.source, caught.value.place) == ("some file", place)
+    assert complaint in caught.value.message
+
+
+def test_a_process_goes_on_after_ok_and_fail() -> None:
+    events = [invoke(0, 0), complete(1, 0, "ok"), invoke(2, 0), complete(3, 0, "fail"), invoke(4, 0)]
+    assert [operation.outcome for operation in pair(events)] == ["ok", "fail", "info"]
+
+
+def test_json_round_trip() -> None:
+    operation = Operation(1, "cas", "k0", [None, 2], [None, 2], "ok", 1, 2, 0, 1, "n1", None, "main")
+    assert Operation.from_json(operation.to_json()) == operation

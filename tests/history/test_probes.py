@@ -1,0 +1,50 @@
+"""probes.jsonl: a node's word about itself, torn tails and bad lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from history import FormatError, Probe, read_probes
+from history.probes import probes_header
+
+PROBES = [
+    Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
+    Probe(2, "n2", error="no connection: Connection refused"),
+    Probe(3, "n3"),
+]
+
+
+def file_of(path: Path, *lines: str) -> Path:
+    path.write_text("".join(line + "\n" for line in (probes_header(), *lines)))
+    return path
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = file_of(tmp_path / "p", *(json.dumps(probe.to_json()) for probe in PROBES))
+    assert read_probes(path) == PROBES
+    assert [probe.answered for probe in PROBES] == [True, False, True]
+
+
+def test_a_torn_file_reads_up_to_its_last_whole_line(tmp_path: Path) -> None:
+    data = file_of(tmp_path / "p", *(json.dumps(probe.to_json()) for probe in PROBES)).read_bytes()
+    cut = tmp_path / "cut"
+    for size in range(len(data) + 1):
+        cut.write_bytes(data[:size])
+        assert read_probes(cut) == PROBES[: max(0, data[:size].count(b"\n") - 1)]
+
+
+@pytest.mark.parametrize("line", ["{", "5", "[]", '{"time":1}', '{"time":1,"node":"n1","rolle":"x"}', "", "null"])
+def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
+    path = file_of(tmp_path / "p", json.dumps(PROBES[0].to_json()), line)
+    with pytest.raises(FormatError, match="line 3: not a probe"):
+        read_probes(path)
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", '{"format":"harness-probes","version":9}', "x"])
+def test_a_bad_header_is_line_1(tmp_path: Path, line: str) -> None:
+    (tmp_path / "p").write_text(line + "\n")
+    with pytest.raises(FormatError, match="line 1"):
+        read_probes(tmp_path / "p")

@@ -1,0 +1,17 @@
+"""The schemas: a word about every column, and nullability that is meant."""
+
+from __future__ import annotations
+
+from history import Operation, Probe
+from history.tables import OPERATIONS, PROBES, TABLES
+
+
+def test_every_column_says_what_it_means() -> None:
+    for name, schema in TABLES.items():
+        for field in schema:
+            assert field.metadata[b"meaning"], f"{name}.{field.name}"
+
+
+def test_tables_have_the_fields_of_their_types() -> None:
+    assert set(OPERATIONS.names) == set(Operation.__slots__)
+    assert set(PROBES.names) == set(Probe.__slots__)
