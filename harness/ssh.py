@@ -325,7 +325,7 @@ class _Exchange:
         if not self.channel.status_event.wait(max(0.0, self.deadline - self.clock())):
             raise self._late("closed its output and did not end within its deadline")
         # Without an exit status it was either ended by a signal, or by the end of the connection.
-        alive = self.channel.transport.is_active()
+        alive = self.channel.get_transport().is_active()
         if not self.channel.eof_received or (self.channel.exit_status < 0 and not alive):
             raise self.dropped("closed")
         return self.channel.exit_status
@@ -347,7 +347,7 @@ def _request_exec(channel: paramiko.Channel, line: str) -> None:
     message.add_string("exec")
     message.add_boolean(want_reply)
     message.add_string(line)
-    channel.transport._send_user_message(message)  # noqa: SLF001 - see the module's docstring
+    channel.get_transport()._send_user_message(message)  # type: ignore[attr-defined]  # noqa: SLF001 - see above
 
 
 def _drain(channel: paramiko.Channel, out: Sink, err: Sink) -> None:

@@ -1,0 +1,92 @@
+"""What this machine can give to a cluster of namespaces, and the next best where it cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.clusters.record import DataKind, RootKind
+from harness.errors import ClusterError, UsageError
+
+#: Program -> Debian and Ubuntu package.
+PROGRAMS: Final[Mapping[str, str]] = {
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "losetup": "mount",
+    "mount": "mount",
+    "pivot_root": "util-linux",
+    "sshd": "openssh-server",
+}
+SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+#: A node's data filesystem is a sparse file; so much may be written by each before the host is in danger.
+FREE_DISK_PER_NODE: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """What the nodes will be made of; ``notes`` say what was replaced, and the mend."""
+
+    root: RootKind
+    data: DataKind
+    notes: tuple[str, ...]
+
+
+def require_root() -> None:
+    """Raises UsageError."""
+    if os.geteuid() != 0:
+        raise UsageError("--cluster netns needs root: run the same with sudo, or use --cluster inventory:FILE")
+
+
+def require_programs() -> None:
+    """Raises ClusterError that names the packages."""
+    missing = sorted({package for program, package in PROGRAMS.items() if not which(program)})
+    if missing:
+        raise ClusterError(f"missing on this machine: apt-get install {' '.join(missing)}, or run scripts/bootstrap")
+
+
+def require_disk(directory: Path, nodes: int) -> None:
+    """Raises ClusterError."""
+    free, needed = shutil.disk_usage(directory).free, nodes * FREE_DISK_PER_NODE
+    if free < needed:
+        raise ClusterError(f"{directory} has {free >> 20} MiB free, {nodes} nodes need {needed >> 20}; make room there")
+
+
+def which(program: str) -> str | None:
+    """Where a program is, also for a user whose path lacks the sbin directories."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
+
+
+def knows_filesystem(kind: str) -> bool:
+    """Whether the kernel has it, or has it as a module that can still be loaded."""
+    listed = Path("/proc/filesystems").read_text().split()
+    modules = Path("/lib/modules") / os.uname().release / "kernel/fs" / ("overlayfs" if kind == "overlay" else kind)
+    return kind in listed or modules.is_dir()
+
+
+def has_loop_devices() -> bool:
+    return Path("/dev/loop-control").exists()
+
+
+def provide() -> Provision:
+    """The best that this machine can give."""
+    root: RootKind = "overlay" if knows_filesystem("overlay") else "assembled"
+    data = _data_kind()
+    notes = []
+    if root != "overlay":
+        notes.append("no overlay filesystem: nodes get the host's programs read-only (mend: modprobe overlay)")
+    if data == "tmpfs":
+        notes.append(
+            "no loop devices or no mkfs: data in memory, no power cuts (mend: modprobe loop, apt-get install e2fsprogs)"
+        )
+    return Provision(root, data, tuple(notes))
+
+
+def _data_kind() -> DataKind:
+    kinds: tuple[DataKind, ...] = ("ext4", "xfs")
+    usable = [kind for kind in kinds if which(f"mkfs.{kind}") and knows_filesystem(kind)]
+    return usable[0] if usable and has_loop_devices() else "tmpfs"

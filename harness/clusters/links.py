@@ -1,0 +1,122 @@
+"""Network cards and addresses on the host: a bridge a cluster, a cable a node, a subnet that nobody uses.
+
+The names are made of the cluster's name, so that what a killed run left can be found without its notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Interface, IPv4Network
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ClusterError
+
+_PREFIX = "hns"
+
+
+def stem(cluster: str) -> str:
+    """What the names of all links of a cluster start with; 9 of the 15 characters that a link's name may have."""
+    return _PREFIX + hashlib.sha256(cluster.encode()).hexdigest()[:6]
+
+
+def bridge(cluster: str) -> str:
+    """The cluster's bridge."""
+    return stem(cluster) + "br"
+
+
+def cable(cluster: str, number: int) -> str:
+    """The host's end of the cable to a node, counted from 1."""
+    return f"{stem(cluster)}v{number}"
+
+
+def existing(cluster: str) -> list[str]:
+    """The cluster's links that are there now."""
+    start = stem(cluster)
+    return sorted(path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(start))
+
+
+def candidates(cluster: str) -> Iterator[IPv4Network]:
+    """Subnets to try: each cluster starts elsewhere, so that two that come up together seldom want the same."""
+    start = int(hashlib.sha256(cluster.encode()).hexdigest()[:8], 16)
+    tens = [IPv4Network((0x0A000000 | i << 8, 24)) for i in range(1 << 16)]
+    seventeens = [IPv4Network((0xAC100000 | i << 8, 24)) for i in range(1 << 12)]
+    step = 7919  # a prime, hence every subnet has its turn
+    yield from (tens[(start + i * step) % len(tens)] for i in range(512))
+    yield from (seventeens[(start + i * step) % len(seventeens)] for i in range(len(seventeens)))
+
+
+def choose_subnet(cluster: str, taken: Iterable[IPv4Network]) -> IPv4Network:
+    """The first candidate that overlaps nothing taken.  Raises ClusterError."""
+    networks = list(taken)
+    for subnet in candidates(cluster):
+        if not any(subnet.overlaps(network) for network in networks):
+            return subnet
+    raise ClusterError("no free subnet in 10.0.0.0/8 or 172.16.0.0/12; remove a route, or use --cluster inventory:FILE")
+
+
+def taken_networks() -> list[IPv4Network]:
+    """What the host's addresses and routes, in all tables, lay claim to; the default route does not count."""
+    addresses = [
+        IPv4Interface(f"{info['local']}/{info['prefixlen']}").network
+        for link in _ip_json("-4", "addr")
+        for info in link.get("addr_info", [])
+        if "local" in info
+    ]
+    routes = [
+        IPv4Network(route["dst"], strict=False)
+        for route in _ip_json("-4", "route", "show", "table", "all")
+        if route.get("dst", "default") != "default"
+    ]
+    return [network for network in (*addresses, *routes) if network.prefixlen > 0]
+
+
+def add_bridge(cluster: str, subnet: IPv4Network) -> None:
+    """The bridge with the host's address (the subnet's first).  Raises ClusterError."""
+    name = bridge(cluster)
+    # Its own hardware address: otherwise it takes that of a cable, and changes it when cables come and go.
+    hardware = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(cluster.encode()).digest()[:5])
+    batch(
+        f"link add name {name} address {hardware} type bridge",
+        f"addr add {subnet[1]}/{subnet.prefixlen} dev {name}",
+        f"link set {name} up",
+    )
+    # The first question for a node's address may come before the node listens; the next one is due after 1 s else.
+    Path(f"/proc/sys/net/ipv4/neigh/{name}/retrans_time_ms").write_text("50")
+
+
+def add_cable(cluster: str, number: int, pid: int) -> None:
+    """A cable from the bridge to ``eth0`` in the network namespace of a process.  Raises ClusterError."""
+    name = cable(cluster, number)
+    batch(
+        f"link add {name} type veth peer name eth0 netns {pid}",
+        f"link set {name} master {bridge(cluster)} up",
+    )
+
+
+def remove(names: Iterable[str]) -> None:
+    """Remove links that are there; cables may vanish meanwhile with their other end."""
+    for name in names:
+        subprocess.run(["ip", "link", "delete", name], check=False, capture_output=True)
+
+
+def batch(*commands: str) -> None:
+    """Several ``ip`` commands in one process.  Raises ClusterError with the first complaint."""
+    done = subprocess.run(
+        ["ip", "-batch", "-"], input="\n".join(commands) + "\n", text=True, check=False, capture_output=True
+    )
+    if done.returncode != 0:
+        complaint = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise ClusterError(f"the network of the nodes cannot be made: {complaint}")
+
+
+def _ip_json(*words: str) -> list[dict[str, Any]]:
+    done = subprocess.run(["ip", "-j", *words], text=True, check=False, capture_output=True)
+    try:
+        found = json.loads(done.stdout or "[]")
+    except ValueError:
+        raise ClusterError(f"`ip -j {' '.join(words)}` is not understood: {done.stdout[:80]!r}") from None
+    return [entry for entry in found if entry]

@@ -1,0 +1,85 @@
+"""A lock between processes: ``flock`` on a file that says who holds it.
+
+The kernel releases it when its holder dies, however it dies.  The file stays when the lock is released: whoever
+removed it could not know whether somebody else has opened it meanwhile and would hold a lock that nobody sees.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import ClusterBusyError, ClusterError
+
+
+class FileLock:
+    """Held by one process at a time; its holder may enter it again."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path = path
+        self._what = what
+        self._entering = threading.RLock()
+        self._descriptor = -1
+        self._depth = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Raises ClusterBusyError at once when another process holds it."""
+        with self._entering:
+            if self._depth == 0:
+                self._descriptor = self._acquire()
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self._entering:
+                self._depth -= 1
+                if self._depth == 0:
+                    os.ftruncate(self._descriptor, 0)
+                    os.close(self._descriptor)
+                    self._descriptor = -1
+
+    def holder(self) -> str | None:
+        """Who holds it now, in words; None when nobody does.  Does not touch the lock itself."""
+        try:
+            inode = self._path.stat().st_ino
+            locks = Path("/proc/locks").read_text()
+        except OSError:
+            return None
+        # "1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF"
+        rows = [line.split() for line in locks.splitlines()]
+        pids = [row[4] for row in rows if "FLOCK" in row[:3] and len(row) > 5 and row[5].split(":")[-1] == str(inode)]
+        return self._words(pids[0]) if pids else None
+
+    def _acquire(self) -> int:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise ClusterError(f"the lock {self._path} cannot be made: {error.strerror}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            holder = self.holder() or "another process"
+            raise ClusterBusyError(f"{self._what} is in use by {holder}; wait for its end, or stop it") from None
+        me = {"pid": os.getpid(), "command": shlex.join(sys.argv), "since": datetime.now(UTC).isoformat(" ", "seconds")}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(me).encode(), 0)
+        return descriptor
+
+    def _words(self, pid: str) -> str:
+        """The holder's own words when they are there already, else its number."""
+        try:
+            said = json.loads(self._path.read_text())
+            return f"pid {said['pid']} (`{said['command']}`) since {said['since']}"
+        except (OSError, ValueError, KeyError, TypeError):
+            return f"pid {pid}"

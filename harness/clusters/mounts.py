@@ -1,0 +1,80 @@
+"""Mounts and loop devices below a directory of the host, and how to get rid of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+from harness.errors import ClusterError
+
+
+def mounted_below(directory: Path) -> list[Path]:
+    """Mount points at or below a directory, the innermost first."""
+    rows = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = [Path(row.split()[4].encode().decode("unicode_escape")) for row in rows]
+    return [point for point in reversed(points) if point.is_relative_to(directory)]
+
+
+def mount_tmpfs(point: Path, tag: str, size: str) -> None:
+    """Raises ClusterError."""
+    point.mkdir(parents=True, exist_ok=True)
+    _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", tag, str(point))
+
+
+def unmount_below(directory: Path) -> None:
+    """Unmount everything at or below a directory; what is busy goes when its last user does."""
+    for point in mounted_below(directory):
+        if subprocess.run(["umount", str(point)], check=False, capture_output=True).returncode != 0:
+            subprocess.run(["umount", "-l", str(point)], check=False, capture_output=True)
+
+
+def loops_below(directory: Path, node: str = "*") -> list[str]:
+    """Loop devices on the images of a cluster's nodes, or of one of them.
+
+    They are known by the file's inode: a path is told as the mount namespace of whoever made them had it.
+    """
+    inodes = {path.stat().st_ino for path in directory.glob(f"nodes/{node}/*.img")} if directory.is_dir() else set()
+    done = subprocess.run(["losetup", "--json", "-O", "NAME,BACK-INO"], text=True, check=False, capture_output=True)
+    devices = json.loads(done.stdout)["loopdevices"] if done.stdout.strip() else []
+    return [device["name"] for device in devices if int(device["back-ino"] or 0) in inodes]
+
+
+def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
+    """Wait until the kernel has let go of the loop devices of nodes that ended, then take what is left.
+
+    Raises ClusterError when one stays.
+    """
+    if not _await_no_loops(directory, node, timeout):
+        for device in loops_below(directory, node):
+            subprocess.run(["losetup", "-d", device], check=False, capture_output=True)
+        if not _await_no_loops(directory, node, timeout):
+            left = ", ".join(loops_below(directory, node))
+            raise ClusterError(f"{left} stays in use; find by whom: grep -l {left.split(',')[0]} /proc/*/mountinfo")
+
+
+def make_filesystem(image: Path, size: int, kind: str) -> None:
+    """A sparse file with an empty filesystem, in place of what was there.  Raises ClusterError."""
+    image.unlink(missing_ok=True)
+    with image.open("wb") as file:
+        file.truncate(size)
+    # A fresh sparse file is all zeros, so that nothing has to be written as such.
+    ext4 = ("mkfs.ext4", "-q", "-F", "-J", "size=32", "-E", "lazy_itable_init=1,lazy_journal_init=1", str(image))
+    _run(*(ext4 if kind == "ext4" else ("mkfs.xfs", "-q", "-f", str(image))))
+
+
+def _await_no_loops(directory: Path, node: str, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    while loops_below(directory, node):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, text=True, check=False, capture_output=True)
+    if done.returncode != 0:
+        complaint = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+        raise ClusterError(f"`{' '.join(words)}` failed: {complaint}")

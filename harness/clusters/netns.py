@@ -1,0 +1,243 @@
+"""Nodes as namespaces of this machine: nothing to install but packages, up in under a second.
+
+Every node has its own network, process, mount, host name and IPC namespaces, a root that is an overlay on the host's,
+an sshd, and a data filesystem of its own on a loop device.  The nodes belong to nobody: they live on when the process
+that started them ends, so that a cluster can be kept between runs, and a killed harness does not take the evidence
+with it.  Everything is found again by its name (see ``processes`` and ``links``), with or without the notes that
+``record`` keeps; ``down`` goes by the machine, never by the notes alone.
+
+When a node's process 1 is killed, the kernel ends its other processes, and takes its mounts, its loop device and its
+network card back.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final
+
+from harness.clusters import capabilities, links, mounts, processes
+from harness.clusters.base import ClusterStatus, Node, NodeStatus, Say
+from harness.clusters.locks import FileLock
+from harness.clusters.node_start import NodeStart, greets
+from harness.clusters.processes import Process
+from harness.clusters.record import Record, StateDir
+from harness.errors import ClusterError, RemoteError
+from harness.remote import Remote
+from nemesis.view import Command
+
+STATE_ROOT: Final = Path("/var/lib/harness/clusters")
+
+#: Ten times what a busy machine needs.
+START_S: Final = 15.0
+END_S: Final = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class NetnsCluster:
+    """A ``Cluster`` of namespaces.  ``say`` gets a line for people where something is kept, cleaned or replaced."""
+
+    def __init__(
+        self, name: str = "default", *, nodes: int = 5, state_root: Path = STATE_ROOT, say: Say = _log.info
+    ) -> None:
+        self.name = name
+        self._count = nodes
+        self._state_root = state_root
+        self._state = StateDir(state_root / name)
+        self._say = say
+        self._lock = FileLock(state_root / f"{name}.lock", f"cluster {name}")
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Raises ClusterError when the cluster is not up."""
+        record = self._state.read_record()
+        if record is None:
+            raise ClusterError(f"cluster {self.name} is not up; run: harness cluster up --cluster netns:{self.name}")
+        return self._state.as_nodes(record)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other processes away.  Raises ClusterBusyError that says who holds it."""
+        capabilities.require_root()
+        return self._lock.held()
+
+    # -- up --------------------------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        """Keep the nodes if all of them are there and healthy; else start all of them anew."""
+        with self.lock():
+            capabilities.require_programs()
+            if self._keep():
+                return
+            self._clear_leftovers()
+            try:
+                self._build()
+            except BaseException:
+                self._remove()
+                raise
+
+    def _keep(self) -> bool:
+        record = self._state.read_record()
+        if record is None or len(record.nodes) != self._count:
+            return False
+        if not all(self._init_of(node) for node in record.nodes) or not self._answers():
+            return False
+        self._say(f"cluster {self.name} is up already and healthy: {len(record.nodes)} nodes kept")
+        return True
+
+    def _answers(self) -> bool:
+        """Whether every node lets us in and can write its data."""
+        probe = Command(("sh", "-c", "touch /data/.alive && rm /data/.alive"), timeout=2.0)
+        try:
+            with Remote(self.nodes, connect_timeout=1.0) as remote:
+                return all(done.code == 0 for done in remote.run(dict.fromkeys(remote.names, probe)).values())
+        except (RemoteError, OSError):
+            return False
+
+    def _clear_leftovers(self) -> None:
+        found = {node for node, _ in processes.find(self.name)}
+        if self._state.path.exists() or found or links.existing(self.name):
+            alive = f"{len(found)} of {self._count} nodes alive" if found else "no node alive"
+            self._say(f"cluster {self.name}: leftovers of an earlier run ({alive}, not healthy) are removed")
+            self._remove()
+
+    def _build(self) -> None:
+        self._state_root.mkdir(parents=True, exist_ok=True)
+        capabilities.require_disk(self._state_root, self._count)
+        provision = capabilities.provide()
+        for note in provision.notes:
+            self._say(f"cluster {self.name}: {note}")
+        names = tuple(f"n{number}" for number in range(1, self._count + 1))
+        with self._choosing_subnet():
+            subnet = links.choose_subnet(self.name, links.taken_networks())
+            record = Record(self.name, str(subnet), provision.root, provision.data, names)
+            self._state.write_record(record)
+            links.add_bridge(self.name, subnet)
+        self._state.make_keys(record)
+        self._on_all(names, lambda node: self._start(record, node, fresh=True))
+        self._require_traffic(record)
+
+    def _start(self, record: Record, node: str, *, fresh: bool) -> None:
+        start = NodeStart(self._state, record, node, self._state_root)
+        if fresh:
+            start.prepare()
+        start.start(START_S)
+
+    @contextmanager
+    def _choosing_subnet(self) -> Iterator[None]:
+        """Clusters that come up together must not find the same subnet free."""
+        descriptor = os.open(self._state_root / ".subnets.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _require_traffic(self, record: Record) -> None:
+        """Docker and its like have bridged packets filtered.  Raises ClusterError when that hits our bridge."""
+        switch = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
+        if len(record.nodes) < 2 or not switch.exists() or switch.read_text().strip() == "0":
+            return
+        first, second = self.nodes[:2]
+        probe = Command(("bash", "-c", f"exec 3<>/dev/tcp/{second.address}/22"), timeout=2.0)
+        with Remote((first,)) as remote:
+            try:
+                passed = remote.run({first.name: probe})[first.name].code == 0
+            except RemoteError:
+                passed = False
+        if not passed:
+            bridge = links.bridge(self.name)
+            raise ClusterError(
+                "this machine's firewall drops what the nodes say to each other; allow it: "
+                f"iptables -I FORWARD -i {bridge} -o {bridge} -j ACCEPT, or "
+                "sysctl -w net.bridge.bridge-nf-call-iptables=0"
+            )
+
+    # -- down ------------------------------------------------------------------------------------------------------
+
+    def down(self) -> None:
+        """Remove every trace but the lock's file, whatever state the cluster is in."""
+        with self.lock():
+            self._remove()
+
+    def _remove(self) -> None:
+        left = processes.kill(self.name, processes.find(self.name), END_S)
+        if left:
+            raise ClusterError(f"cluster {self.name}: processes that do not end: {[process.pid for process in left]}")
+        links.remove(links.existing(self.name))
+        mounts.release_loops(self._state.path, END_S)
+        mounts.unmount_below(self._state.path)
+        shutil.rmtree(self._state.path, ignore_errors=True)
+        if self._state.path.exists():
+            raise ClusterError(f"{self._state.path} cannot be removed; look with: findmnt | grep {self._state.path}")
+
+    # -- single nodes ----------------------------------------------------------------------------------------------
+
+    def kill_nodes(self, names: Iterable[str]) -> None:
+        """Pull the plug: the nodes are gone at once, with all that runs on them.  Their disks stay."""
+        with self.lock():
+            wanted = set(names)
+            victims = [(node, process) for node, process in processes.find(self.name) if node in wanted]
+            if processes.kill(self.name, victims, END_S):
+                raise ClusterError(f"cluster {self.name}: {', '.join(sorted(wanted))} cannot be ended")
+
+    def start_nodes(self, names: Iterable[str]) -> None:
+        """Start killed nodes again, on the same root, data and keys.  Raises ClusterError."""
+        with self.lock():
+            record = self._state.read_record()
+            if record is None:
+                raise ClusterError(f"cluster {self.name} is not up")
+            self._on_all(tuple(names), lambda node: self._restart(record, node))
+
+    def _restart(self, record: Record, node: str) -> None:
+        if self._init_of(node) is not None:
+            return
+        links.remove([links.cable(self.name, 1 + record.nodes.index(node))])
+        mounts.release_loops(self._state.path, END_S, node)
+        self._start(record, node, fresh=False)
+
+    def init_of(self, node: str) -> int:
+        """The host's number for a node's process 1.  Raises ClusterError when the node is down."""
+        process = self._init_of(node)
+        if process is None:
+            raise ClusterError(f"cluster {self.name}: node {node} is down")
+        return process.pid
+
+    def _init_of(self, node: str) -> Process | None:
+        process = self._state.read_process(node)
+        return process if process is not None and processes.is_node(process, self.name, node) else None
+
+    # -- status ----------------------------------------------------------------------------------------------------
+
+    def status(self) -> ClusterStatus:
+        """What is there, by the notes and by the machine."""
+        capabilities.require_root()
+        record = self._state.read_record()
+        found = {node for node, _ in processes.find(self.name)}
+        if record is None:
+            notes = ("leftovers without notes; remove them: harness cluster down",) if found else ()
+            return ClusterStatus(self.name, (), self._lock.holder(), notes)
+        notes = (f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",)
+        nodes = tuple(self._status_of(record, node) for node in record.nodes)
+        return ClusterStatus(self.name, nodes, self._lock.holder(), notes)
+
+    def _status_of(self, record: Record, node: str) -> NodeStatus:
+        process = self._init_of(node)
+        address = record.address(node)
+        if process is None:
+            return NodeStatus(node, address, "down")
+        if not greets(address, timeout=0.5):
+            return NodeStatus(node, address, "unhealthy", f"pid {process.pid} runs, its sshd does not answer")
+        return NodeStatus(node, address, "up", f"pid {process.pid}")
+
+    def _on_all(self, names: tuple[str, ...], work: Callable[[str], None]) -> None:
+        """All nodes at once; raises the first error when all have come to their end."""
+        with ThreadPoolExecutor(max_workers=max(1, len(names)), thread_name_prefix="cluster") as pool:
+            for future in [pool.submit(work, node) for node in names]:
+                future.result()

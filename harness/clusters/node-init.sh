@@ -1,0 +1,94 @@
+#!/bin/sh
+# Becomes process 1 of a node: builds the node's root, waits for its network card, and ends as the node's sshd.
+# It runs in the node's own namespaces, still looking at the host's root.
+#
+#   node-init.sh TAG CLUSTER NODE DIR ADDRESS ROOT DATA STATE_ROOT
+#
+# TAG       harness-node:CLUSTER:NODE, so that the process can be told from all others
+# DIR       the node's directory on the host, with upper/ mounted there (a tmpfs) and data.img
+# ADDRESS   the node's address with its prefix length
+# ROOT      overlay, or assembled where the kernel has no overlay filesystem
+# DATA      ext4 or xfs (on data.img), or tmpfs where there are no loop devices
+#
+# Descriptor 3 says our process id as the host sees it, and "up" when the network stands.  Standard input says "go"
+# when the network card has been put in; its end means that the harness is gone, and so are we then.
+set -eu
+tag=$1 cluster=$2 node=$3 dir=$4 address=$5 root_kind=$6 data_kind=$7 state_root=$8
+root=$dir/root
+
+read -r pid rest </proc/self/stat # /proc is still the host's
+echo "$pid" >&3
+
+if [ "$root_kind" = overlay ]; then
+    mount -t overlay "$tag" -o "lowerdir=/,upperdir=$dir/upper/root,workdir=$dir/upper/work" "$root"
+    # An overlay shows one filesystem; where these are others, they are put in as they are.
+    for path in /usr /usr/local /opt; do
+        if mountpoint -q "$path"; then mount -o bind,ro "$path" "$root$path"; fi
+    done
+else
+    mount --bind "$dir/upper/root" "$root"
+    cp -an /etc/. "$root/etc/"
+    for path in /bin /sbin /lib /lib32 /lib64 /libx32 /usr /opt; do
+        if [ -L "$path" ]; then
+            cp -P "$path" "$root$path"
+        elif [ -d "$path" ]; then
+            mkdir -p "$root$path"
+            mount -o bind,ro "$path" "$root$path"
+        fi
+    done
+    mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/run" "$root/tmp" "$root/root" "$root/var/lib" "$root/var/log"
+    ln -s /run "$root/var/run"
+fi
+
+mkdir -p "$root/data"
+if [ "$data_kind" = tmpfs ]; then
+    mount -t tmpfs -o size=2g data "$root/data"
+else
+    tries=0
+    # Another node may take the loop device between our finding it free and our taking it.
+    until mount -t "$data_kind" -o loop,noatime "$dir/data.img" "$root/data"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 20 ]
+        sleep 0.05
+    done
+fi
+
+# Keys and logs of the clusters are no business of a node.
+if [ -d "$root$state_root" ]; then mount -t tmpfs -o size=64k,mode=700 hidden "$root$state_root"; fi
+
+mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
+mount -t tmpfs -o mode=755,size=64k dev "$root/dev"
+for device in null zero full random urandom tty fuse loop-control; do
+    if [ -e "/dev/$device" ]; then
+        : >"$root/dev/$device"
+        mount --bind "/dev/$device" "$root/dev/$device"
+    fi
+done
+mkdir "$root/dev/pts" "$root/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$root/dev/fd"
+mount -t tmpfs -o mode=1777,size=256m shm "$root/dev/shm"
+mount -t tmpfs -o mode=755,size=64m run "$root/run"
+mkdir "$root/run/sshd" "$root/run/lock"
+mount -t tmpfs -o mode=1777,size=512m tmp "$root/tmp"
+
+echo "$node" >/proc/sys/kernel/hostname
+
+read -r go
+[ "$go" = go ]
+ip -batch - <<END
+link set lo up
+addr add $address dev eth0
+link set eth0 up
+END
+
+cd "$root"
+mkdir -p .host
+pivot_root . .host
+cd /
+umount -l /.host
+echo up >&3
+exec 3>&- </dev/null
+exec /usr/sbin/sshd -D -e -f "/etc/harness/$cluster/$node/sshd_config"

@@ -1,0 +1,130 @@
+"""Processes of nodes, told from all others by what they carry, and ended without ever hitting another one.
+
+A node is a process ``unshare`` (the keeper) and its child, process 1 of the node, which starts as a shell and ends as
+sshd.  All three show the cluster and the node in their command line for as long as they live.  A number alone proves
+nothing: it is used again for another process some day, so it goes with the time at which the process started.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """``started`` is in clock ticks since the machine's start, as in /proc/PID/stat."""
+
+    pid: int
+    started: int
+
+
+def tag(cluster: str, node: str) -> str:
+    """The name under which a node's keeper runs."""
+    return f"harness-node:{cluster}:{node}"
+
+
+def node_of(arguments: list[str], cluster: str) -> str | None:
+    """The node to which a command line belongs, None when it is none of this cluster's."""
+    keeper = re.compile(rf"harness-node:{re.escape(cluster)}:(\w+)")
+    # It changes its title a moment after it started.
+    server = re.compile(
+        rf"(?:sshd: )?/usr/sbin/sshd -D -e -f /etc/harness/{re.escape(cluster)}/(\w+)/sshd_config( .*)?"
+    )
+    if arguments and (found := keeper.fullmatch(arguments[0]) or server.fullmatch(" ".join(arguments).strip())):
+        return found[1]
+    # The shell between the two: sh node-init.sh TAG …
+    if len(arguments) > 2 and arguments[1].endswith("/node-init.sh") and (found := keeper.fullmatch(arguments[2])):
+        return found[1]
+    return None
+
+
+def arguments_of(pid: int) -> list[str]:
+    """The command line; empty when the process is gone or a zombie."""
+    try:
+        return (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
+    except OSError:
+        return []
+
+
+def started_at(pid: int) -> int | None:
+    """When the process started; None when it is gone or a zombie."""
+    try:
+        after_name = (PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return None
+    return None if after_name[0] in "ZX" else int(after_name[19])
+
+
+def identify(pid: int) -> Process | None:
+    """The process that has this number now."""
+    started = started_at(pid)
+    return None if started is None else Process(pid, started)
+
+
+def is_node(process: Process, cluster: str, node: str) -> bool:
+    """Whether this very process still runs and is the node's."""
+    return started_at(process.pid) == process.started and node_of(arguments_of(process.pid), cluster) == node
+
+
+def find(cluster: str) -> list[tuple[str, Process]]:
+    """All keepers and first processes of a cluster's nodes, from the process table alone."""
+    found = []
+    for entry in PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
+        pid = int(entry.name)
+        node = node_of(arguments_of(pid), cluster)
+        if node is not None and (process := identify(pid)) is not None:
+            found.append((node, process))
+    return found
+
+
+def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float) -> list[Process]:
+    """SIGKILL to what still is the node's, and wait until it is gone.  Returns what would not go in time.
+
+    A handle is taken before the check, so that the process which is checked is the one that is killed.
+    """
+    handles: dict[int, Process] = {}
+    try:
+        for node, process in processes:
+            with suppress(ProcessLookupError):
+                handle = os.pidfd_open(process.pid)
+                handles[handle] = process
+                if is_node(process, cluster, node):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                else:
+                    del handles[handle]
+                    os.close(handle)
+        return _wait(handles, timeout)
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _wait(handles: dict[int, Process], timeout: float) -> list[Process]:
+    waiting = dict(handles)
+    poller = select.poll()
+    for handle in waiting:
+        poller.register(handle, select.POLLIN)
+    deadline = time.monotonic() + timeout
+    while waiting and (left := deadline - time.monotonic()) > 0:
+        for handle, _ in poller.poll(left * 1000):
+            poller.unregister(handle)
+            _reap(waiting.pop(handle).pid)
+    return list(waiting.values())
+
+
+def _reap(pid: int) -> None:
+    """Take the remains of a child of ours; those of others are their parents'."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)

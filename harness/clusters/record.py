@@ -1,0 +1,150 @@
+"""What a cluster of namespaces has written down about itself, each thing before it is made.
+
+::
+
+    /var/lib/harness/clusters/
+        default.lock             who holds the cluster
+        default/
+            cluster.json         subnet, kind of root and of data filesystem, names of the nodes
+            client_key           the harness' key on all nodes
+            known_hosts          every node's host key
+            ssh_config           for people: ssh -F …/ssh_config n1
+            nodes/n1/
+                host_key, host_key.pub
+                process.json     process 1 of the node: pid and start time
+                data.img         the data filesystem
+                upper/           what differs from the host's root (a tmpfs)
+                console.log      what the node said while starting, and its sshd since
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from harness.clusters.base import Node
+from harness.clusters.processes import Process
+
+RootKind: TypeAlias = Literal["overlay", "assembled"]
+DataKind: TypeAlias = Literal["ext4", "xfs", "tmpfs"]
+
+#: The host's own address is the subnet's first; those of the nodes follow from here.
+FIRST_NODE_ADDRESS = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``cluster.json``.  ``nodes`` are names in order; the n-th has the subnet's address 11 + n."""
+
+    name: str
+    subnet: str
+    root: RootKind
+    data: DataKind
+    nodes: tuple[str, ...]
+
+    def address(self, node: str) -> str:
+        return str(IPv4Network(self.subnet)[FIRST_NODE_ADDRESS + self.nodes.index(node)])
+
+    def prefix_length(self) -> int:
+        return IPv4Network(self.subnet).prefixlen
+
+
+@dataclass(frozen=True, slots=True)
+class StateDir:
+    """One cluster's directory.  Nothing in it is believed without a look at the machine."""
+
+    path: Path
+
+    @property
+    def client_key(self) -> Path:
+        return self.path / "client_key"
+
+    def node(self, name: str) -> Path:
+        return self.path / "nodes" / name
+
+    def write_record(self, record: Record) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+        write_whole(self.path / "cluster.json", json.dumps(asdict(record), indent=2) + "\n")
+
+    def read_record(self) -> Record | None:
+        """None when there is none that makes sense."""
+        try:
+            found = json.loads((self.path / "cluster.json").read_text())
+            return Record(**{**found, "nodes": tuple(found["nodes"])})
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write_process(self, node: str, process: Process) -> None:
+        write_whole(self.node(node) / "process.json", json.dumps(asdict(process)) + "\n")
+
+    def read_process(self, node: str) -> Process | None:
+        """None when there is none that makes sense."""
+        try:
+            return Process(**json.loads((self.node(node) / "process.json").read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def make_keys(self, record: Record) -> None:
+        """The client's key and every node's, with the files in which ``ssh`` finds them."""
+        make_key(self.client_key)
+        for node in record.nodes:
+            self.node(node).mkdir(parents=True, exist_ok=True)
+            make_key(self.node(node) / "host_key")
+        known = "".join(f"{record.address(node)} {self.host_key(node)}\n" for node in record.nodes)
+        write_whole(self.path / "known_hosts", known)
+        write_whole(self.path / "ssh_config", "\n".join(self._ssh_config(record)) + "\n")
+
+    def host_key(self, node: str) -> str:
+        return (self.node(node) / "host_key.pub").read_text().strip()
+
+    def as_nodes(self, record: Record) -> tuple[Node, ...]:
+        return tuple(
+            Node(
+                name=node,
+                address=record.address(node),
+                ssh_host=record.address(node),
+                ssh_port=22,
+                user="root",
+                key_file=self.client_key,
+                host_key=self.host_key(node),
+            )
+            for node in record.nodes
+        )
+
+    def _ssh_config(self, record: Record) -> list[str]:
+        hosts = [line for node in record.nodes for line in (f"Host {node}", f"  HostName {record.address(node)}")]
+        return [
+            *hosts,
+            "Host *",
+            "  User root",
+            f"  IdentityFile {self.client_key}",
+            "  IdentitiesOnly yes",
+            f"  UserKnownHostsFile {self.path / 'known_hosts'}",
+            "  StrictHostKeyChecking yes",
+        ]
+
+
+def make_key(path: Path) -> None:
+    """An ed25519 key in OpenSSH's format at ``path``, its public half at ``path``.pub."""
+    key = Ed25519PrivateKey.generate()
+    write_whole(path, key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode(), mode=0o600)
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+    write_whole(path.with_name(path.name + ".pub"), public + "\n")
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file that is either there as a whole or not at all, also for a reader in the middle."""
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    part.replace(path)
