@@ -69,7 +69,9 @@ def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> 
     if invocation.f == "read":
         if not applied:
             return Outcome("fail", None, node, "acknowledged without having been applied")
-        return Outcome("ok", answer.get("value"), node)
+        if "value" not in answer:  # null means absent, which is a claim; silence is none
+            return Outcome("fail", None, node, "acknowledged without a value")
+        return Outcome("ok", answer["value"], node)
     if invocation.f == "cas":
         if not applied or not isinstance(answer.get("swapped"), bool):
             return Outcome("info", invocation.value, node, "acknowledged without having been applied: no result")

@@ -41,7 +41,7 @@ class Wire:
         except TimeoutError:
             self.close()
             raise LostError(f"no answer within {timeout:g} s") from None
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, RecursionError) as error:
             self.close()
             raise LostError(f"connection lost: {error or type(error).__name__}") from None
         except BaseException:
@@ -49,7 +49,8 @@ class Wire:
             raise
 
     async def _connected(self, timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._streams is not None and self._streams[0].at_eof():
+        # After a reset the reader holds an exception and never an end of file: only the writer knows.
+        if self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing()):
             self.close()
         if self._streams is None:
             try:

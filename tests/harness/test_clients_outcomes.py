@@ -1,0 +1,126 @@
+"""The law of outcomes, rule by rule.  Every row of the table in ``harness.clients.outcomes`` has its test here.
+
+Only an answer that proves that the operation had no effect is ``fail``; every doubt is ``info``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.clients.outcomes import CAS_MISMATCH, completion_of, completion_of_error
+from harness.clients.wire import LostError, NotSentError
+from harness.workloads import Invocation
+
+WRITE = Invocation("write", "k0", 7)
+CAS = Invocation("cas", "k0", [7, 8])
+READ = Invocation("read", "k0", read_mode="log")
+OF = {"write": WRITE, "cas": CAS, "read": READ}
+
+OK = {"write": {"ok": True, "applied": True}, "cas": {"ok": True, "applied": True, "swapped": True}}
+OK["read"] = {"ok": True, "applied": True, "value": 7}
+
+BEFORE = {"ok": False, "code": 404, "name": "NOT_LEADER", "stage": "before-append", "message": "no", "leader": "n2"}
+AFTER = {"ok": False, "code": 502, "name": "WAIT_QUORUM_ACK_TIMEOUT", "stage": "after-append", "message": "late"}
+UNKNOWN = {"ok": False, "code": 500, "name": "INTERNAL", "stage": "unknown", "message": "?"}
+
+
+def outcome_of(f: str, answer: dict[str, Any]) -> str:
+    return completion_of(OF[f], answer, "n1").type
+
+
+@pytest.mark.parametrize("f", ["write", "cas", "read"])
+def test_rule_ok_is_ok(f: str) -> None:
+    outcome = completion_of(OF[f], OK[f], "n1")
+    assert (outcome.type, outcome.value, outcome.node, outcome.error) == ("ok", OF[f].value or 7, "n1", None)
+
+
+def test_rule_ok_read_of_nothing_is_absent() -> None:
+    outcome = completion_of(READ, {"ok": True, "applied": True, "value": None}, "n1")
+    assert (outcome.type, outcome.value) == ("ok", None)
+
+
+@pytest.mark.parametrize(("f", "expected"), [("write", "ok"), ("cas", "info"), ("read", "fail")])
+def test_rule_ok_but_the_entry_was_never_applied(f: str, expected: str) -> None:
+    outcome = completion_of(OF[f], {**OK[f], "applied": False}, "n1")
+    assert outcome.type == expected
+    assert outcome.error is not None
+    assert "acknowledged without having been applied" in outcome.error
+
+
+def test_rule_cas_refused_because_the_value_was_another_is_fail() -> None:
+    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False}, "n1")
+    assert (outcome.type, outcome.error, outcome.value) == ("fail", CAS_MISMATCH, [7, 8])
+
+
+def test_rule_cas_refused_but_never_applied_is_info() -> None:
+    assert outcome_of("cas", {"ok": True, "applied": False, "swapped": False}) == "info"
+
+
+@pytest.mark.parametrize("swapped", [None, "yes", 1])
+def test_rule_cas_without_a_clear_result_is_info(swapped: object) -> None:
+    assert outcome_of("cas", {"ok": True, "applied": True, "swapped": swapped}) == "info"
+    assert outcome_of("cas", {"ok": True, "applied": True}) == "info"
+
+
+@pytest.mark.parametrize("f", ["write", "cas", "read"])
+def test_rule_error_raised_before_the_append_is_fail(f: str) -> None:
+    outcome = completion_of(OF[f], BEFORE, "n1")
+    assert (outcome.type, outcome.error, outcome.hint) == ("fail", "NOT_LEADER (404): no", "n2")
+    assert outcome.not_leader
+    assert outcome.reached
+
+
+@pytest.mark.parametrize("answer", [AFTER, UNKNOWN, {"ok": False}, {}, {**BEFORE, "stage": None}, {"ok": "true"}])
+@pytest.mark.parametrize(("f", "expected"), [("write", "info"), ("cas", "info"), ("read", "fail")])
+def test_rule_error_raised_after_the_append_or_nobody_knows_when(f: str, expected: str, answer: dict[str, Any]) -> None:
+    outcome = completion_of(OF[f], answer, "n1")
+    assert outcome.type == expected
+    assert not outcome.not_leader
+
+
+@pytest.mark.parametrize("f", ["write", "cas", "read"])
+def test_rule_never_sent_is_fail(f: str) -> None:
+    outcome = completion_of_error(OF[f], NotSentError("no connection: Connection refused"), "n3")
+    assert (outcome.type, outcome.node, outcome.reached) == ("fail", "n3", False)
+
+
+@pytest.mark.parametrize(("f", "expected"), [("write", "info"), ("cas", "info"), ("read", "fail")])
+def test_rule_sent_and_no_answer(f: str, expected: str) -> None:
+    outcome = completion_of_error(OF[f], LostError("no answer within 4 s"), "n3")
+    assert (outcome.type, outcome.error, outcome.reached) == (expected, "no answer within 4 s", False)
+
+
+def test_an_ok_read_that_names_no_value_claims_nothing() -> None:
+    assert outcome_of("read", {"ok": True, "applied": True}) == "fail"
+
+
+def test_an_endless_message_is_cut_and_a_hint_must_be_a_name() -> None:
+    outcome = completion_of(WRITE, {**BEFORE, "message": "x" * 10_000, "leader": 7}, "n1")
+    assert outcome.error is not None
+    assert len(outcome.error) == 300
+    assert outcome.hint is None
+
+
+anything = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
+answers = st.dictionaries(
+    st.sampled_from(["ok", "applied", "swapped", "value", "stage", "code", "name", "message", "leader"]),
+    anything | st.sampled_from(["before-append", "after-append", "unknown"]),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(["write", "cas"]), answers)
+def test_whatever_is_answered_fail_needs_its_proof(f: str, answer: dict[str, Any]) -> None:
+    refused = f == "cas" and answer.get("ok") is True and answer.get("swapped") is False
+    proof = refused or (answer.get("ok") is not True and answer.get("stage") == "before-append")
+    assert (outcome_of(f, answer) == "fail") <= proof
+
+
+@settings(deadline=None, max_examples=200)
+@given(answers)
+def test_a_read_is_never_in_doubt(answer: dict[str, Any]) -> None:
+    assert outcome_of("read", answer) in ("ok", "fail")
