@@ -180,6 +180,22 @@ def connect(node: Node, timeout: float) -> paramiko.Transport:
     return transport
 
 
+def shown_host_key(node: Node, timeout: float = 5.0) -> str:
+    """The host key that the server shows, ``ssh-ed25519 AAAA…``; believed by nobody yet.
+
+    Raises HostUnreachableError.
+    """
+    transport = paramiko.Transport(_dial(node, timeout))
+    try:
+        transport.start_client(timeout=timeout)
+        key = transport.get_remote_server_key()
+        return f"{key.get_name()} {key.get_base64()}"
+    except _SSH_ERRORS as error:
+        raise HostUnreachableError(node.name, f"{node.ssh_host} shows no host key ({error})") from None
+    finally:
+        _close(transport)
+
+
 def known_host_keys(node: Node) -> dict[str, bytes]:
     """Key type -> public key: the node's own, else what the user's known-hosts file says.  Raises HostKeyError."""
     if node.host_key is not None:

@@ -1,0 +1,60 @@
+"""Where nodes come from: namespaces of this machine, an inventory of machines, or Vagrant's.
+
+============  ============================================================
+module        subject
+============  ============================================================
+``base``      ``Node``, and the ``Cluster`` that every provider implements
+``netns``     nodes as namespaces (its parts: ``node_start``, ``processes``, ``links``, ``mounts``, ``record``,
+              ``capabilities``, and ``node-init.sh``, which becomes a node's process 1)
+``inventory`` machines that somebody else provides, from a TOML file
+``vagrant``   the machines of a Vagrantfile
+``machines``  what the last two share
+``locks``     one run at a time
+============  ============================================================
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import Final
+
+from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say
+from harness.errors import UsageError
+
+__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "open_cluster"]
+
+CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
+
+_log = logging.getLogger(__name__)
+
+
+def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
+    """The cluster that ``--cluster`` names; nothing is touched yet.
+
+    ``nodes`` is how many a cluster of namespaces gets; the others have as many as they have.  ``say`` gets lines for
+    people.  Raises UsageError that names the option.
+    """
+    kind, _, rest = spec.partition(":")
+    if kind == "netns":
+        return _netns(rest or "default", nodes, say)
+    if kind == "inventory" and rest:
+        from harness.clusters.inventory import read_inventory
+
+        return read_inventory(Path(rest), say)
+    if kind == "vagrant":
+        from harness.clusters.vagrant import VagrantCluster
+
+        return VagrantCluster(Path(rest or "vagrant"), say)
+    raise UsageError(f"--cluster {spec}: expected {CLUSTER_SPECS}")
+
+
+def _netns(name: str, nodes: int, say: Say) -> Cluster:
+    from harness.clusters.netns import NetnsCluster
+
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,30}", name):
+        raise UsageError(f"--cluster netns:{name}: a name has at most 31 small letters, digits and hyphens")
+    if not 1 <= nodes <= 99:
+        raise UsageError(f"--nodes must be between 1 and 99, not {nodes}")
+    return NetnsCluster(name, nodes=nodes, say=say)

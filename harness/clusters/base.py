@@ -62,8 +62,12 @@ class Cluster(Protocol):
         """The nodes in their order.  Raises ClusterError when the cluster is not up."""
         ...
 
-    def up(self) -> None:
-        """Bring all nodes to answer over SSH.  Healthy nodes that are up already are kept.  Raises ClusterError."""
+    def up(self) -> bool:
+        """Bring all nodes to answer over SSH.  Healthy nodes that are up already are kept.
+
+        Returns whether the nodes were there before, so that whoever only uses them knows to leave them there.
+        Raises ClusterError or RemoteError.
+        """
         ...
 
     def down(self) -> None:

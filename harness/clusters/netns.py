@@ -69,18 +69,22 @@ class NetnsCluster:
 
     # -- up --------------------------------------------------------------------------------------------------------
 
-    def up(self) -> None:
-        """Keep the nodes if all of them are there and healthy; else start all of them anew."""
+    def up(self) -> bool:
+        """Keep the nodes if all of them are there and healthy; else start all of them anew.
+
+        Returns whether they were kept.  Raises UsageError, ClusterBusyError or ClusterError.
+        """
         with self.lock():
             capabilities.require_programs()
             if self._keep():
-                return
+                return True
             self._clear_leftovers()
             try:
                 self._build()
             except BaseException:
                 self._remove()
                 raise
+            return False
 
     def _keep(self) -> bool:
         record = self._state.read_record()

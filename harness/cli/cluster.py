@@ -1,0 +1,64 @@
+"""``harness cluster``: bring the nodes up, take them down, look at them."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from harness.clusters import CLUSTER_SPECS, Cluster, open_cluster
+
+_cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=f"{CLUSTER_SPECS}.")
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+
+
+@click.group("cluster")
+def cluster() -> None:
+    """The nodes: bring them up, take them down, look at them."""
+
+
+@cluster.command("up")
+@_cluster_option
+@click.option("--nodes", type=int, default=5, show_default=True, help="Nodes of a netns cluster.")
+def up(spec: str, nodes: int) -> int:
+    """Bring all nodes to answer over SSH; healthy ones are kept."""
+    started = time.monotonic()
+    target = open_cluster(spec, nodes=nodes, say=_say)
+    target.up()
+    _show(target)
+    click.echo(f"up after {time.monotonic() - started:.2f} s")
+    return 0
+
+
+@cluster.command("down")
+@_cluster_option
+def down(spec: str) -> int:
+    """Remove the nodes and all that `up` made, also what a killed run left."""
+    started = time.monotonic()
+    target = open_cluster(spec, say=_say)
+    target.down()
+    click.echo(f"cluster {target.name}: down after {time.monotonic() - started:.2f} s")
+    return 0
+
+
+@cluster.command("status")
+@_cluster_option
+def status(spec: str) -> int:
+    """Show the nodes, and who holds the cluster.  Ends with 0 when all nodes are up, else with 255."""
+    return 0 if _show(open_cluster(spec, say=_say)) else 255
+
+
+def _show(target: Cluster) -> bool:
+    """Print the cluster's state; returns whether all of it is up."""
+    found = target.status()
+    for node in found.nodes:
+        click.echo(f"{node.name:<4} {node.address:<15} {node.state:<9} {node.detail}".rstrip())
+    if not found.nodes:
+        click.echo(f"cluster {found.name} is not up")
+    for note in found.notes:
+        click.echo(f"     {note}")
+    click.echo(f"     {'in use by ' + found.holder if found.holder else 'not in use'}")
+    return bool(found.nodes) and all(node.state == "up" for node in found.nodes)

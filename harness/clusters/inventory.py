@@ -1,0 +1,128 @@
+"""Machines that somebody else provides, from a TOML file.
+
+::
+
+    user = "root"                     # another user needs sudo without a password
+    key = "~/.ssh/id_ed25519"         # relative to this file
+    # port = 22, data_dir = "/data"
+
+    [[nodes]]
+    name = "n1"                       # n1, n2, … when left out
+    host = "10.0.0.11"                # where we reach its sshd
+    address = "10.0.0.11"             # where the other nodes reach it; the host's when left out
+    host_key = "ssh-ed25519 AAAA…"    # the user's known_hosts when left out
+
+``user``, ``key``, ``port`` and ``data_dir`` may be said once for all, or in a node.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from harness.clusters.base import Node, Say
+from harness.clusters.machines import NODE_NAME, Machines, check_machines
+from harness.errors import UsageError
+
+_SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
+_OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
+_DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
+
+
+class InventoryCluster(Machines):
+    """Machines from a file.  They are somebody's: ``up`` checks them, ``down`` leaves them as they are."""
+
+    def __init__(self, file: Path, nodes: tuple[Node, ...], say: Say) -> None:
+        super().__init__(file.stem, file)
+        self._nodes = nodes
+        self._say = say
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self._nodes
+
+    def up(self) -> bool:
+        """Check that every machine lets us in; they were there before.  Raises RemoteError or ClusterError."""
+        with self.lock():
+            check_machines(self._nodes)
+            self._say(f"cluster {self.name}: {len(self._nodes)} machines answer")
+        return True
+
+    def down(self) -> None:
+        """Nothing was made, so nothing is removed."""
+        with self.lock():
+            self._say(f"cluster {self.name}: machines of an inventory stay as they are; `harness heal` removes faults")
+
+
+def read_inventory(file: Path, say: Say) -> InventoryCluster:
+    """Raises UsageError that names the file, the place in it, and what is wrong."""
+    try:
+        found = tomllib.loads(file.read_text())
+    except OSError as error:
+        raise UsageError(f"--cluster inventory:{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"--cluster inventory:{file} is no TOML: {error}") from None
+    return InventoryCluster(file, parse_nodes(found, file), say)
+
+
+def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
+    """The nodes of a parsed inventory.  Raises UsageError."""
+    tables = found.pop("nodes", [])
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise _bad(file, "has no [[nodes]]")
+    _check_fields(found, _SHARED, file, "the file")
+    nodes = tuple(_node({**_DEFAULTS, **found}, table, number, file) for number, table in enumerate(tables, 1))
+    for what in ("name", "address"):
+        values = [getattr(node, what) for node in nodes]
+        if twice := {value for value in values if values.count(value) > 1}:
+            raise _bad(file, f"has the {what} {', '.join(sorted(twice))} more than once")
+    return nodes
+
+
+def _node(shared: dict[str, Any], table: dict[str, Any], number: int, file: Path) -> Node:
+    where = f"node {number}"
+    _check_fields(table, _OF_NODE, file, where)
+    values = {"name": f"n{number}", **shared, **table}
+    for needed in ("host", "key"):
+        if needed not in values:
+            raise _bad(file, f"{where} has no {needed}")
+    if not NODE_NAME.fullmatch(values["name"]):
+        raise _bad(file, f"{where}: name must be small letters and digits, as n1, not {values['name']!r}")
+    return Node(
+        name=values["name"],
+        address=_address(values.get("address", values["host"]), file, where),
+        ssh_host=values["host"],
+        ssh_port=values["port"],
+        user=values["user"],
+        key_file=file.parent / Path(values["key"]).expanduser(),
+        host_key=values.get("host_key"),
+        data_dir=values["data_dir"],
+    )
+
+
+def _address(text: str, file: Path, where: str) -> str:
+    """An IP address as it is; a name's when it is a name."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        pass
+    try:
+        return str(socket.getaddrinfo(text, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise _bad(file, f"{where}: the address of {text} cannot be found ({error.strerror})") from None
+
+
+def _check_fields(table: Mapping[str, Any], known: Mapping[str, type], file: Path, where: str) -> None:
+    for name, value in table.items():
+        if name not in known:
+            raise _bad(file, f"{where} has the unknown field {name!r}; known are {', '.join(known)}")
+        if not isinstance(value, known[name]) or isinstance(value, bool):
+            raise _bad(file, f"{where}: {name} must be a {known[name].__name__}, not {value!r}")
+
+
+def _bad(file: Path, what: str) -> UsageError:
+    return UsageError(f"--cluster inventory:{file}: {what}")

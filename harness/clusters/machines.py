@@ -1,0 +1,75 @@
+"""A cluster of machines that are there already: what an inventory and Vagrant have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from harness.clusters.base import ClusterStatus, Node, NodeState, NodeStatus
+from harness.clusters.locks import FileLock
+from harness.errors import ClusterError, HostUnreachableError, RemoteError
+from harness.remote import Remote
+from nemesis.view import Command
+
+#: DLedger writes a peer as NAME-ADDRESS:PORT, hence no hyphens.
+NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
+
+
+def lock_for(name: str, place: Path) -> FileLock:
+    """The lock of the cluster that a file or directory defines, for this user on this machine."""
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser())
+    mark = hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]
+    return FileLock(home / "harness" / "locks" / f"{name}-{mark}.lock", f"cluster {name} ({place})")
+
+
+def check_machines(nodes: tuple[Node, ...]) -> None:
+    """Return when every machine lets us in as root and has its data directory.  Raises RemoteError or ClusterError."""
+    commands = {
+        node.name: Command(("sh", "-c", 'mkdir -p -- "$1" && test -w "$1"', "check", node.data_dir)) for node in nodes
+    }
+    with Remote(nodes) as remote:
+        for name, done in remote.run(commands).items():
+            if done.code != 0:
+                said = done.stderr.strip() or f"exit code {done.code}"
+                raise ClusterError(f"{name} lets us in, but the data directory cannot be made as root: {said}")
+
+
+def machine_status(name: str, nodes: tuple[Node, ...], lock: FileLock) -> ClusterStatus:
+    """Ask every machine; one that does not answer is down."""
+    return ClusterStatus(name, tuple(_status_of(node) for node in nodes), lock.holder())
+
+
+def _status_of(node: Node) -> NodeStatus:
+    state: NodeState
+    try:
+        with Remote((node,)) as remote:
+            code = remote.run({node.name: Command(("true",), timeout=5.0)})[node.name].code
+        state, detail = ("up", "") if code == 0 else ("unhealthy", f"`true` as root ends with {code}; is sudo allowed?")
+    except HostUnreachableError as error:
+        state, detail = "down", str(error)
+    except RemoteError as error:
+        state, detail = "unhealthy", str(error)
+    return NodeStatus(node.name, node.address, state, detail)
+
+
+class Machines:
+    """The parts of a ``Cluster`` that need no knowledge of where its machines come from."""
+
+    def __init__(self, name: str, place: Path) -> None:
+        self.name = name
+        self._file_lock = lock_for(name, place)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        raise NotImplementedError
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other processes of this user away.  Raises ClusterBusyError that says who holds it."""
+        return self._file_lock.held()
+
+    def status(self) -> ClusterStatus:
+        return machine_status(self.name, self.nodes, self._file_lock)
