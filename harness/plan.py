@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -74,8 +75,10 @@ class Plan:
         return {"format": PLAN_FORMAT, "version_of_format": PLAN_VERSION, "test": self.test, **asdict(self)}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Plan:
+    def from_json(cls, record: Any) -> Plan:
         """Raises UsageError if this is not a plan of a known version."""
+        if not isinstance(record, dict):
+            raise UsageError(f"not a plan but {json.dumps(record)[:100]}")
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
             raise UsageError(f"not a plan that this release reads: {json.dumps(record)[:100]}")
         names = {field.name for field in fields(cls)}
@@ -102,11 +105,11 @@ class Plan:
             elif field.name == "nemesis":
                 words += [option, ",".join(value)] if value else []
             elif field.name == "seed" or value != field.default:
-                words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
-        return " ".join(words)
+                words += [option, _word(value)]
+        return shlex.join(words)
 
 
-_OPTION_NAMES: Final = {"version": "dledger-version"}
+_OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 
 _LEAST: Final[dict[str, float]] = {
     "concurrency": 1,
@@ -114,6 +117,7 @@ _LEAST: Final[dict[str, float]] = {
     "keys": 1,
     "snapshot_threshold": 1,
     "seed": 0,
+    "warm_up": 0,
 }
 _ABOVE_ZERO: Final = (
     "rate",
@@ -129,23 +133,31 @@ _ABOVE_ZERO: Final = (
 def validate(plan: Plan) -> Plan:
     """The plan itself, or UsageError: one line that names the option and the mend."""
     for name, least in _LEAST.items():
-        if getattr(plan, name) < least:
+        if not least <= getattr(plan, name) < float("inf"):
             raise UsageError(f"{_option(name)} must be at least {least:g}, not {getattr(plan, name)}")
     for name in _ABOVE_ZERO:
         value = getattr(plan, name)
         if not 0 < value < float("inf"):
-            raise UsageError(f"{_option(name)} must be above 0, not {value:g}")
+            raise UsageError(f"{_option(name)} must be above 0 and finite, not {value:g}")
     if plan.version not in SYSTEM_VERSIONS:
         raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
-    if plan.nemesis and plan.time_limit < 2 * plan.interval:
+    needed = 2 * plan.interval * len(plan.nemesis)
+    if plan.time_limit < needed:
         raise UsageError(
-            f"--time-limit {plan.time_limit:g} leaves no room for one calm and one fault of --interval "
-            f"{plan.interval:g}: take at least {2 * plan.interval:g}, or a shorter --interval"
+            f"--time-limit {plan.time_limit:g} leaves no room for a calm and a fault of --interval {plan.interval:g} "
+            f"for each of the {len(plan.nemesis)} in --nemesis: take at least {needed:g}, or a shorter --interval"
         )
     return plan
 
 
 def _option(name: str) -> str:
     return "--" + _OPTION_NAMES.get(name, name.replace("_", "-"))
+
+
+def _word(value: object) -> str:
+    """A value as it stands on a command line: short where that is the very same number."""
+    if isinstance(value, float) and float(short := f"{value:g}") == value:
+        return short
+    return str(value)

@@ -65,7 +65,8 @@ class RunState:
         if not path.exists():
             return cls()
         record = json.loads(path.read_text())
-        if (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
-            raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
         names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
+        whole = isinstance(record, dict) and all(name in record for name in names)
+        if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
+            raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
         return cls(path=None, **{name: record[name] for name in names})

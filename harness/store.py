@@ -41,9 +41,16 @@ def find_run(text: str, store: Path) -> RunFiles:
     """
     for candidate in (Path(text), store / text):
         root = candidate.parent if candidate.name == "history.jsonl" else candidate
-        if (root / "history.jsonl").is_file() or (root / "plan.json").is_file():
+        if _is_file(root / "history.jsonl") or _is_file(root / "plan.json"):
             return RunFiles(root.resolve())
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a directory that we may not look into
+        return False
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:

@@ -1,0 +1,172 @@
+"""The plan: frozen, complete, refused in one line that names the option and the mend."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.cli.run import run
+from harness.errors import UsageError
+from harness.plan import Plan, validate
+
+OTHERS: dict[str, Any] = {
+    "nemesis": ("kill-one", "pause-all"),
+    "cluster": "inventory:my nodes.toml",
+    "nodes": 3,
+    "version": "0.3.2",
+    "snapshot": True,
+    "snapshot_threshold": 7,
+    "timers": "stock",
+    "store": "MEMORY",
+    "workload": "cas-register",
+    "read_mode": "unsafe",
+    "client_follows": "node",
+    "concurrency": 3,
+    "rate": 123.4567891,
+    "keys": 2,
+    "time_limit": 90.0,
+    "interval": 5.5,
+    "warm_up": 0.0,
+    "client_timeout": 1.25,
+    "recovery_time": 30.0,
+    "ready_timeout": 20.0,
+    "check_deadline": 5.0,
+    "spark_master": "local[2]",
+}
+
+
+def parsed(command: str, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """The plan that the command line makes of a command, without running anything."""
+    plans: list[Plan] = []
+
+    class Recorder:
+        def __init__(self, plan: Plan, *_: object, **__: object) -> None:
+            plans.append(plan)
+
+        def execute(self) -> tuple[int, None]:
+            return 0, None
+
+    monkeypatch.setitem(sys.modules, "harness.run", SimpleNamespace(Run=Recorder))
+    words = shlex.split(command)
+    assert words[:2] == ["harness", "run"]
+    result = CliRunner().invoke(run, words[2:], standalone_mode=False)
+    assert result.exception is None, result.exception
+    return plans[0]
+
+
+def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
+    assert validate(Plan(seed=0)) == Plan(seed=0)
+    assert set(OTHERS) == {field.name for field in fields(Plan)} - {"seed"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"concurrency": 0}, "--concurrency must be at least 1, not 0"),
+        ({"nodes": 2}, "--nodes must be at least 3, not 2"),
+        ({"keys": 0}, "--keys must be at least 1, not 0"),
+        ({"snapshot_threshold": 0}, "--snapshot-threshold must be at least 1, not 0"),
+        ({"seed": -1}, "--seed must be at least 0, not -1"),
+        ({"warm_up": -0.5}, "--warm-up must be at least 0, not -0.5"),
+        ({"warm_up": float("inf")}, "--warm-up must be at least 0, not inf"),
+        ({"rate": 0.0}, "--rate must be above 0 and finite, not 0"),
+        ({"rate": float("nan")}, "--rate must be above 0 and finite, not nan"),
+        ({"time_limit": -1.0}, "--time-limit must be above 0 and finite, not -1"),
+        ({"time_limit": float("inf")}, "--time-limit must be above 0 and finite, not inf"),
+        ({"interval": 0.0}, "--interval must be above 0"),
+        ({"client_timeout": 0.0}, "--client-timeout must be above 0"),
+        ({"recovery_time": 0.0}, "--recovery-time must be above 0"),
+        ({"ready_timeout": 0.0}, "--ready-timeout must be above 0"),
+        ({"check_deadline": 0.0}, "--check-deadline must be above 0"),
+        ({"version": "0.5.0"}, "--dledger-version must be one of 0.4.0, 0.3.2, not 0.5.0"),
+        ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
+        (
+            {"nemesis": ("kill-one",), "time_limit": 15.0},
+            "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
+        ),
+        ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: take at least 80, or a shorter --interval"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        validate(replace(Plan(seed=1), **changes))
+    text = str(caught.value)
+    assert message in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("changes", [{}, {"nemesis": ("a", "b", "c")}, {"nemesis": ("a",), "time_limit": 20.0}])
+def test_what_can_be_run_is_not_refused(changes: dict[str, Any]) -> None:
+    plan = replace(Plan(seed=1), **changes)
+    assert validate(plan) is plan
+
+
+def test_nothing_in_it_can_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Plan(seed=1).seed = 2  # type: ignore[misc]
+
+
+def test_json_round_trip(tmp_path: Path) -> None:
+    plan = Plan(seed=5, **OTHERS)
+    (tmp_path / "plan.json").write_text(json.dumps(plan.to_json()))
+    assert Plan.read(tmp_path / "plan.json") == plan
+    assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot"
+
+
+def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
+    assert Plan.from_json({**Plan(seed=5).to_json(), "colour": "red"}) == Plan(seed=5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "5", "{}", '{"format":"harness-plan","version_of_format":2}',
+     '{"format":"harness-plan","version_of_format":1}'],
+)  # fmt: skip
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(UsageError, match="not a plan"):
+        Plan.read(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed: dict[str, Any] = {"nemesis": ("kill-one",)} if name == "interval" else {}
+    plan = replace(Plan(seed=9), **needed, **{name: OTHERS[name]})
+    assert parsed(plan.command(), monkeypatch) == plan
+
+
+def test_the_command_of_a_plan_in_which_nothing_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0"})
+    assert parsed(plan.command(), monkeypatch) == plan
+
+
+def test_the_shortest_command() -> None:
+    assert Plan(seed=3).command() == "harness run --seed 3"
+    assert Plan(seed=3, rate=50.0, nemesis=("a", "b")).command() == "harness run --seed 3 --nemesis a,b --rate 50"
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(1e-6, 1e9))
+def test_no_digit_of_a_number_is_lost_on_the_command_line(rate: float) -> None:
+    word = re.search(r"--rate (\S+)", Plan(seed=0, rate=rate).command() + " --rate 200")
+    assert word is not None
+    assert float(word[1]) == rate
+
+
+def test_each_purpose_has_its_own_stream_of_random_numbers() -> None:
+    plan = Plan(seed=4)
+    draws = {purpose: plan.rng(purpose).random() for purpose in ("operations", "targets", "schedule")}
+    assert len(set(draws.values())) == 3
+    assert plan.rng("operations").random() == draws["operations"]
+    assert Plan(seed=5).rng("operations").random() != draws["operations"]

@@ -1,0 +1,117 @@
+"""Did the cluster come back?  The target is what the leader had committed at the heal; every node must pass it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.recovery import FRESH_NS, assess
+from history import Probe
+
+NODES = ("n1", "n2", "n3")
+S = 1_000_000_000
+HEAL = 100 * S
+
+
+def probe(at: float, node: str, applied: int, *, role: str = "follower", term: int = 3, committed: int = 0) -> Probe:
+    return Probe(HEAL + round(at * S), node, role, term, committed=committed or applied, applied=applied)
+
+
+LEADER = probe(-0.2, "n2", 49, role="leader", committed=50)
+
+
+def test_all_nodes_pass_the_target_and_something_is_committed() -> None:
+    probes = [LEADER, probe(1, "n1", 50), probe(2, "n2", 60), probe(3, "n3", 40), probe(4, "n3", 55)]
+    recovery = assess(probes, NODES, HEAL, HEAL + 2 * S)
+    assert (recovery.target, recovery.leader, recovery.complete) == (50, "n2", True)
+    assert recovery.reached == {"n1": HEAL + S, "n2": HEAL + 2 * S, "n3": HEAL + 4 * S}
+    assert recovery.finished_at == HEAL + 4 * S
+    assert recovery.sentence() == ""
+
+
+def test_a_node_that_stays_behind_is_named_with_its_figures() -> None:
+    probes = [LEADER, probe(1, "n1", 24), probe(2, "n2", 60), probe(3, "n3", 30)]
+    recovery = assess(probes, NODES, HEAL, HEAL + S)
+    assert (recovery.behind, recovery.complete, recovery.finished_at) == (("n1", "n3"), False, None)
+    assert recovery.sentence() == "n1 and n3 stuck at 24 and 30 of 50"
+
+
+def test_a_silent_node_is_behind() -> None:
+    silent = Probe(HEAL + S, "n3", error="no connection")
+    recovery = assess([LEADER, probe(1, "n1", 50), probe(1, "n2", 50), silent], NODES, HEAL, HEAL + S)
+    assert recovery.behind == ("n3",)
+    assert recovery.sentence() == "n3 silent since the heal (the others had to reach 50)"
+
+
+def test_some_silent_and_some_stuck() -> None:
+    recovery = assess([LEADER, probe(1, "n1", 7)], NODES, HEAL, HEAL + S)
+    assert recovery.sentence() == "n1, n2, n3 stuck at silent and 7 of 50"
+
+
+def test_nothing_committed_is_no_recovery_although_all_have_caught_up() -> None:
+    recovery = assess([LEADER, *(probe(1, node, 50) for node in NODES)], NODES, HEAL, None)
+    assert (recovery.complete, recovery.finished_at) == (False, None)
+    assert recovery.sentence() == "nothing was committed after the heal"
+
+
+def test_what_a_node_had_applied_before_the_heal_proves_nothing() -> None:
+    recovery = assess([LEADER, probe(-0.1, "n1", 50)], NODES, HEAL, HEAL + S)
+    assert recovery.reached["n1"] is None
+    assert recovery.applied["n1"] == -1
+
+
+def test_a_node_that_passed_once_has_recovered_and_its_last_word_is_kept() -> None:
+    recovery = assess([LEADER, probe(1, "n1", 51), probe(2, "n1", 3)], NODES, HEAL, HEAL + S)
+    assert (recovery.reached["n1"], recovery.applied["n1"]) == (HEAL + S, 3)
+
+
+def test_the_leader_with_the_higher_term_counts() -> None:
+    old = probe(-0.1, "n1", 90, role="leader", term=2, committed=99)
+    assert assess([old, LEADER], NODES, HEAL, None).target == 50
+    assert assess([LEADER, old], NODES, HEAL, None).leader == "n2"
+
+
+@pytest.mark.parametrize("late", [-FRESH_NS - 1, 1])
+def test_a_leader_known_too_early_or_too_late_is_none(late: int) -> None:
+    probes = [Probe(HEAL + late, "n1", "leader", 9, committed=70), probe(-0.5, "n3", 20, committed=30)]
+    recovery = assess(probes, NODES, HEAL, None)
+    assert recovery.leader is None
+    assert recovery.target == (70 if late < 0 else 30)
+
+
+def test_a_leader_that_stepped_down_since_is_none() -> None:
+    assert assess([LEADER, probe(-0.1, "n2", 49, committed=50)], NODES, HEAL, None).leader is None
+
+
+def test_a_probe_at_the_very_moment_of_the_heal_counts_on_both_sides() -> None:
+    recovery = assess([probe(0, "n1", 50, role="leader", committed=50)], ("n1",), HEAL, HEAL)
+    assert (recovery.target, recovery.reached, recovery.finished_at) == (50, {"n1": HEAL}, HEAL)
+
+
+def test_without_any_probe_everybody_is_behind() -> None:
+    recovery = assess([], NODES, HEAL, HEAL + S)
+    assert (recovery.target, recovery.behind) == (-1, NODES)
+
+
+probes_of_runs = st.lists(
+    st.builds(
+        probe,
+        st.floats(-3, 3),
+        st.sampled_from([*NODES, "stranger"]),
+        st.integers(0, 9),
+        role=st.sampled_from(["leader", "follower"]),
+        term=st.integers(1, 3),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(probes_of_runs, probes_of_runs)
+def test_more_probes_never_undo_a_recovery(probes: list[Probe], more: list[Probe]) -> None:
+    ordered = sorted(probes, key=lambda one: one.time)
+    later = [probe(9, one.node, one.applied) for one in more]
+    if assess(ordered, NODES, HEAL, HEAL).complete:
+        assert assess([*ordered, *later], NODES, HEAL, HEAL).complete
+    assert set(assess([*ordered, *later], NODES, HEAL, HEAL).applied) == set(NODES)

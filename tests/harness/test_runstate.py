@@ -1,0 +1,58 @@
+"""run.json: written as things happen, so that a killed run tells how far it came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.runstate import MOMENTS, RunState
+
+
+def test_every_moment_is_on_disk_at_once(tmp_path: Path) -> None:
+    state = RunState(tmp_path / "run.json")
+    for number, moment in enumerate(MOMENTS):
+        state.reach(moment, number)
+        assert RunState.read(tmp_path / "run.json").moments == dict(zip(MOMENTS[: number + 1], range(9), strict=False))
+
+
+def test_a_moment_is_reached_once() -> None:
+    state = RunState()
+    state.reach("healed", 5)
+    state.reach("healed", 9)
+    assert state.moments == {"healed": 5}
+
+
+def test_an_unknown_moment_is_a_mistake_of_ours() -> None:
+    with pytest.raises(AssertionError):
+        RunState().reach("lunch", 1)
+
+
+def test_failures_and_warnings_are_kept_once_in_their_order() -> None:
+    state = RunState()
+    for text in ("b", "a", "b"):
+        state.fail(text)
+        state.warn(text)
+    assert (state.failures, state.warnings) == (["b", "a"], ["b", "a"])
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    state = RunState(path, {"main": 3}, ["f"], ["w"], {"java": "21"}, interrupted=True, ended=True)
+    state.save()
+    again = RunState.read(path)
+    again.path = path
+    assert again == state
+
+
+def test_no_file_is_a_run_that_has_not_ended(tmp_path: Path) -> None:
+    assert RunState.read(tmp_path / "none") == RunState()
+    assert not RunState.read(tmp_path / "none").ended
+
+
+@pytest.mark.parametrize("record", [[], None, {}, {"format": "harness-run", "version": 1}, {"format": "harness-run"}])
+def test_another_file_is_refused(tmp_path: Path, record: object) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="expected harness-run version 1"):
+        RunState.read(tmp_path / "run.json")
