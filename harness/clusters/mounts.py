@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -33,12 +34,18 @@ def unmount_below(directory: Path) -> None:
 def loops_below(directory: Path, node: str = "*") -> list[str]:
     """Loop devices on the images of a cluster's nodes, or of one of them.
 
-    They are known by the file's inode: a path is told as the mount namespace of whoever made them had it.
+    They are known by the file's device and inode: a path is told as the mount namespace of their maker had it.
     """
-    inodes = {path.stat().st_ino for path in directory.glob(f"nodes/{node}/*.img")} if directory.is_dir() else set()
-    done = subprocess.run(["losetup", "--json", "-O", "NAME,BACK-INO"], text=True, check=False, capture_output=True)
+    images = [path.stat() for path in directory.glob(f"nodes/{node}/*.img")] if directory.is_dir() else []
+    wanted = {(f"{os.major(image.st_dev)}:{os.minor(image.st_dev)}", image.st_ino) for image in images}
+    columns = "NAME,BACK-INO,BACK-MAJ:MIN"
+    done = subprocess.run(["losetup", "--json", "-O", columns], text=True, check=False, capture_output=True)
     devices = json.loads(done.stdout)["loopdevices"] if done.stdout.strip() else []
-    return [device["name"] for device in devices if int(device["back-ino"] or 0) in inodes]
+    return [
+        device["name"]
+        for device in devices
+        if (str(device["back-maj:min"]).strip(), int(device["back-ino"] or 0)) in wanted
+    ]
 
 
 def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
