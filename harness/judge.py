@@ -222,14 +222,15 @@ def _gate_under_fault(recorded: Recorded) -> Check:
 
 def _gate_faults(recorded: Recorded) -> Check:
     asked = "every fault named was installed at least once, with a witness"
-    states = {name: Counter[str]() for name in recorded.plan.nemesis}
+    named = [name for turn in recorded.plan.nemesis for name in turn.split("+")]
+    states = {name: Counter[str]() for name in named}
     for receipt in recorded.receipts:
         states.setdefault(receipt.fault, Counter())[receipt.state] += 1
     seen = "; ".join(
         f"{name}: " + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
         for name, c in states.items()
     )
-    met = all(states[name]["installed"] for name in recorded.plan.nemesis)
+    met = all(states[name]["installed"] for name in named)
     return _gate("faults", met, asked, seen or "no fault was asked for")
 
 

@@ -1,0 +1,318 @@
+"""Every check and every gate with a good and a bad twin.
+
+``good()`` is a run without any blemish; each test changes the one thing that its check must notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.judge import ALARMS, Recorded, judge
+from harness.plan import Plan
+from harness.runstate import RunState
+from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
+
+S = 1_000_000_000
+NODES = ("n1", "n2", "n3")
+MOMENTS = {
+    "warm-up": 0, "main": 2 * S, "main-end": 60 * S, "healed": 61 * S, "recovered": 64 * S, "final-reads": 64 * S,
+    "end": 66 * S,
+}  # fmt: skip
+
+
+def operation(at: float, f: str, *, key: str = "k0", outcome: Any = "ok", phase: Any = "main") -> Operation:
+    time = round(at * S)
+    return Operation(0, f, key, None, None, outcome, time, time + S // 10, time, time + 1, phase=phase)
+
+
+def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
+    whole = Receipt(
+        0, fault, "installed", 20 * S, ("n1",), stood=20 * S, heal_started=30 * S, healed=31 * S, witness={"pid": 1}
+    )
+    return replace(whole, **changes)
+
+
+def probe(at: float, node: str, applied: int, role: Any = "follower", term: int = 1) -> Probe:
+    return Probe(round(at * S), node, role, term, committed=applied, applied=applied)
+
+
+OPERATIONS = (
+    operation(1, "write", phase="warm-up"),
+    operation(5, "write"),
+    operation(25, "read"),
+    operation(62, "read", phase="final"),
+    operation(64.5, "read", phase="final"),
+)
+PROBES = (
+    probe(60.5, "n1", 100, "leader"),
+    probe(60.8, "n1", 100, "leader"),
+    *(probe(63, node, 101) for node in NODES),
+)
+KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
+
+
+def good() -> Recorded:
+    return Recorded(
+        plan=Plan(seed=1, nemesis=("kill-one",)),
+        operations=OPERATIONS,
+        receipts=(receipt(),),
+        probes=PROBES,
+        state=RunState(moments=dict(MOMENTS), environment={"java": "21"}, warnings=["w"], ended=True),
+        nodes=NODES,
+        log_hits={node: {} for node in NODES},
+    )
+
+
+def judged(recorded: Recorded, keys: tuple[KeyVerdict, ...] = KEYS) -> Results:
+    return judge(recorded, keys, [], {})
+
+
+def check_named(name: str, results: Results) -> Check:
+    return next(check for check in results.checks if check.name == name)
+
+
+def with_state(**changes: Any) -> Recorded:
+    return replace(good(), state=replace(good().state, **changes))
+
+
+def without(moment: str) -> Recorded:
+    return with_state(moments={name: time for name, time in MOMENTS.items() if name != moment})
+
+
+def test_a_run_without_blemish_is_valid() -> None:
+    results = judged(good())
+    assert results.verdict == "valid"
+    assert results.harness_failure is None
+    assert [check.name for check in results.checks if check.verdict != "valid"] == []
+    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 100 after 2.0 s"
+    assert (results.environment, results.warnings) == ({"java": "21"}, ("w",))
+
+
+def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
+    kinds = {check.name: check.kind for check in judged(good()).checks}
+    gates = ("operations", "under-fault", "faults", "final-reads", "whole")
+    checks = ("linearizable", "recovery", "election-safety", "node-logs")
+    assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
+
+
+# -- linearizability ---------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
+    example = Counterexample("lost-write", "A write was lost.", (OPERATIONS[1],))
+    results = judged(good(), (*KEYS, KeyVerdict("k1", "invalid", "zones", 3, 0.1, 2, (example,))))
+    assert results.verdict == "invalid"
+    assert check_named("linearizable", results).seen == "8 operations on 2 keys, 2 violations on k1"
+    assert results.sentence.startswith("linearizable: no (lost-write: A write was lost); recovery: yes")
+
+
+def test_a_key_that_could_not_be_decided_makes_the_run_unknown() -> None:
+    results = judged(good(), (*KEYS, KeyVerdict("k1", "unknown", "search", 3, 60.0, reason="deadline at 2 of 3")))
+    assert results.verdict == "unknown"
+    assert "undecided: k1: deadline at 2 of 3" in check_named("linearizable", results).seen
+    assert results.sentence.startswith("linearizable: undecided")
+
+
+# -- recovery ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
+    stuck = tuple(probe(63, node, 101 if node == "n2" else 24) for node in NODES)
+    results = judged(replace(good(), probes=PROBES[:2] + stuck))
+    check = check_named("recovery", results)
+    assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
+    assert check.details["behind"] == ["n1", "n3"]
+    assert check_named("linearizable", results).verdict == "valid"
+    assert results.sentence == "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 100"
+
+
+def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
+    results = judged(replace(good(), operations=OPERATIONS[:3]))
+    assert check_named("recovery", results).seen == "nothing was committed after the heal"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"invoked": 60 * S}, {"outcome": "info"}, {"phase": "main"}, {"outcome": "fail"}],
+    ids=["invoked before the heal", "in doubt", "of the main phase", "failed"],
+)
+def test_what_does_not_count_as_committed_after_the_heal(changes: dict[str, Any]) -> None:
+    doubtful = replace(OPERATIONS[3], **changes)
+    results = judged(replace(good(), operations=(*OPERATIONS[:3], doubtful)))
+    assert check_named("recovery", results).verdict == "invalid"
+
+
+@pytest.mark.parametrize(("at", "verdict"), [(121.5, "valid"), (122.5, "invalid")])
+def test_too_late_is_no_recovery(at: float, verdict: str) -> None:
+    late = (*PROBES[:-1], probe(at, "n3", 101))
+    assert check_named("recovery", judged(replace(good(), probes=late))).verdict == verdict
+
+
+@pytest.mark.parametrize("recorded", [without("healed"), without("final-reads"), with_state(interrupted=True)])
+def test_a_run_that_was_cut_says_nothing_about_recovery(recorded: Recorded) -> None:
+    results = judged(recorded)
+    assert check_named("recovery", results).verdict == "unknown"
+    assert "recovery" not in results.sentence
+    assert results.verdict == "unknown"
+
+
+# -- election safety, node logs ----------------------------------------------------------------------------------------
+
+
+def test_two_leaders_of_one_term_are_a_violation() -> None:
+    both = [probe(at, node, 9, "leader", 7) for at in (3, 4) for node in ("n1", "n2")]
+    check = check_named("election-safety", judged(replace(good(), probes=(*both, *PROBES))))
+    assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
+
+
+def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:
+    fine = [probe(3, "n1", 9, "leader", 7), probe(4, "n1", 9, "leader", 7), probe(5, "n2", 9, "leader", 7)]
+    fine += [probe(6, "n2", 9, "leader", 8), probe(7, "n2", 9, "leader", 8)]
+    assert check_named("election-safety", judged(replace(good(), probes=(*fine, *PROBES)))).verdict == "valid"
+
+
+@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "system"], ids=lambda alarm: alarm[0])
+def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
+    check = check_named("node-logs", results)
+    assert (results.verdict, check.seen) == ("invalid", f"n2: 3 times {alarm[0]!r} ({alarm[1]})")
+
+
+@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "harness"], ids=lambda alarm: alarm[0])
+def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
+    assert results.harness_failure == f"n2: {alarm[1]}"
+    assert check_named("node-logs", results).verdict == "valid"
+    assert results.sentence.startswith(f"the harness failed (n2: {alarm[1]})")
+
+
+def test_logs_that_were_not_collected_say_nothing() -> None:
+    assert check_named("node-logs", judged(replace(good(), log_hits={}))).verdict == "unknown"
+
+
+# -- gates -------------------------------------------------------------------------------------------------------------
+
+
+def unknown_because(name: str, recorded: Recorded) -> str:
+    """What the named gate saw; it must be the only one that objects."""
+    results = judged(recorded)
+    assert [check.name for check in results.checks if check.verdict != "valid"] == [name]
+    assert results.verdict == "unknown"
+    check = check_named(name, results)
+    assert f"{name}: {check.seen}" in results.sentence
+    return check.seen
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "fail"}, {"outcome": "info"}, {"phase": "warm-up"}])
+def test_gate_operations_wants_every_kind_in_the_main_phase(changes: dict[str, Any]) -> None:
+    operations = (OPERATIONS[0], replace(OPERATIONS[1], **changes), *OPERATIONS[2:])
+    assert unknown_because("operations", replace(good(), operations=operations)) == "1 reads, 0 writes"
+
+
+def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
+    plan = replace(good().plan, workload="cas-register")
+    assert unknown_because("operations", replace(good(), plan=plan)) == "1 reads, 1 writes, 0 cass"
+    whole = replace(good(), plan=plan, operations=(*OPERATIONS, operation(6, "cas")))
+    assert judged(whole).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    "at", [19.8, 30.05], ids=["returned before the fault stood", "returned after healing had begun"]
+)
+def test_gate_under_fault_wants_an_ok_while_a_fault_stood(at: float) -> None:
+    operations = (*OPERATIONS[:2], operation(at, "read"), *OPERATIONS[3:])
+    assert unknown_because("under-fault", replace(good(), operations=operations)) == "0 operations"
+
+
+@pytest.mark.parametrize("at", [19.9, 25, 29.9])
+def test_gate_under_fault_counts_what_returned_meanwhile(at: float) -> None:
+    operations = (*OPERATIONS[:2], operation(at, "read"), *OPERATIONS[3:])
+    assert judged(replace(good(), operations=operations)).verdict == "valid"
+
+
+def test_gate_under_fault_takes_a_fault_that_was_never_healed_as_standing() -> None:
+    assert judged(replace(good(), receipts=(receipt(heal_started=None, healed=None),))).verdict == "valid"
+
+
+def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:
+    calm = replace(good(), plan=Plan(seed=1), receipts=())
+    assert judged(calm).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("receipts", "seen"),
+    [
+        ((), "kill-one: never tried"),
+        ((receipt(state="skipped", witness={}),), "kill-one: 1 skipped"),
+        ((receipt(state="indeterminate"), receipt(state="indeterminate")), "kill-one: 2 indeterminate"),
+        ((receipt("pause-one"),), "kill-one: never tried; pause-one: 1 installed"),
+    ],
+)
+def test_gate_faults_wants_every_fault_installed_with_a_witness(receipts: tuple[Receipt, ...], seen: str) -> None:
+    assert check_named("faults", judged(replace(good(), receipts=receipts))).verdict == "unknown"
+    assert check_named("faults", judged(replace(good(), receipts=receipts))).seen == seen
+
+
+def test_gate_faults_once_is_enough_and_all_must_be() -> None:
+    twice = replace(good(), receipts=(receipt(state="skipped", witness={}), receipt()))
+    assert judged(twice).verdict == "valid"
+    two = replace(good(), plan=replace(good().plan, nemesis=("kill-one", "pause-one")))
+    assert unknown_because("faults", two) == "kill-one: 1 installed; pause-one: never tried"
+
+
+def test_gate_faults_two_at_once_are_two_faults() -> None:
+    both = replace(good(), plan=replace(good().plan, nemesis=("kill-one+pause-one",)))
+    assert unknown_because("faults", both) == "kill-one: 1 installed; pause-one: never tried"
+    assert judged(replace(both, receipts=(receipt(), receipt("pause-one", id=1)))).verdict == "valid"
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "fail"}, {"f": "write"}, {"invoked": 63 * S}])
+def test_gate_final_reads_wants_every_register_read_at_the_end(changes: dict[str, Any]) -> None:
+    operations = (*OPERATIONS[:-1], replace(OPERATIONS[-1], **changes))
+    assert unknown_because("final-reads", replace(good(), operations=operations)) == "0 of 1 keys"
+
+
+def test_gate_final_reads_names_the_registers_that_were_not() -> None:
+    more = replace(good(), operations=(operation(5, "write", key="k1"), *OPERATIONS))
+    assert unknown_because("final-reads", more) == "1 of 2 keys, not k1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "seen"),
+    [
+        ({"ended": False}, "the harness was killed"),
+        ({"failures": ["disk full"], "ended": False}, "the harness failed"),
+    ],
+)
+def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], seen: str) -> None:
+    assert unknown_because("whole", with_state(**changes)) == seen
+
+
+def test_gate_whole_tells_an_interruption() -> None:
+    assert check_named("whole", judged(with_state(interrupted=True, ended=False))).seen == "interrupted"
+
+
+# -- all together ------------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_outranks_every_gate() -> None:
+    broken = with_state(ended=False, failures=["disk full", "later"])
+    results = judged(broken, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),))
+    assert results.verdict == "invalid"
+    assert results.harness_failure == "disk full; later"
+    assert results.sentence.startswith("the harness failed (disk full); linearizable: no")
+
+
+def test_nothing_recorded_is_unknown_and_never_valid() -> None:
+    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, {})
+    assert judged(empty, ()).verdict == "unknown"
+
+
+def test_counts_by_phase_kind_and_outcome() -> None:
+    counts = judged(good()).counts
+    assert (counts["ok"], counts["fail"], counts["info"], counts["all"]) == (5, 0, 0, 5)
+    assert counts["phases"]["main"]["write"] == {"ok": 1, "fail": 0, "info": 0}
+    assert counts["phases"]["final"]["read"]["ok"] == 2
