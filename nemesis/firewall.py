@@ -50,7 +50,7 @@ class Firewall(Protocol):
         ...
 
     def remove(self, chain: str) -> Command:
-        """Prints the chain with its counters and deletes it.  Exits with 0 also when it is not there."""
+        """Deletes it.  Exits with 0 also when it is not there."""
         ...
 
     def gone(self, chain: str) -> Command:
@@ -58,7 +58,7 @@ class Firewall(Protocol):
         ...
 
     def packets(self, listing: str) -> Counter[str]:
-        """Packets counted so far, by peer, from what ``counters`` or ``remove`` printed."""
+        """Packets counted so far, by peer, from what ``counters`` printed."""
         ...
 
 
@@ -89,9 +89,10 @@ class Nft:
         return Command(("sh", "-c", script, "counters", _nft_name(chain)))
 
     def remove(self, chain: str) -> Command:
-        script = f"""nft list chain inet {TABLE} "$1" 2>/dev/null
-printf 'add table inet {TABLE}\\nadd chain inet {TABLE} %s\\ndelete chain inet {TABLE} %s\\n' "$1" "$1" | nft -f -"""
-        return Command(("sh", "-c", script, "remove", _nft_name(chain)))
+        # Adding first makes the deletion succeed also where there is nothing to delete.
+        name = _nft_name(chain)
+        steps = (f"add table inet {TABLE}", f"add chain inet {TABLE} {name}", f"delete chain inet {TABLE} {name}", "")
+        return Command(("nft", "-f", "-"), stdin="\n".join(steps))
 
     def gone(self, chain: str) -> Command:
         script = f"""left=$(nft list table inet {TABLE} 2>/dev/null)
@@ -138,8 +139,7 @@ class Iptables:
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
     def remove(self, chain: str) -> Command:
-        script = f'for t in iptables ip6tables; do "$t" -w -nvxL "$0" 2>/dev/null; done\n{_IPTABLES_REMOVE}\nexit 0'
-        return Command(("sh", "-c", script, _iptables_name(chain)))
+        return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\nexit 0", _iptables_name(chain)))
 
     def gone(self, chain: str) -> Command:
         script = """for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
@@ -198,7 +198,8 @@ done"""
 
 
 def _nft_name(chain: str) -> str:
-    return chain.replace("-", "_")
+    """Never a word of nft's own language (``bridge`` is one)."""
+    return "fault_" + chain.replace("-", "_")
 
 
 def _iptables_name(chain: str) -> str:

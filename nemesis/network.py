@@ -113,10 +113,14 @@ def install_commands(
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
     """Delete the fault's chain on these nodes and see that it is gone; says how many packets it had stopped."""
-    wall, nodes, began = firewall(ctx), list(nodes), ctx.clock.now()
-    removed = ctx.run_checked({node: wall.remove(chain) for node in nodes})
-    took_ms = (ctx.clock.now() - began) / 1e6
-    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in removed.items()}
+    wall, nodes = firewall(ctx), list(nodes)
+    try:
+        counted = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
+    finally:  # one node that cannot be reached must not keep the others cut off
+        began = ctx.clock.now()
+        ctx.run_checked({node: wall.remove(chain) for node in nodes})
+        took_ms = (ctx.clock.now() - began) / 1e6
+    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in counted.items()}
     left = [n for n, a in ctx.run_checked({n: wall.gone(chain) for n in nodes}).items() if "gone" not in a.stdout]
     if left:
         raise FaultError(f"the rules still stand on {', '.join(left)}")

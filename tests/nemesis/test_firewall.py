@@ -18,11 +18,11 @@ def test_nft_installs_a_partition_in_one_transaction():
     assert command.argv == ("nft", "-f", "-")
     assert command.stdin == (
         "add table inet harness\n"
-        "add chain inet harness partition_random_node { type filter hook input priority -10; policy accept; }\n"
-        "flush chain inet harness partition_random_node\n"
-        'add rule inet harness partition_random_node ip saddr 10.0.0.2 counter drop comment "from n2"\n'
-        'add rule inet harness partition_random_node ip6 saddr fd00::2 counter drop comment "from n2"\n'
-        'add rule inet harness partition_random_node ip saddr 10.0.0.3 counter drop comment "from n3"\n'
+        "add chain inet harness fault_partition_random_node { type filter hook input priority -10; policy accept; }\n"
+        "flush chain inet harness fault_partition_random_node\n"
+        'add rule inet harness fault_partition_random_node ip saddr 10.0.0.2 counter drop comment "from n2"\n'
+        'add rule inet harness fault_partition_random_node ip6 saddr fd00::2 counter drop comment "from n2"\n'
+        'add rule inet harness fault_partition_random_node ip saddr 10.0.0.3 counter drop comment "from n3"\n'
     )
 
 
@@ -41,12 +41,12 @@ def test_nft_installs_a_partition_in_one_transaction():
     ],
 )
 def test_nft_rules(rule, text):
-    assert NFT.install("x", [rule]).stdin.splitlines()[3:] == [f"add rule inet harness x {text}"]
+    assert NFT.install("x", [rule]).stdin.splitlines()[3:] == [f"add rule inet harness fault_x {text}"]
 
 
 def test_a_reset_lets_the_peers_own_resets_through_first():
     lines = NFT.install("x", [Rule("n2", ("10.0.0.2",), "reset")]).stdin.splitlines()[3:]
-    assert [line.removeprefix("add rule inet harness x ip saddr 10.0.0.2 ") for line in lines] == [
+    assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
         "tcp flags & rst == rst accept",
         'meta l4proto tcp counter reject with tcp reset comment "from n2"',
         'counter drop comment "from n2"',
@@ -112,3 +112,9 @@ def test_iptables_counters_are_read_by_peer():
        0        0 DROP       0    --  *      *       10.0.0.3             0.0.0.0/0            /* from n3 */
 """
     assert IPTABLES.packets(listing) == {"n2": 7, "n3": 0}
+
+
+def test_nft_removes_one_chain_and_succeeds_where_there_is_none():
+    assert NFT.remove("bridge").stdin == (
+        "add table inet harness\nadd chain inet harness fault_bridge\ndelete chain inet harness fault_bridge\n"
+    )

@@ -79,6 +79,10 @@ class ToyNodes:
         chains = self.rules.setdefault(node, {})
         match command.argv:
             case ("nft", "-f", "-"):
+                if gone := re.findall(r"delete chain inet harness (\w+)", command.stdin):
+                    if node in self.refuse_heal:
+                        return 1, "", "Error: Device or resource busy\n"
+                    return 0, str(chains.pop(gone[0], "")), ""
                 if node in self.refuse:
                     return 1, "", "Error: Operation not permitted\n"
                 for chain in re.findall(r"flush chain inet harness (\w+)", command.stdin):
@@ -86,10 +90,6 @@ class ToyNodes:
                 return 0, "", ""
             case ("sh", "-c", _, "counters", chain):
                 return 0, self._listing(chains.get(chain)), ""
-            case ("sh", "-c", _, "remove", chain):
-                if node in self.refuse_heal:
-                    return 1, "", "Error: Device or resource busy\n"
-                return 0, self._listing(chains.pop(chain, None)), ""
             case ("sh", "-c", _, "gone", chain):
                 return 0, "standing\n" if chain in chains else "gone\n", ""
             case ("sh", "-c", _, "try", _port, *addresses):
