@@ -37,7 +37,13 @@ def probe_of(answer: dict[str, Any], node: str, time_ns: int) -> Probe:
     if answer.get("ok") is not True:
         return Probe(time_ns, node, error=str(answer.get("message", answer))[:200])
     known = {field: answer[name] for field, name in _FIELDS.items() if answer.get(name) is not None}
+    if wrong := [f"{field} {value!r}" for field, value in known.items() if type(value) is not _kind(field)]:
+        return Probe(time_ns, node, error=f"a status of the wrong shape: {', '.join(wrong)}"[:200])
     return Probe(time_ns, node, **known)
+
+
+def _kind(field: str) -> type:
+    return str if field in ("role", "leader") else int
 
 
 class ProbeLog:

@@ -1,0 +1,64 @@
+"""Signals: raised, handed to a reaction, or held back, and the previous handlers always return."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from harness.interrupts import Interrupts
+
+BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@BOTH
+def test_with_nothing_registered_a_signal_raises(number: signal.Signals) -> None:
+    with Interrupts([].append) as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        assert interrupts.asked
+
+
+@BOTH
+def test_a_reaction_is_called_instead_and_told_once(number: signal.Signals) -> None:
+    said: list[str] = []
+    calls: list[int] = []
+    with Interrupts(said.append) as interrupts:
+        with interrupts.reaction(lambda: calls.append(1)):
+            signal.raise_signal(number)
+            signal.raise_signal(number)
+        assert len(calls) == 2
+        assert len(said) == 1
+        assert "no new operations" in said[0]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+
+
+@BOTH
+def test_while_held_a_signal_is_noted_and_nothing_else(number: signal.Signals) -> None:
+    said: list[str] = []
+    with Interrupts(said.append) as interrupts:
+        with interrupts.held(), interrupts.reaction(lambda: pytest.fail("reacted")):
+            with interrupts.held():
+                signal.raise_signal(number)
+            signal.raise_signal(number)
+        assert interrupts.asked
+        assert all("a moment please" in text for text in said)
+        assert said
+
+
+def test_a_hold_ends_with_its_block_also_when_that_fails() -> None:
+    with Interrupts([].append) as interrupts:
+        with pytest.raises(ValueError, match="x"), interrupts.held():
+            raise ValueError("x")
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_the_previous_handlers_return() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Interrupts([].append) as interrupts:
+        assert not interrupts.asked
+    with pytest.raises(ValueError, match="x"), Interrupts([].append):
+        raise ValueError("x")
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
