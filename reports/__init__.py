@@ -1,0 +1,93 @@
+"""Reports: what happened in a run, for people.  Reads a run directory, imports only ``history``.
+
+===================  =================================================================
+module               subject
+===================  =================================================================
+``run``              whatever of a run's files can be read
+``columns``          operations as numpy columns
+``tracks``           roles, terms and replica progress from the probes
+``faults``           fault windows and what they did to the clients
+``figures``          rates, quantiles, counts, gaps
+``counterexample``   the picture of a violation; ``linearize`` explains it
+``topology``         who can talk to whom during a fault
+``logs``             excerpts of the nodes' logs
+``page``             ``report.html``; ``pack`` is its data, ``assets`` and ``templates`` its rest
+``plots``            PNG and SVG
+``junit``            ``junit.xml``
+``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
+===================  =================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from history import RunFiles
+from reports import junit, page, summary
+from reports.errors import ReportOutcome
+from reports.run import read_run
+
+__all__ = ["ReportOutcome", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+
+
+def write_report(files: RunFiles) -> ReportOutcome:
+    """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
+    return _write_page(page.prepare(read_run(files)))
+
+
+def write_plots(files: RunFiles) -> list[Path]:
+    """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
+    return _write_plots(page.prepare(read_run(files))).paths
+
+
+def write_all(files: RunFiles) -> ReportOutcome:
+    """Page, plots and ``junit.xml`` from one reading of the run, with the warnings of all three."""
+    drawn = page.prepare(read_run(files))
+    found = [_write_plots(drawn), _write_page(drawn)]
+    nothing: list[Path] = []
+    paths = drawn.run.notes.attempt("junit.xml", lambda: _write_junit(drawn, files.junit), nothing)
+    return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
+
+
+def write_junit(files: RunFiles, path: Path) -> None:
+    """Write ``junit.xml`` to ``path``.  Raises OSError."""
+    junit.write(read_run(files), path)
+
+
+def render_summary(results: Mapping[str, Any]) -> str:
+    """The text of ``summary.txt`` from the contents of ``results.json``."""
+    return summary.render_summary(results)
+
+
+def _write_page(drawn: page.Drawn) -> ReportOutcome:
+    nothing: list[Path] = []
+    notes = drawn.run.notes
+    text = notes.attempt("report.html", lambda: page.render(drawn), "")
+    written = notes.attempt("report.html", lambda: _write(drawn.run.files.report, text), nothing) if text else nothing
+    return ReportOutcome(written, list(notes.warnings))
+
+
+def _write_plots(drawn: page.Drawn) -> ReportOutcome:
+    nothing: list[Path] = []
+
+    def draw() -> list[Path]:
+        from reports import plots  # matplotlib takes half a second to import; the page does not need it
+
+        return plots.draw_all(drawn)
+
+    return ReportOutcome(drawn.run.notes.attempt("plots", draw, nothing), list(drawn.run.notes.warnings))
+
+
+def _write_junit(drawn: page.Drawn, path: Path) -> list[Path]:
+    junit.write(drawn.run, path)
+    return [path]
+
+
+def _write(path: Path, text: str) -> list[Path]:
+    """Replace a file as a whole, so that a reader never sees half a page.  Raises OSError."""
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+    return [path]

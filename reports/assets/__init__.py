@@ -1,0 +1,1 @@
+"""Styles and scripts that are inlined into the pages."""

@@ -1,0 +1,140 @@
+"use strict";
+// The line charts and the latency scatter, by uPlot; all of them on the shared time axis.
+const Charts = { plots: [], syncing: false };
+
+function axes(label, options) {
+  return [
+    { stroke: () => Ink.quiet, grid: { show: false }, ticks: { stroke: () => Ink.rule, size: 4 }, font: Ink.font, size: 28,
+      values: (_, ticks) => ticks.map((tick) => timeText(tick, ticks.length > 1 ? ticks[1] - ticks[0] : 1)) },
+    { stroke: () => Ink.quiet, grid: { stroke: () => Ink.rule, width: 1 }, ticks: { show: false }, font: Ink.font, size: GUTTER, ...options },
+  ];
+}
+
+function makePlot(data, id, height, series, values, more) {
+  const host = document.getElementById(id);
+  const plot = new uPlot({
+    width: Math.max(host.clientWidth, 200), height, padding: [8, MARGIN, 0, 0], pxAlign: 1,
+    cursor: { sync: { key: "run", setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { show: !more.scatter }, y: Boolean(more.scatter) },
+    scales: { x: { time: false, range: () => [View.from, View.to] }, y: more.scale ?? { range: (_, low, high) => [0, Math.max(high, 1) * 1.05] } },
+    axes: axes("", more.axis), series: [{ label: "s", value: (_, v) => v === null || v === undefined ? "–" : v.toFixed(2) }, ...series],
+    legend: { show: !more.scatter, live: true },
+    hooks: {
+      drawClear: [(u) => {
+        const ratio = uPlot.pxRatio, context = u.ctx, box = u.bbox;
+        drawBands(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height);
+        if (more.scatter) { context.save(); more.scatter(u, context, ratio); context.restore(); }
+      }],
+      setSelect: [(u) => {
+        if (u.select.width > 4) View.set(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      }],
+      setCursor: [(u) => {
+        if (Charts.syncing || !u.over.matches(":hover")) return;
+        Charts.syncing = true;
+        View.point(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null);
+        Charts.syncing = false;
+      }],
+    },
+  }, values, host);
+  plot.over.addEventListener("dblclick", () => View.set(0, View.end));
+  plot.over.addEventListener("pointerleave", () => View.point(null));
+  Charts.plots.push({ plot, host, height });
+  return plot;
+}
+
+function line(label, colour, more) {
+  return { label, stroke: colour, width: 1.25, points: { show: false }, spanGaps: false, value: (_, v) => v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 }), ...more };
+}
+
+function logScale() {
+  return { distr: 3, range: (_, low, high) => [Math.max(10 ** Math.floor(Math.log10(Math.max(low, 0.01))), 0.01), 10 ** Math.ceil(Math.log10(Math.max(high, 1.01)))] };
+}
+
+const logAxis = { values: (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toLocaleString("en") : null) };
+
+function initCharts(data) {
+  const { rates, quantiles, progress } = data;
+  scatterChart(data);
+  if (rates) makePlot(data, "c-rate", 170, OUTCOMES.map((name) => line(name, () => Ink[name + "-ink"], { dash: name === "ok" ? [] : name === "info" ? [6, 3] : [2, 3], paths: uPlot.paths.stepped({ align: 1 }) })),
+    [rates.time.map((t) => t - rates.width / 2), ...rates.rows], {});
+  if (quantiles) makePlot(data, "c-quantiles", 170, quantiles.names.map((name, i) => line(name, () => Ink["ok-ink"], { width: [2, 1.25, 1, 1][i], dash: [[], [8, 3], [4, 3], [1, 3]][i] })),
+    [quantiles.time, ...quantiles.rows], { scale: logScale(), axis: logAxis });
+  if (progress) {
+    makePlot(data, "c-applied", 190, data.nodes.map((node) => line(node.name, () => node.colour)),
+      [progress.time, ...progress.applied.map((row) => row.map((v) => v === null ? null : v / 1000))], {});
+    makePlot(data, "c-lag", 150, data.nodes.map((node) => line(node.name, () => node.colour)), [progress.time, ...progress.lag], {});
+  }
+  hideEmpty(["c-rate", "c-quantiles", "c-applied", "c-lag"]);
+  View.listeners.push(() => { for (const { plot } of Charts.plots) plot.setScale("x", { min: View.from, max: View.to }); });
+  View.cursorListeners.push((seconds) => {
+    if (Charts.syncing || !Charts.plots.length) return;
+    Charts.syncing = true;
+    for (const { plot } of Charts.plots)
+      plot.setCursor(seconds === null ? { left: -10, top: -10 } : { left: plot.valToPos(seconds, "x"), top: 10 }, false);
+    Charts.syncing = false;
+  });
+}
+
+function hideEmpty(ids) {
+  for (const id of ids) { const host = document.getElementById(id); if (!host.firstChild) host.parentElement.hidden = true; }
+}
+
+function resizeCharts() { for (const { plot, host, height } of Charts.plots) plot.setSize({ width: Math.max(host.clientWidth, 200), height }); }
+
+// Shapes while they can be told apart; a grid of small cells, in which the worst outcome wins, when they cannot.
+function scatterChart(data) {
+  const { ops } = data, count = ops.t.length;
+  if (!count) { document.getElementById("c-scatter").parentElement.hidden = true; return; }
+  let top = 1, bottom = Infinity;
+  for (let i = 0; i < count; i++) if (ops.d[i] > 0) { top = Math.max(top, ops.d[i]); bottom = Math.min(bottom, ops.d[i]); }
+  const scale = { distr: 3, range: () => [10 ** Math.floor(Math.log10(Math.max(bottom / 1000, 0.01))), 10 ** Math.ceil(Math.log10(Math.max(top / 1000, 1.01)))] };
+  makePlot(data, "c-scatter", 240, [{ label: "latency", show: true, points: { show: false }, paths: () => null }],
+    [[0, View.end], [Math.max(bottom, 10) / 1000, top / 1000]],
+    { scale, axis: logAxis, scatter: (u, context, ratio) => drawScatter(data, u, context, ratio) });
+}
+
+function drawScatter(data, u, context, ratio) {
+  const { ops } = data, box = u.bbox, first = lowerBound(ops.t, View.from * 1e6), last = lowerBound(ops.t, View.to * 1e6);
+  const yTop = Math.log10(u.scales.y.max), yBottom = Math.log10(u.scales.y.min);
+  const x = (i) => box.left + (ops.t[i] / 1e6 - View.from) / (View.to - View.from) * box.width;
+  const y = (i) => box.top + (yTop - Math.log10(Math.max(ops.d[i], 1) / 1000)) / (yTop - yBottom) * box.height;
+  context.beginPath(); context.rect(box.left, box.top, box.width, box.height); context.clip();
+  if (last - first > 20000) { drawDense(ops, context, box, x, y, first, last, Math.max(2, Math.round(1.5 * ratio))); return; }
+  for (const outcome of [0, 2, 1]) {
+    context.fillStyle = context.strokeStyle = Ink[OUTCOMES[outcome] + (outcome ? "-ink" : "")];
+    context.globalAlpha = outcome ? 1 : 0.75;
+    context.lineWidth = ratio;
+    for (let i = first; i < last; i++) if (ops.o[i] === outcome && ops.d[i] >= 0) mark(context, data.names.f[ops.f[i]], outcome, x(i), y(i), 2 * ratio);
+  }
+}
+
+// Kind by form (read round, write square, otherwise a triangle); info and fail are hollow as well as coloured.
+function mark(context, kind, outcome, x, y, r) {
+  context.beginPath();
+  if (kind === "read") context.arc(x, y, r, 0, 7);
+  else if (kind === "write") context.rect(x - r, y - r, 2 * r, 2 * r);
+  else { context.moveTo(x, y - r * 1.3); context.lineTo(x + r * 1.2, y + r); context.lineTo(x - r * 1.2, y + r); context.closePath(); }
+  if (outcome === 0) context.fill(); else context.stroke();
+}
+
+function drawDense(ops, context, box, x, y, first, last, cell) {
+  const columns = Math.ceil(box.width / cell), rows = Math.ceil(box.height / cell), worst = new Uint8Array(columns * rows), many = new Uint16Array(columns * rows);
+  const badness = [1, 3, 2];
+  for (let i = first; i < last; i++) {
+    if (ops.d[i] < 0) continue;
+    const cx = (x(i) - box.left) / cell | 0, cy = (y(i) - box.top) / cell | 0;
+    if (cx < 0 || cy < 0 || cx >= columns || cy >= rows) continue;
+    const place = cy * columns + cx, bad = badness[ops.o[i]];
+    if (bad > worst[place]) worst[place] = bad;
+    if (many[place] < 65535) many[place]++;
+  }
+  const colours = [null, Ink.ok, Ink["fail-ink"], Ink["info-ink"]];
+  for (let bad = 1; bad <= 3; bad++) {
+    context.fillStyle = colours[bad];
+    for (let place = 0; place < worst.length; place++) {
+      if (worst[place] !== bad) continue;
+      context.globalAlpha = bad > 1 ? 1 : Math.min(1, 0.35 + many[place] / 12);
+      context.fillRect(box.left + (place % columns) * cell, box.top + (place / columns | 0) * cell, cell, cell);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+"use strict";
+// Puts the page together: unpack, draw, then keyboard, theme, links into the timeline, and the address.
+function readHash() {
+  const parts = new URLSearchParams(location.hash.slice(1)), [from, to] = (parts.get("t") ?? "").split("-").map(Number);
+  if (parts.has("t") && to > from) View.set(from, to);
+  if (parts.has("rows") && ["process", "node", "key"].includes(parts.get("rows")) && Timeline.data) {
+    document.getElementById("f-rows").value = parts.get("rows"); groupRows(parts.get("rows"));
+  }
+  if (parts.has("op") && Timeline.data) { const i = placeOfIndex(Number(parts.get("op"))); if (i >= 0) pin(i); }
+}
+
+let hashTimer = 0;
+function writeHash() {
+  clearTimeout(hashTimer);
+  hashTimer = setTimeout(() => {
+    const parts = [];
+    if (View.from > 0 || View.to < View.end) parts.push(`t=${View.from.toFixed(4)}-${View.to.toFixed(4)}`);
+    if (Timeline.by && Timeline.by !== "process") parts.push("rows=" + Timeline.by);
+    if (View.selected !== null && Timeline.data) parts.push("op=" + Timeline.data.ops.i[View.selected]);
+    const wanted = parts.length ? "#" + parts.join("&") : location.pathname + location.search;
+    if (parts.length || location.hash.includes("=")) history.replaceState(null, "", wanted);
+  }, 200);
+}
+
+function redrawAll() { readInk(); resizeCharts(); View.changed(); }
+
+function wireTheme() {
+  document.getElementById("theme").addEventListener("click", () => {
+    const root = document.documentElement, dark = luminance(getComputedStyle(root).getPropertyValue("--paper").trim()) < 0.5;
+    root.dataset.theme = dark ? "light" : "dark";
+    redrawAll();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  addEventListener("beforeprint", redrawAll);
+  addEventListener("afterprint", redrawAll);
+}
+
+function wireButtons() {
+  for (const button of document.querySelectorAll(".copy"))
+    button.addEventListener("click", async () => {
+      const text = button.parentElement.querySelector("code").textContent;
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(button.parentElement.querySelector("code")); }
+    });
+  for (const button of document.querySelectorAll("button.go"))
+    button.addEventListener("click", () => {
+      const from = Number(button.dataset.from), to = Number(button.dataset.to), room = button.dataset.band ? 0 : (to - from) * 0.25 + 0.005;
+      View.set(from - room, to + room);
+      document.getElementById(button.dataset.band ? "charts" : "timeline").scrollIntoView();
+    });
+}
+
+const Keys = {
+  n: () => step(1, isError), p: () => step(-1, isError), 0: () => View.set(0, View.end), Home: () => View.set(0, View.end),
+  "/": () => { const box = document.getElementById("f-search"); box.scrollIntoView({ block: "center" }); box.focus(); },
+  Escape: () => { Details.pins = []; drawPins(); select(null); document.getElementById("card").hidden = true; },
+};
+const TimelineKeys = {
+  ArrowLeft: () => View.move((View.from - View.to) / 8), ArrowRight: () => View.move((View.to - View.from) / 8),
+  "+": () => View.zoom(1 / 1.5, (View.from + View.to) / 2), "=": () => View.zoom(1 / 1.5, (View.from + View.to) / 2),
+  "-": () => View.zoom(1.5, (View.from + View.to) / 2), Enter: () => { if (View.selected !== null) pin(View.selected); },
+};
+
+function wireKeys() {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !Timeline.data || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const action = Keys[event.key] ?? (event.target === Timeline.canvas ? TimelineKeys[event.key] : undefined);
+    if (action) { event.preventDefault(); action(); }
+  });
+}
+
+// The fault under the cursor is marked in the table and among the networks.
+function wireFaults(data) {
+  let hot = null;
+  View.cursorListeners.push((seconds) => {
+    const fault = seconds === null ? undefined : data.faults.find((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
+    const id = fault ? fault.id : null;
+    if (id === hot) return;
+    hot = id;
+    for (const element of document.querySelectorAll(".network, .faults tbody tr"))
+      element.classList.toggle("hot", id !== null && (element.dataset.fault === String(id) || element.id === "fault-" + id));
+  });
+}
+
+async function start() {
+  wireTheme(); wireButtons(); readInk();
+  const packed = document.getElementById("packed").textContent;
+  if (!packed.trim()) { document.getElementById("waiting").textContent = "There is nothing to draw."; document.getElementById("timeline").hidden = true; return; }
+  const data = await unpack(packed);
+  document.getElementById("packed").remove();
+  View.reset(data.end);
+  document.getElementById("waiting").hidden = true;
+  document.getElementById("charts-body").hidden = false;
+  initTimeline(data); initCharts(data); initStrips(data);
+  wireKeys(); wireFaults(data);
+  readHash();
+  addEventListener("hashchange", readHash);
+  View.listeners.push(writeHash);
+  new ResizeObserver(redrawAll).observe(document.querySelector("main"));
+  document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+  const place = document.getElementById("waiting");
+  place.hidden = false;
+  place.textContent = "The charts could not be drawn: " + error.message;
+  console.error(error);
+});

@@ -1,0 +1,33 @@
+"use strict";
+// One time window and one cursor, shared by every chart; whoever draws subscribes.
+const View = {
+  from: 0, to: 1, end: 1, cursor: null, selected: null,
+  listeners: [], cursorListeners: [], pending: false,
+
+  reset(end) { this.from = 0; this.to = end; this.end = end; },
+
+  set(from, to) {
+    const span = Math.min(Math.max(to - from, 1e-4), this.end);
+    const start = Math.min(Math.max(from, 0), this.end - span);
+    if (!Number.isFinite(start) || !Number.isFinite(span)) return;
+    if (Math.abs(start - this.from) < 1e-9 && Math.abs(start + span - this.to) < 1e-9) return;
+    this.from = start; this.to = start + span;
+    this.changed();
+  },
+
+  // One redraw a frame, however many events asked for it.
+  changed() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => { this.pending = false; for (const listener of this.listeners) listener(); });
+  },
+
+  zoom(factor, at) { this.set(at - (at - this.from) * factor, at + (this.to - at) * factor); },
+  move(seconds) { this.set(this.from + seconds, this.to + seconds); },
+
+  point(seconds) {
+    if (seconds === this.cursor) return;
+    this.cursor = seconds;
+    for (const listener of this.cursorListeners) listener(seconds);
+  },
+};

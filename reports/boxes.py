@@ -1,0 +1,56 @@
+"""A counterexample in box-drawing characters, for terminals and mail."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from history import Counterexample
+from reports.counterexample import LEFT, RIGHT, WIDTH, Box, Picture, picture_of
+from reports.texts import one_line
+
+COLUMNS: Final = 96
+WHO: Final = 17
+
+
+def draw(example: Counterexample, columns: int = COLUMNS) -> str:
+    """A line an operation: a bar on the time axis, ``●`` where it may have taken effect, ``✕`` on the culprit."""
+    picture = picture_of(example)
+    if picture is None:
+        return ""
+    lines = [line for box in picture.boxes for line in _operation(box, columns)]
+    return "\n".join([*lines, *_states(picture, columns), _ticks(picture, columns)])
+
+
+def _place(x: float, columns: int) -> int:
+    return round((x - LEFT) / (WIDTH - LEFT - RIGHT) * (columns - 1))
+
+
+def _operation(box: Box, columns: int) -> list[str]:
+    first, last = _place(box.x, columns), max(_place(box.x + box.width, columns), _place(box.x, columns) + 1)
+    bar = list("├" + "─" * (last - first - 1) + ("┄" if box.open_end else "┤"))
+    if box.culprit:
+        bar[len(bar) // 2] = "✕"
+    elif box.point is not None:
+        bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
+    label = one_line(f"{box.label}  {box.times}", 60)
+    at = first if first + len(label) <= columns else max(columns - len(label), 0)
+    return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
+
+
+def _states(picture: Picture, columns: int) -> list[str]:
+    if not picture.states:
+        return []
+    row = [" "] * columns
+    for span in picture.states:
+        first, last = _place(span.x, columns), _place(span.x + span.width, columns)
+        text = one_line(span.text, max(last - first - 1, 1))
+        row[first:last] = list(f"│{text:^{max(last - first - 1, 0)}}"[: last - first])
+    return [f"{'it holds':{WHO}}{''.join(row)}"]
+
+
+def _ticks(picture: Picture, columns: int) -> str:
+    row = [" "] * (columns + 8)
+    for tick in picture.ticks:
+        at = max(0, min(_place(tick.x, columns) - len(tick.text) // 2, columns + 8 - len(tick.text)))
+        row[at : at + len(tick.text)] = list(tick.text)
+    return f"{'seconds':{WHO}}{''.join(row)}".rstrip()

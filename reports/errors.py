@@ -1,0 +1,37 @@
+"""What went wrong while drawing: a list of warnings, never an exception that reaches the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutcome:
+    """What was written, and one sentence for every part that could not be read or drawn."""
+
+    paths: list[Path]
+    warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Collects warnings; the same sentence is kept once."""
+
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    def attempt(self, what: str, make: Callable[[], T], otherwise: T) -> T:
+        """The value of ``make()``; after any failure a warning that names ``what``, and ``otherwise``."""
+        try:
+            return make()
+        except Exception as error:  # noqa: BLE001 (a part that cannot be drawn must not cost the page or the verdict)
+            self.add(f"{what}: {type(error).__name__}: {error}"[:500])
+            return otherwise

@@ -1,0 +1,132 @@
+"""Excerpts of the nodes' logs around a moment, and the ends of logs when a run died.
+
+Log lines carry wall-clock times; the history's header says when the run started, which ties the two together.  A line
+without a time of its own (a stack trace) belongs to the one above it.  Files are searched by bisection, because a stuck
+node writes megabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from history import RunFiles
+
+_STAMP: Final = re.compile(rb"^\W{0,2}(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?")
+_LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
+_NOISE: Final = re.compile(
+    r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed"
+)
+_TELLING: Final = re.compile(
+    r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
+)
+MAX_LINE: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """``seconds`` since the run's start; ``level`` empty if the line names none."""
+
+    node: str
+    file: str
+    seconds: float
+    level: str
+    text: str
+
+    @property
+    def weight(self) -> int:
+        return (2 if self.level == "ERROR" else 1 if self.level == "WARN" else 0) + (
+            2 if _TELLING.search(self.text) else 0
+        )
+
+
+def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
+    """Lines of all nodes between two moments without noise; the most telling ones if there are more than ``limit``."""
+    origin = _origin(started)
+    if origin is None:
+        return []
+    found = [line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s)]
+    found.sort(key=lambda line: (-line.weight, line.seconds))
+    return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
+
+
+def log_files(files: RunFiles) -> list[tuple[str, Path]]:
+    """(node, log file) of every log that was collected; symbolic links are not followed."""
+    if not files.nodes.is_dir():
+        return []
+    paths = sorted(path for path in files.nodes.glob("*/**/*.log") if path.is_file() and not path.is_symlink())
+    return [(path.relative_to(files.nodes).parts[0], path) for path in paths]
+
+
+def tail(path: Path, lines: int = 20, reach: int = 65536) -> list[str]:
+    """The last lines of a file.  Raises OSError."""
+    with path.open("rb") as source:
+        source.seek(max(0, path.stat().st_size - reach))
+        return [_text(line) for line in source.read().splitlines()[-lines:]]
+
+
+def _origin(started: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(started)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _between(node: str, path: Path, origin: float, start_s: float, end_s: float) -> Iterator[LogLine]:
+    with path.open("rb") as source:
+        source.seek(_bisect(source, path.stat().st_size, origin + start_s))
+        now: float | None = None
+        for line in source:
+            now = _time(line) or now
+            if now is None or now < origin + start_s:
+                continue
+            if now > origin + end_s:
+                return
+            text = _text(line)
+            if not _NOISE.search(text):
+                level = _LEVEL.search(text)
+                yield LogLine(node, path.name, now - origin, level.group(1) if level else "", text)
+
+
+def _bisect(source: BinaryIO, size: int, moment: float) -> int:
+    """A place at most one block before the first line that is not older than a moment."""
+    low, high = 0, size
+    while high - low > 65536:
+        middle = (low + high) // 2
+        source.seek(middle)
+        source.readline()
+        stamp = next((time for line in source if (time := _time(line)) is not None), None)
+        if stamp is None or stamp >= moment:
+            high = middle
+        else:
+            low = middle
+    return low if low == 0 else _line_start(source, low)
+
+
+def _line_start(source: BinaryIO, place: int) -> int:
+    source.seek(place, os.SEEK_SET)
+    source.readline()
+    return source.tell()
+
+
+def _time(line: bytes) -> float | None:
+    match = _STAMP.match(line)
+    if match is None:
+        return None
+    stamp, fraction, zone = (part.decode() if part else "" for part in match.groups())
+    try:
+        moment = datetime.fromisoformat(stamp.replace(" ", "T") + (zone or "Z"))
+    except ValueError:
+        return None
+    return moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0)
+
+
+def _text(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"

@@ -1,0 +1,172 @@
+"""``summary.txt`` and what a terminal shows: verdict, sentence, checks, faults, counts, counterexample, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from history import Counterexample
+from reports import boxes
+from reports.errors import Notes
+from reports.run import tidy
+from reports.texts import milliseconds, number, one_line, printable, seconds
+
+MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
+SPARKS: Final = "▁▂▃▄▅▆▇█"
+MAX_EXAMPLES: Final = 3
+
+
+def render_summary(results: Mapping[str, Any]) -> str:
+    """Plain text, no colours, from a ``results.json`` as it is; every field is optional."""
+    results = tidy(results, Notes())
+    parts = [
+        _verdict(results),
+        _checks(results.get("checks") or ()),
+        _examples(results.get("keys") or ()),
+        _faults(fault_rows(results)),
+        _counts(results.get("counts") or {}),
+        _rate(results.get("windows") or ()),
+        _figures(results.get("timings") or {}),
+        _warnings(results.get("warnings") or ()),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _verdict(results: Mapping[str, Any]) -> str:
+    failure = results.get("harness_failure")
+    word = "HARNESS FAILURE" if failure else str(results.get("verdict", "unknown")).upper()
+    sentences = [printable(text) for text in (failure, results.get("sentence")) if text]
+    return "\n".join([word, *sentences])
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "  ") -> str:
+    """Columns padded to their widest cell; those in ``right`` are right-aligned."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            f"{cell:>{w}}" if c in right else f"{cell:{w}}" for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return "\n".join(lines)
+
+
+def _checks(checks: Sequence[Mapping[str, Any]]) -> str:
+    if not checks:
+        return "No check was made."
+    rows = [("", "check or gate", "asked", "seen")]
+    for check in checks:
+        gate = " (gate)" if check.get("kind") == "gate" else ""
+        rows.append(
+            (
+                MARKS.get(str(check.get("verdict")), "–"),
+                one_line(check.get("name", ""), 40) + gate,
+                one_line(check.get("asked", ""), 60),
+                one_line(check.get("seen", ""), 90),
+            )
+        )
+    return table(rows)
+
+
+def _examples(keys: Sequence[Mapping[str, Any]]) -> str:
+    found = [(key.get("key"), record) for key in keys for record in key.get("counterexamples") or ()]
+    if not found:
+        return ""
+    total = sum(int(key.get("violations") or 0) for key in keys)
+    parts = [f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {min(len(found), MAX_EXAMPLES)} shown"]
+    for key, record in found[:MAX_EXAMPLES]:
+        example = Counterexample.from_json(record)
+        title = (
+            f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
+        )
+        parts.append(f"{title}: {printable(example.sentence)}\n\n{boxes.draw(example)}")
+    return "\n\n".join(parts)
+
+
+def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The fault windows if the results hold them, else what the receipts say, without rates."""
+    windows = [window for window in results.get("windows") or () if "fault" in window]
+    return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
+
+
+def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return ""
+    head = (
+        "#",
+        "fault",
+        "state",
+        "leader",
+        "start s",
+        "length s",
+        "before",
+        "during",
+        "after",
+        "gap s",
+        "first ok ms",
+        "95 % ms",
+    )
+    lines = [head]
+    for row in rows:
+        started, healed = row.get("started"), row.get("healed")
+        gap = row.get("longest_gap_ms")
+        never = row.get("state") == "installed" and healed is not None and row.get("rate_before")
+        lines.append(
+            (
+                str(row.get("id", "")),
+                one_line(row.get("fault", ""), 32),
+                one_line(row.get("state", ""), 13),
+                one_line(row.get("leader") or "–", 10),
+                seconds(started / 1e9 if started is not None else None),
+                seconds((healed - started) / 1e9 if healed is not None and started is not None else None),
+                number(row.get("rate_before")),
+                number(row.get("rate_during")),
+                number(row.get("rate_after")),
+                seconds(gap / 1e3 if gap is not None else None),
+                milliseconds(row.get("first_ok_ms")),
+                "never" if never and row.get("recovered_ms") is None else milliseconds(row.get("recovered_ms")),
+            )
+        )
+    return "Faults (rates are ok operations a second)\n" + table(lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11))
+
+
+def _counts(counts: Mapping[str, Any]) -> str:
+    rows = [(one_line(name, 60), number(value)) for name, value in _leaves(counts)]
+    return "Counts\n" + table(rows, right=(1,)) if rows else ""
+
+
+def _figures(timings: Mapping[str, Any]) -> str:
+    rows = [(one_line(name, 60), number(value, 3)) for name, value in _leaves(timings)]
+    return "Figures\n" + table(rows, right=(1,)) if rows else ""
+
+
+def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in record.items():
+        title = f"{prefix} {name}".strip()
+        found += _leaves(value, title) if isinstance(value, Mapping) else [(title, value)]
+    return found
+
+
+def _rate(windows: Sequence[Mapping[str, Any]]) -> str:
+    """A sparkline of ok operations by second, if the results hold one-second windows."""
+    by_second: dict[int, float] = {}
+    for window in windows:
+        if "second" in window and window.get("outcome", "ok") == "ok":
+            by_second[int(window["second"])] = by_second.get(int(window["second"]), 0) + float(window.get("count") or 0)
+    if not by_second:
+        return ""
+    values = [by_second.get(second, 0.0) for second in range(max(by_second) + 1)]
+    return f"ok operations a second, 0 to {number(max(values), 0)}\n  {spark(values)}"
+
+
+def spark(values: Sequence[float], columns: int = 100) -> str:
+    """A line of block characters, the lowest value in each column; an empty column is a space, zero a dot."""
+    top = max(values, default=0) or 1
+    width = max(1, -(-len(values) // columns))
+    cells = [min(values[start : start + width]) for start in range(0, len(values), width)]
+    return "".join("·" if cell <= 0 else SPARKS[min(int(cell / top * len(SPARKS)), len(SPARKS) - 1)] for cell in cells)
+
+
+def _warnings(warnings: Sequence[Any]) -> str:
+    return "\n".join(["Warnings", *(f"  {one_line(warning, 300)}" for warning in warnings)]) if warnings else ""

@@ -1,0 +1,46 @@
+"""How numbers, moments and hostile text are written, the same in the page, the summary and JUnit."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def printable(text: object) -> str:
+    """Text without control characters and direction marks: nothing in it can drive a terminal or reorder a line."""
+    return _CONTROL.sub("\ufffd", str(text).replace("\u2028", " ").replace("\u2029", " "))
+
+
+def one_line(text: object, limit: int = 200) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def xml_text(text: object) -> str:
+    """Text that an XML 1.0 document may hold (escaping is the writer's)."""
+    return _NOT_XML.sub("\ufffd", str(text))
+
+
+def number(value: Any, digits: int = 1) -> str:
+    """Thin spaces between thousands, a dash for nothing."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return one_line(value)
+    text = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+    return text.replace(",", "\u2009")
+
+
+def seconds(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def milliseconds(value: float | None) -> str:
+    """Milliseconds without decimals from ten upwards."""
+    if value is None:
+        return "–"
+    return number(round(value)) if value >= 10 else f"{value:.1f}"

@@ -1,0 +1,175 @@
+"""What the probes say over time: who led, in which term, and how far each replica had come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from history import Probe
+from reports.columns import Floats, Ints
+
+ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
+SILENT: Final = 4
+STALE_S: Final = 1.5
+"""A probe speaks for its node until the next one, but no longer than this (six probes at four a second)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none."""
+
+    node: str
+    time: Floats
+    role: Ints
+    term: Ints
+    committed: Ints
+    applied: Ints
+    saved: Ints
+    loaded: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A node kept one role in one term from ``start`` to ``end`` (seconds)."""
+
+    node: str
+    role: str
+    term: int
+    start: float
+    end: float
+
+
+def tracks_of(probes: Sequence[Probe], nodes: Sequence[str]) -> list[Track]:
+    """One track a node, in the order of ``nodes``; a node that was never probed has an empty one."""
+    by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
+    for probe in probes:
+        by_node.setdefault(probe.node, []).append(probe)
+    return [_track(node, rows) for node, rows in by_node.items()]
+
+
+def _track(node: str, rows: list[Probe]) -> Track:
+    def column(name: str) -> Ints:
+        return np.array([getattr(row, name) for row in rows], dtype=np.int64)
+
+    return Track(
+        node=node,
+        time=column("time") / 1e9,
+        role=np.array([_role(row) for row in rows], dtype=np.int64),
+        term=column("term"),
+        committed=column("committed"),
+        applied=column("applied"),
+        saved=column("snapshots_saved"),
+        loaded=column("snapshots_loaded"),
+    )
+
+
+def _role(probe: Probe) -> int:
+    return ROLES.index(probe.role) if probe.answered and probe.role in ROLES else SILENT
+
+
+def stretches(track: Track) -> list[Stretch]:
+    """Runs of the same role and term; a gap longer than :data:`STALE_S` ends a stretch."""
+    found: list[Stretch] = []
+    for place in range(len(track.time)):
+        start = float(track.time[place])
+        following = float(track.time[place + 1]) if place + 1 < len(track.time) else start + 0.25
+        end = min(following, start + STALE_S)
+        role, term = ROLES[int(track.role[place])], int(track.term[place])
+        last = found[-1] if found else None
+        if last and (last.role, last.term) == (role, term) and abs(last.end - start) < 1e-9:
+            found[-1] = Stretch(track.node, role, term, last.start, end)
+        else:
+            found.append(Stretch(track.node, role, term, start, end))
+    return found
+
+
+def leader_at(tracks: Sequence[Track], seconds: float) -> str | None:
+    """Who called itself leader with the highest term in its newest probe before a moment."""
+    best: tuple[int, str] | None = None
+    for track in tracks:
+        place = int(np.searchsorted(track.time, seconds, side="right")) - 1
+        if place < 0 or seconds - float(track.time[place]) > STALE_S or track.role[place] != 0:
+            continue
+        if best is None or int(track.term[place]) > best[0]:
+            best = (int(track.term[place]), track.node)
+    return best[1] if best else None
+
+
+def term_at(tracks: Sequence[Track], seconds: float) -> int:
+    """The highest term that any node had reported by a moment; -1 if none."""
+    terms = [
+        int(track.term[: int(np.searchsorted(track.time, seconds, side="right"))].max(initial=-1)) for track in tracks
+    ]
+    return max(terms, default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Elections:
+    """Counts over the whole run: leaders (each term's leader once), terms, snapshots."""
+
+    leader_changes: int
+    first_term: int
+    last_term: int
+    snapshots_saved: int
+    snapshots_loaded: int
+
+
+def elections_of(tracks: Sequence[Track]) -> Elections:
+    leaders: set[tuple[int, str]] = set()
+    terms: list[int] = []
+    for track in tracks:
+        leaders.update((int(term), track.node) for term in np.unique(track.term[track.role == 0]))
+        terms.extend(int(term) for term in track.term[track.term >= 0])
+    return Elections(
+        leader_changes=max(len(leaders) - 1, 0),
+        first_term=min(terms, default=-1),
+        last_term=max(terms, default=-1),
+        snapshots_saved=sum(_increments(track.saved) for track in tracks),
+        snapshots_loaded=sum(_increments(track.loaded) for track in tracks),
+    )
+
+
+def _increments(counter: Ints) -> int:
+    """How often a counter rose, also over restarts, which set it back to zero."""
+    if len(counter) < 2:
+        return 0
+    steps = np.diff(counter)
+    return int(steps[steps > 0].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Replica progress on one time grid: rows of ``applied`` and ``committed`` are nodes; NaN: the node was silent."""
+
+    time: Floats
+    applied: Floats
+    committed: Floats
+    lag: Floats
+
+
+def progress_of(tracks: Sequence[Track], end_s: float, points: int = 3000) -> Progress:
+    """Resample to about ``points`` moments.  ``lag``: the highest commit index of any node minus the node's applied."""
+    step = max(0.25, end_s / points)
+    time = np.arange(0.0, end_s + step, step)
+    applied = np.array([_resample(track, track.applied, time) for track in tracks]).reshape(len(tracks), len(time))
+    committed = np.array([_resample(track, track.committed, time) for track in tracks]).reshape(len(tracks), len(time))
+    if not len(tracks):
+        return Progress(time, applied, committed, applied)
+    known = np.where(np.isnan(committed), -1.0, committed)
+    highest = np.maximum.accumulate(known.max(axis=0))
+    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - applied, 0.0))
+    return Progress(time, applied, committed, lag)
+
+
+def _resample(track: Track, column: Ints, time: Floats) -> Floats:
+    if not len(track.time):
+        return np.full(len(time), np.nan)
+    place = np.searchsorted(track.time, time, side="right") - 1
+    held = np.maximum(place, 0)
+    values = column[held].astype(np.float64)
+    absent = (place < 0) | (time - track.time[held] > STALE_S) | (track.role[held] == SILENT) | (values < 0)
+    values[absent] = np.nan
+    return values

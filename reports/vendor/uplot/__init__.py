@@ -1,0 +1,1 @@
+"""uPlot 1.6.32 by Leon Sorokin, MIT licence."""

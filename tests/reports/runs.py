@@ -1,0 +1,478 @@
+"""Makes run directories as the harness leaves them: a register with one copy, faults in cycles, probes, results.
+
+Everything is drawn from one seed.  The kinds are ``valid``, ``invalid`` (one stale read, with its counterexample),
+``unknown`` (a gate failed), ``harness-failure`` (cut off, no results) and ``no-recovery`` (two replicas stay behind).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles
+from history.probes import probes_header
+
+NODES = ("n1", "n2", "n3", "n4", "n5")
+KINDS = ("valid", "invalid", "unknown", "harness-failure", "no-recovery")
+S = 10**9
+FAULTS = (
+    "partition-majorities-ring",
+    "kill-random-processes",
+    "hammer-time",
+    "partition-one-way",
+    "packet-delay",
+    "clock-skew",
+)
+
+
+@dataclass
+class Shape:
+    """What to make: ``operations`` at ``rate`` a second by ``clients``; ``fault`` names or ``all``."""
+
+    kind: str = "valid"
+    operations: int = 12_000
+    rate: float = 200.0
+    clients: int = 10
+    keys: int = 5
+    seed: int = 7
+    interval_s: float = 10.0
+    fault: str = "partition-majorities-ring"
+    hostile: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return self.operations / self.rate
+
+
+HOSTILE = "</script><script>window.__hacked=1</script><img src=x onerror=window.__hacked=1>\u2028\x1b[31m&\"'"
+
+
+def make(root: Path, shape: Shape, *, tables: bool = False) -> RunFiles:
+    """Write one run and return its files."""
+    root.mkdir(parents=True)
+    files = RunFiles(root)
+    rng = random.Random(shape.seed)
+    faults = _faults(shape, rng)
+    operations = _operations(shape, faults, rng)
+    example = _break(operations, rng) if shape.kind == "invalid" else None
+    _write_history(files, shape, operations, faults)
+    _write_probes(files, shape, faults, rng)
+    _write_plan(files, shape)
+    _write_logs(files, shape, faults, example, rng)
+    if shape.kind == "harness-failure":
+        files.state.write_text(json.dumps({"harness_failure": "SSH to n3 was lost: connection reset by peer"}))
+    else:
+        files.results.write_text(json.dumps(_results(shape, operations, faults, example).to_json()))
+    if tables:
+        _write_tables(files, operations)
+    return files
+
+
+@dataclass
+class Fault:
+    id: int
+    name: str
+    start: float
+    stood: float
+    heal: float
+    healed: float
+    leader: str
+    next_leader: str
+    nodes: tuple[str, ...]
+    grudge: dict[str, list[str]]
+    skipped: bool = False
+
+
+def _faults(shape: Shape, rng: random.Random) -> list[Fault]:
+    found: list[Fault] = []
+    at, leader = 5.0 + shape.interval_s, "n1"
+    names = FAULTS if shape.fault == "all" else (shape.fault,)
+    while at + shape.interval_s < shape.seconds - 2:
+        name = names[len(found) % len(names)]
+        stop = at + shape.interval_s
+        grudge: dict[str, list[str]] = {}
+        nodes: tuple[str, ...] = tuple(sorted(rng.sample(NODES, 2)))
+        if "ring" in name:
+            ring = list(NODES)
+            rng.shuffle(ring)
+            grudge = {n: [ring[(i + 2) % 5], ring[(i + 3) % 5]] for i, n in enumerate(ring)}
+            nodes = NODES
+        elif "one-way" in name:
+            grudge = {n: [leader] for n in NODES if n != leader}
+            nodes = NODES
+        following = rng.choice([n for n in NODES if n != leader]) if leader in nodes else leader
+        found.append(
+            Fault(
+                len(found),
+                name,
+                at,
+                at + 0.03 + rng.random() * 0.03,
+                stop,
+                stop + 0.05,
+                leader,
+                following,
+                nodes,
+                grudge,
+                skipped=name == "clock-skew",
+            )
+        )
+        leader = following
+        at = stop + shape.interval_s + rng.uniform(-0.8, 0.8)
+    return found
+
+
+def _outage(time: float, faults: list[Fault]) -> Fault | None:
+    """The fault in whose election a moment lies (the leader is gone for 2.2 s)."""
+    for fault in faults:
+        if fault.next_leader != fault.leader and fault.start <= time < fault.start + 2.2:
+            return fault
+    return None
+
+
+def _operations(shape: Shape, faults: list[Fault], rng: random.Random) -> list[Operation]:
+    """Closed loop per client; every operation takes effect at one drawn moment inside it."""
+    drafts: list[list[Any]] = []
+    end, pause = shape.seconds * S, shape.clients / shape.rate
+    outages = [(int(f.start * S), int((f.start + 2.2) * S)) for f in faults if f.leader != f.next_leader]
+    for client in range(shape.clients):
+        process, time, node = client, int(rng.random() * pause * S), NODES[client % 5]
+        while time < end:
+            write = rng.random() < 0.5
+            down = any(a <= time < b for a, b in outages)
+            outcome, error = "ok", None
+            took = int(rng.lognormvariate(1.6, 0.45) * 1e6)
+            if down and rng.random() < 0.8:
+                if rng.random() < 0.4:
+                    outcome, error, took = "fail", "404 NOT_LEADER: before append", int(rng.uniform(1, 6) * 1e6)
+                else:
+                    outcome, error, took = ("info" if write else "fail"), "timeout: no answer in 2 s", 2 * S
+            phase = "warm-up" if time < 5 * S else "final" if time > end - 2 * S else "main"
+            drafts.append(
+                [
+                    process,
+                    "write" if write else "read",
+                    f"k{rng.randrange(shape.keys)}",
+                    outcome,
+                    time,
+                    time + took,
+                    time + int(took * rng.uniform(0.2, 0.8)),
+                    node,
+                    error,
+                    phase,
+                    rng.random() < 0.5,
+                ]
+            )
+            if outcome == "info":
+                process += shape.clients
+            time += took + int(rng.expovariate(1 / max(pause * S - 6e6, 1e6)) if outcome == "ok" else 0.05 * S)
+    drafts.sort(key=lambda d: d[6])
+    state: dict[str, int] = {}
+    found: list[Operation] = []
+    for value, (process, f, key, outcome, start, stop, _, node, error, phase, happened) in enumerate(drafts, start=1):
+        if f == "write":
+            if outcome == "ok" or (outcome == "info" and happened):
+                state[key] = value
+            found.append(
+                Operation(
+                    process,
+                    f,
+                    key,
+                    value,
+                    value if outcome == "ok" else None,
+                    outcome,
+                    start,
+                    stop,
+                    0,
+                    0,
+                    node,
+                    error,
+                    phase,
+                )
+            )
+        else:
+            found.append(
+                Operation(
+                    process,
+                    f,
+                    key,
+                    None,
+                    state.get(key) if outcome == "ok" else None,
+                    outcome,
+                    start,
+                    stop,
+                    0,
+                    0,
+                    node,
+                    error,
+                    phase,
+                )
+            )
+    return _numbered(found, faults)
+
+
+def _numbered(operations: list[Operation], faults: list[Fault]) -> list[Operation]:
+    """Give every operation the indexes that its two events have in the file."""
+    moments: list[tuple[int, int, int]] = []
+    for place, operation in enumerate(operations):
+        moments.append((operation.invoked, 1, place))
+        moments.append((operation.returned or 0, 0, place))
+    for fault in faults:
+        moments.extend((int(t * S), 2, fault.id) for t in (fault.start, fault.stood, fault.heal, fault.healed))
+    moments.sort()
+    invoked, returned = {}, {}
+    for index, (_, what, place) in enumerate(moments):
+        (invoked if what == 1 else returned if what == 0 else {})[place] = index
+    done = [replace(o, invoke_index=invoked[p], return_index=returned[p]) for p, o in enumerate(operations)]
+    return sorted(done, key=lambda operation: operation.invoke_index)
+
+
+def _break(operations: list[Operation], rng: random.Random) -> Counterexample:
+    """Turn one read in the middle into a stale one and tell its story."""
+    middle = len(operations) * 6 // 10
+    for place in range(middle, len(operations)):
+        late = operations[place]
+        if late.f != "read" or late.outcome != "ok":
+            continue
+        before = [
+            o
+            for o in operations[max(0, place - 800) : place]
+            if o.key == late.key and o.outcome == "ok" and (o.returned or 0) < late.invoked
+        ]
+        writes = [o for o in before if o.f == "write"]
+        for new, old in zip(reversed(writes), list(reversed(writes))[1:], strict=False):
+            seen = [o for o in before if o.f == "read" and o.result == new.value]
+            if seen and (old.returned or 0) < new.invoked:
+                operations[place] = replace(late, result=old.value)
+                sentence = (
+                    f"process {late.process} read {old.value} from {late.key} at {late.invoked / S:.3f} s, although "
+                    f"{new.value} had replaced it and process {seen[0].process} had already read {new.value} "
+                    f"{(late.invoked - (seen[0].returned or 0)) / S:.3f} s earlier"
+                )
+                return Counterexample("stale read", sentence, (old, new, seen[0], operations[place]))
+    raise AssertionError("no place for a stale read")
+
+
+def _write_history(files: RunFiles, shape: Shape, operations: list[Operation], faults: list[Fault]) -> None:
+    header = Header(test="register", seed=shape.seed, started="2026-03-01T02:00:00.000Z")
+    events: list[Event] = []
+    for o in operations:
+        events.append(Event(o.invoke_index, o.invoked, "invoke", o.process, o.f, o.value, o.key, o.node, None, o.phase))
+        events.append(
+            Event(
+                o.return_index or 0,
+                o.returned or 0,
+                o.outcome,
+                o.process,
+                o.f,
+                o.result if o.f == "read" else o.value,
+                o.key,
+                o.node,
+                o.error,
+                o.phase,
+            )
+        )
+    events.sort(key=lambda event: event.index)
+    holes = sorted(set(range(len(events) + 4 * len(faults))) - {event.index for event in events})
+    nemesis = []
+    for fault in faults:
+        targets = {
+            "id": fault.id,
+            "nodes": list(fault.nodes),
+            "leader": fault.leader,
+            "targets": {"grudge": fault.grudge} if fault.grudge else {"nodes": list(fault.nodes)},
+        }
+        witness = {n: {"packets_dropped": 40 + 7 * i} for i, n in enumerate(fault.nodes)}
+        nemesis.append((fault.start, "invoke", fault.name, {"action": "inject", **targets}))
+        nemesis.append(
+            (
+                fault.stood,
+                "fail" if fault.skipped else "ok",
+                fault.name,
+                {
+                    "action": "inject",
+                    **targets,
+                    **({"reason": "no libfaketime on the nodes"} if fault.skipped else {"witness": witness}),
+                },
+            )
+        )
+        nemesis.append((fault.heal, "invoke", fault.name, {"action": "heal", "id": fault.id}))
+        nemesis.append(
+            (fault.healed, "ok", fault.name, {"action": "heal", "id": fault.id, "witness": {"reachable": True}})
+        )
+    for index, (time, kind, name, value) in zip(holes, sorted(nemesis, key=lambda n: n[0]), strict=True):
+        events.append(Event(index, int(time * S), kind, "nemesis", name, value, phase="main"))  # type: ignore[arg-type]
+    events.sort(key=lambda event: event.index)
+    if shape.kind == "harness-failure":
+        events = events[: len(events) * 2 // 3]
+    with files.history.open("w") as out:
+        out.write(json.dumps(header.to_json()) + "\n")
+        for event in events:
+            record = event.to_json()
+            if shape.hostile and event.index % 97 == 0 and event.type in ("fail", "info"):
+                record["error"] = HOSTILE
+            out.write(json.dumps(record, separators=(",", ":")) + "\n")
+        if shape.kind == "harness-failure":
+            out.write('{"index":')
+
+
+def _write_probes(files: RunFiles, shape: Shape, faults: list[Fault], rng: random.Random) -> None:
+    probes, leader, term, committed = [], "n1", 2, 0
+    applied = dict.fromkeys(NODES, 0)
+    stuck = {"n1", "n3"} if shape.kind == "no-recovery" else set()
+    for tick in range(int(shape.seconds * 4)):
+        now = tick * 0.25
+        active = next((f for f in faults if f.start <= now < f.healed and not f.skipped), None)
+        outage = _outage(now, faults)
+        if active and active.next_leader != leader and now >= active.start + 2.2:
+            leader, term = active.next_leader, term + 1
+        committed += 0 if outage else int(shape.rate / 4 * rng.uniform(0.9, 1.1))
+        for place, node in enumerate(NODES):
+            behind = node in stuck and bool(faults) and now > faults[0].start
+            lagging = active is not None and node in active.nodes[:2] and node != leader
+            if not behind and not lagging:
+                applied[node] = max(applied[node], committed - rng.randrange(3))
+            time = int(now * S) + place * 1_000_000
+            if active and active.name.startswith("kill") and node in active.nodes:
+                probes.append(Probe(time, node, error="ECONNREFUSED"))
+                continue
+            role = "leader" if node == leader and not outage else "candidate" if outage and place == 2 else "follower"
+            probes.append(
+                Probe(
+                    time,
+                    node,
+                    role,
+                    term,
+                    leader,
+                    0,
+                    committed,
+                    min(committed, applied[node] + 1),
+                    applied[node],  # type: ignore[arg-type]
+                    clock_ms=1772330400000 + int(now * 1000),
+                )
+            )
+    lines = [probes_header(), *(json.dumps(probe.to_json(), separators=(",", ":")) for probe in probes)]
+    files.probes.write_text("\n".join(lines) + "\n")
+
+
+def _write_plan(files: RunFiles, shape: Shape) -> None:
+    plan = {
+        "test": HOSTILE if shape.hostile else "register",
+        "nemesis": shape.fault,
+        "seed": shape.seed,
+        "system": {"name": "dledger", "version": "0.4.0", "snapshot": False, "timers": "fast"},
+        "command": f"harness run --nemesis {shape.fault} --seed {shape.seed}",
+        "replay_command": f"harness replay store/register/{files.root.name}",
+        "options": {
+            "time_limit": shape.seconds,
+            "interval": shape.interval_s,
+            "rate": shape.rate,
+            "concurrency": shape.clients,
+        },
+    }
+    files.plan.write_text(json.dumps(plan))
+
+
+def _write_logs(
+    files: RunFiles, shape: Shape, faults: list[Fault], example: Counterexample | None, rng: random.Random
+) -> None:
+    for node in NODES:
+        (files.nodes / node).mkdir(parents=True)
+        lines = []
+        for second in range(min(int(shape.seconds), 600)):
+            clock = f"2026-03-01 02:{second // 60:02d}:{second % 60:02d},{rng.randrange(1000):03d}"
+            lines.append(
+                f"{clock} INFO  [QuorumAckChecker-{node}] Pusher - [{node}][FOLLOWER] term=2 end={second * 200}"
+            )
+            for fault in faults:
+                if int(fault.start) == second:
+                    lines.append(f"{clock} WARN  Elector - [{node}] [HeartBeatTimeOut] lastLeader={fault.leader}")
+                    if shape.hostile:
+                        lines.append(f"{clock} ERROR [x] {HOSTILE}")
+                if int(fault.start + 2) == second and node == fault.next_leader != fault.leader:
+                    lines.append(f"{clock} INFO  Elector - [{node}] [ChangeRoleToLeader] from term: 2")
+        (files.nodes / node / "register.log").write_text("\n".join(lines) + "\n")
+
+
+def _results(shape: Shape, operations: list[Operation], faults: list[Fault], example: Counterexample | None) -> Results:
+    verdict = {"valid": "valid", "invalid": "invalid", "unknown": "unknown", "no-recovery": "invalid"}[shape.kind]
+    linear = "invalid" if example else "valid"
+    keys = []
+    for key in sorted({str(o.key) for o in operations}):
+        mine = example is not None and example.operations[0].key == key
+        keys.append(
+            KeyVerdict(
+                key,
+                "invalid" if mine else "valid",
+                "zones",
+                sum(o.key == key for o in operations),
+                0.01,
+                1 if mine else 0,
+                (example,) if mine and example else (),
+            )
+        )
+    stuck = shape.kind == "no-recovery"
+    checks = (
+        Check(
+            "linearizability",
+            "check",
+            linear,
+            "every key linearizable",
+            f"{len(operations)} operations, 5 keys" + (", 1 violation" if example else ""),
+        ),  # type: ignore[arg-type]
+        Check(
+            "recovery",
+            "check",
+            "invalid" if stuck else "valid",
+            "every node past the leader's commit index within 60 s",
+            "n1 and n3 stuck at 2465 of 11924" if stuck else "all nodes after 1.4 s",
+            {"kind": "no-recovery", "nodes": ["n1", "n3"]} if stuck else {},
+        ),
+        Check("log patterns", "check", "valid", "no line that tells of lost data", "0 of 1200 lines"),
+        Check("operations ok", "gate", "valid", "ok reads and writes in the main phase", "5010 reads, 4987 writes"),
+        Check(
+            "faults installed",
+            "gate",
+            "unknown" if shape.kind == "unknown" else "valid",
+            "every fault named, with a witness",
+            "kill-random-processes was never installed"
+            if shape.kind == "unknown"
+            else f"{len(faults)} of {len(faults)}",
+        ),
+        Check("final reads", "gate", "valid", "every key read once", "5 of 5"),
+    )
+    sentence = {
+        "valid": "Linearizable, and every node caught up 1.4 s after the last heal.",
+        "invalid": example.sentence if example else "",
+        "unknown": "The fault kill-random-processes was never installed, so the run proves nothing about it.",
+        "no-recovery": "linearizable: yes; recovery: no, n1 and n3 stuck at 2465 of 11924",
+    }[shape.kind]
+    return Results(
+        verdict,
+        sentence,
+        checks,
+        tuple(keys),
+        {"ok": sum(o.outcome == "ok" for o in operations)},
+        (),
+        (),  # type: ignore[arg-type]
+        environment={"python": "3.11.7", "java": "17.0.13", "kernel": "6.18", "cpus": 2},
+        timings={"verdict_s": 0.8, "pipeline_s": 2.1},
+    )
+
+
+def _write_tables(files: RunFiles, operations: list[Operation]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from history.tables import OPERATIONS
+
+    files.tables.mkdir()
+    rows = [asdict(operation) for operation in operations]
+    for row, operation in zip(rows, operations, strict=True):
+        row["key"] = json.dumps(row["key"])
+        row["value"] = json.dumps(row["value"])
+        row["result"] = json.dumps(row["result"]) if operation.outcome == "ok" else None
+    plain = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
+    pq.write_table(pa.Table.from_pylist(rows, schema=plain), files.table("operations"))

@@ -1,0 +1,150 @@
+"""The page as text: complete for every kind of run, safe against hostile text, there for broken runs too."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reports
+from history import RunFiles
+from tests.reports.conftest import Maker
+from tests.reports.runs import HOSTILE, KINDS
+
+
+def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    """What the page's own script does, in Python."""
+    packed = re.search(r'<script id="packed" type="text/plain">([^<]*)</script>', page)
+    assert packed is not None
+    body = zlib.decompress(base64.b64decode(packed.group(1)))
+    (length,) = struct.unpack_from("<I", body)
+    head = json.loads(body[4 : 4 + length])
+    offset, columns = 4 + length, {}
+    for entry in head["columns"]:
+        planes = np.frombuffer(body, np.uint8, entry["n"] * entry["width"], offset).reshape(entry["width"], entry["n"])
+        raw = sum(plane.astype(np.int64) << (8 * place) for place, plane in enumerate(planes))
+        value = (raw >> 1) ^ -(raw & 1)
+        columns[entry["name"]] = np.cumsum(value) if entry["delta"] else value
+        offset += entry["n"] * entry["width"]
+    assert offset == len(body)
+    return columns, head["data"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_run_has_its_page(made: Maker, kind: str) -> None:
+    files = made(kind)
+    outcome = reports.write_report(files)
+    assert outcome.paths == [files.report]
+    assert outcome.warnings == []
+    page = files.report.read_text()
+    words = {"valid": "Valid", "unknown": "Unknown", "harness-failure": "Harness failure"}
+    assert f'<h1 id="verdict-word">{words.get(kind, "Invalid")}</h1>' in page
+    assert ('id="counterexample"' in page) == (kind == "invalid")
+    if kind == "no-recovery":
+        assert "n1 and n3 stuck at 2465 of 11924" in page
+    if kind != "harness-failure":
+        assert "harness run --nemesis" in page
+
+
+def test_the_packed_columns_are_the_history(made: Maker) -> None:
+    files = made("invalid")
+    reports.write_report(files)
+    columns, data = unpack(files.report.read_text())
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    clients = [event for event in events if event["process"] != "nemesis"]
+    invocations = [event for event in clients if event["type"] == "invoke"]
+    assert columns["i"].tolist() == [event["index"] for event in invocations]
+    assert columns["t"].tolist() == [event["time"] // 1000 for event in invocations]
+    assert columns["p"].tolist() == [event["process"] for event in invocations]
+    kinds = [data["names"]["f"][code] for code in columns["f"]]
+    assert kinds == [event["f"] for event in invocations]
+    returns = {event["index"]: event for event in clients if event["type"] != "invoke"}
+    for place in range(0, len(invocations), 37):
+        completion = returns[int(columns["i"][place] + columns["r"][place])]
+        assert completion["process"] == columns["p"][place]
+        if completion["type"] == "ok" and completion["f"] == "read":
+            expected = completion["value"]
+            assert (columns["qk"][place], columns["qa"][place]) == ((0, 0) if expected is None else (1, expected))
+
+
+def test_tables_and_history_give_the_same_page(fresh: Maker) -> None:
+    files = fresh("valid", tables=True)
+    reports.write_report(files)
+    from_tables = files.report.read_text()
+    shutil.rmtree(files.tables)
+    reports.write_report(files)
+    assert files.report.read_text() == from_tables
+
+
+def test_hostile_text_stays_text(made: Maker) -> None:
+    files = made("invalid", hostile=True)
+    assert reports.write_report(files).warnings == []
+    page = files.report.read_text()
+    assert "<img src=x" not in page
+    assert page.count("<script>") == 1
+    assert page.count("</script>") == 2
+    assert "\x1b" not in page
+    assert "&lt;/script&gt;" in page
+
+
+def test_policy_names_the_script_and_forbids_the_rest(made: Maker) -> None:
+    files = made("valid")
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    assert "unsafe" not in page.split("<title>")[0]
+    body = page.split("<style>")[1].split("</style>")[1]
+    assert not re.search(r"<[^>]+\sstyle=", body.split('<script id="packed"')[0])
+    assert not re.search(r'\b(?:src|href)="(?!#)', page.split('<script id="packed"')[0])
+
+
+@pytest.mark.parametrize("missing", ["plan", "history", "probes", "results"])
+def test_a_missing_file_costs_its_part_only(fresh: Maker, missing: str) -> None:
+    files = fresh("valid")
+    getattr(files, missing).unlink()
+    outcome = reports.write_report(files)
+    assert files.report in outcome.paths
+    assert [warning for warning in outcome.warnings if "history.jsonl" not in warning] == []
+
+
+@pytest.mark.parametrize("spoilt", ["plan", "history", "probes", "results"])
+def test_a_spoilt_file_is_a_warning_in_the_page(fresh: Maker, spoilt: str) -> None:
+    files = fresh("valid")
+    getattr(files, spoilt).write_bytes(b'{"what": [\n\xff\xfe nonsense\n')
+    outcome = reports.write_report(files)
+    assert files.report in outcome.paths
+    assert any(getattr(files, spoilt).name in warning for warning in outcome.warnings)
+    assert "warning" in files.report.read_text()
+
+
+def test_an_empty_directory_still_has_a_page(tmp_path: Any) -> None:
+    (tmp_path / "run").mkdir()
+    files = RunFiles(tmp_path / "run")
+    outcome = reports.write_report(files)
+    assert files.report in outcome.paths
+    assert "Nobody has judged this run yet" in files.report.read_text()
+
+
+def test_results_of_odd_shapes_do_not_stop_the_page(fresh: Maker) -> None:
+    files = fresh("valid")
+    files.results.write_text(json.dumps({"verdict": 7, "checks": [{"name": None}, 3], "keys": "x", "warnings": 5}))
+    outcome = reports.write_report(files)
+    assert files.report in outcome.paths
+    assert outcome.warnings
+
+
+def test_a_history_cut_in_the_middle_is_drawn(fresh: Maker) -> None:
+    files = fresh("valid")
+    data = files.history.read_bytes()
+    files.history.write_bytes(data[: len(data) // 2 - 7])
+    assert reports.write_report(files).warnings == []
+    columns, _ = unpack(files.report.read_text())
+    assert 500 < len(columns["t"]) < 1200
+    assert HOSTILE not in files.report.read_text()

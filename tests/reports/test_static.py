@@ -1,0 +1,96 @@
+"""Plots, JUnit and the summary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.reports.conftest import Maker
+from tests.reports.runs import HOSTILE
+
+
+def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
+    files = fresh("invalid", fault="all", operations=2500)
+    outcome = reports.write_all(files)
+    assert outcome.warnings == []
+    names = {"latency-raw", "latency-quantiles", "rate", "leaders", "topology", "counterexample"}
+    assert {path.name for path in files.plots.iterdir()} == {
+        f"{name}.{kind}" for name in names for kind in ("png", "svg")
+    }
+    first = _digests(files.plots)
+    shutil.rmtree(files.plots)
+    assert {path.parent for path in reports.write_plots(files)} == {files.plots}
+    assert _digests(files.plots) == first
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_a_run_without_operations_has_no_plots(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    assert reports.write_plots(RunFiles(tmp_path / "run")) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "failures", "errors"),
+    [("valid", 0, 0), ("invalid", 1, 0), ("no-recovery", 1, 0), ("unknown", 0, 1), ("harness-failure", 0, 1)],
+)
+def test_junit_counts_what_went_wrong(made: Maker, tmp_path: Path, kind: str, failures: int, errors: int) -> None:
+    reports.write_junit(made(kind), tmp_path / "junit.xml")
+    suite = ET.parse(tmp_path / "junit.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("failures"), suite.get("errors")) == (str(failures), str(errors))
+    assert suite.get("tests") == str(len(suite.findall("testcase"))) != "0"
+
+
+def test_junit_holds_hostile_text(fresh: Maker, tmp_path: Path) -> None:
+    files = fresh("invalid", hostile=True)
+    results = json.loads(files.results.read_text())
+    results["sentence"] = HOSTILE + "\x00\ufffe]]>"
+    files.results.write_text(json.dumps(results))
+    reports.write_junit(files, tmp_path / "junit.xml")
+    root = ET.parse(tmp_path / "junit.xml").getroot()
+    assert HOSTILE.split("\x1b")[0] in "".join(root.itertext())
+
+
+def test_summary_tells_the_essentials(made: Maker) -> None:
+    text = reports.render_summary(json.loads(made("invalid").results.read_text()))
+    assert text.startswith("INVALID\nprocess ")
+    for piece in ("stale read of k", "✕  linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):
+        assert piece in text
+    assert max(len(line) for line in text.splitlines() if not line.startswith(("process", "stale"))) < 150
+
+
+def test_summary_of_nothing_and_of_odd_results() -> None:
+    assert reports.render_summary({}).startswith("UNKNOWN")
+    text = reports.render_summary(
+        {"verdict": "valid", "checks": "x", "windows": [1], "harness_failure": "no \x1b[2J disk"}
+    )
+    assert text.startswith("HARNESS FAILURE\nno \ufffd[2J disk")
+    assert "\x1b" not in text
+
+
+def test_summary_draws_the_rate_and_the_faults() -> None:
+    windows = [
+        {"second": second, "f": "read", "outcome": "ok", "count": count} for second, count in enumerate((9, 9, 0, 5))
+    ]
+    fault = {
+        "id": 0,
+        "fault": "bridge",
+        "state": "installed",
+        "started": 10**9,
+        "healed": 3 * 10**9,
+        "rate_before": 9.0,
+    }
+    text = reports.render_summary({"verdict": "valid", "windows": [*windows, fault]})
+    assert "██·▅" in text
+    assert "bridge" in text
+    assert "never" in text
