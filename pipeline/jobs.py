@@ -171,14 +171,9 @@ def _run(action: Callable[[], Any]) -> Any:
 
 
 def _cause(text: str) -> str:
-    """The last line of the innermost Python traceback in Spark's report, or the report's first line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """The exception that ends the first Python traceback in Spark's report, else the innermost of Spark's own."""
+    lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
         if line.startswith("Traceback"):
-            ends = (
-                later
-                for later in lines[place + 1 :]
-                if later[0].isalpha() and ": " in later and not later.startswith("File")
-            )
-            return next(ends, lines[0])
-    return lines[0] if lines else "no reason was given"
+            return next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
+    return next((line.rpartition("SparkException: ")[2] for line in lines if "SparkException: " in line), lines[0])

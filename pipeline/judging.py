@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from checker import check_operations
 from history import KeyVerdict
 from history.tables import VERDICTS
 from pipeline.columns import json_text, operations_of
@@ -38,7 +38,6 @@ class Budget:
 def judge(group: pa.Table, model: str, budget: Budget) -> pa.Table:
     """The verdict on the operations of one key, which are the rows of ``group`` in any order."""
     operations = operations_of(group.sort_by("invoke_index"))
-    check_operations = importlib.import_module("checker").check_operations
     return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
 
 

@@ -16,6 +16,7 @@ from history import RunFiles, pair
 from history.tables import VERDICTS
 from pipeline.columns import operations_table
 from pipeline.counting import count
+from pipeline.errors import JobError
 from pipeline.judging import Budget, judge
 from pipeline.recovery import installed_spans
 from pipeline.sources import load_of, read_run
@@ -29,7 +30,8 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
     """Compute and write the five tables of a run, in this process.
 
     ``deadline_s`` bounds the checking of all keys together (see ``pipeline.judging.Budget``).  Raises
-    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses.
+    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
+    JobError when the checker fails.
     """
     watch = Stopwatch(clock)
     recording = read_run(run)
@@ -53,7 +55,11 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
 def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
     groups = list(_by_key(operations))
     budget = Budget.of(deadline_s, len(groups), clock)
-    return pa.concat_tables([VERDICTS.empty_table(), *(judge(group, model, budget) for group in groups)])
+    try:
+        judged = [judge(group, model, budget) for group in groups]
+    except Exception as error:
+        raise JobError(f"{type(error).__module__}.{type(error).__qualname__}: {error}") from error
+    return pa.concat_tables([VERDICTS.empty_table(), *judged])
 
 
 def _by_key(operations: pa.Table) -> Iterator[pa.Table]:

@@ -39,7 +39,7 @@ from pipeline.columns import clean, json_text
 
 SECOND: Final = 1_000_000_000
 CALM_S: Final = 5
-LEAST_S: Final = 0.5
+LEAST_S: Final = 1
 RECOVERED: Final = 0.95
 
 Times = npt.NDArray[np.int64]
@@ -134,7 +134,7 @@ def _figures(receipt: Receipt, around: _Surroundings | None, ok: Times, load: Lo
     before = _rate(ok, around.calm_from, around.calm_to, LEAST_S)
     figures = {
         "rate_before": before,
-        "rate_during": _rate(ok, stood, until, 0.0),
+        "rate_during": _rate(ok, stood, until, 0),
         "longest_gap_ms": _longest_gap(ok, receipt.started, around.next),
     }
     if receipt.healed is None:
@@ -149,7 +149,7 @@ def _figures(receipt: Receipt, around: _Surroundings | None, ok: Times, load: Lo
     }
 
 
-def _rate(ok: Times, begin: int, end: int, least_s: float) -> float | None:
+def _rate(ok: Times, begin: int, end: int, least_s: int) -> float | None:
     """ok a second in [begin, end), or None if that is empty or shorter than ``least_s``."""
     seconds = (end - begin) / SECOND
     if seconds <= 0 or seconds < least_s:

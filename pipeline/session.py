@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pipeline.errors import JavaMissingError, SessionError
+from pipeline.storage import sweep_dead
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,7 @@ exec >>{log} 2>&1
 renice -n {nice} -p $$ >/dev/null 2>&1 || true
 """
 
+_SCRATCH: Final = "harness-spark"
 _SETTINGS: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -68,7 +70,8 @@ def start_session(
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
     """
     home = _java_home()
-    scratch = Path(tempfile.mkdtemp(prefix="harness-spark-"))
+    sweep_dead(Path(tempfile.gettempdir()), _SCRATCH)
+    scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}-{os.getpid()}-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log = scratch / "spark.log"
     (scratch / "log4j2.properties").write_text(_LOG4J)

@@ -107,7 +107,12 @@ def replacing(final: Path) -> Iterator[Path]:
 def sweep(final: Path) -> None:
     """Remove what killed jobs left beside ``final``; what a living process works on stays."""
     for kind in ("tmp", "old"):
-        for rest in final.parent.glob(f"{final.name}.{kind}-*-*"):
-            pid = rest.name.rsplit("-", 2)[1]
-            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-                shutil.rmtree(rest, ignore_errors=True)
+        sweep_dead(final.parent, f"{final.name}.{kind}")
+
+
+def sweep_dead(directory: Path, prefix: str) -> None:
+    """Remove the directories ``<prefix>-<pid>-<anything>`` whose process is gone."""
+    for rest in directory.glob(f"{prefix}-*-*"):
+        pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(rest, ignore_errors=True)

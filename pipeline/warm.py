@@ -8,11 +8,13 @@ permits (only root may raise one).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +47,7 @@ class WarmSession:
         rounds: int = _ROUNDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._start = lambda: start_session(master, app=app, memory=memory, nice=nice)
+        self._start = partial(start_session, master, app=app, memory=memory, nice=nice)
         self._nice = nice
         self._rounds = rounds
         self._clock = clock
@@ -57,12 +59,17 @@ class WarmSession:
         self._thread = threading.Thread(target=self._warm_up, name="spark-warm", daemon=True)
         self._thread.start()
 
-    def get(self, timeout: float) -> SparkSession:
-        """The warm session, at normal priority.
+    def get(self, timeout: float = 120.0) -> SparkSession:
+        """The warm session, at the priority of this process.
 
         Raises SessionError if it is not there after ``timeout`` seconds, and whatever kept it from starting.
         """
-        self._thread.join(timeout)
+        deadline = self._clock() + timeout
+        while self._thread.is_alive() and self._clock() < deadline:
+            # Somebody waits now: what is still starting must not starve at the lowest priority.
+            if self._nice:
+                raise_priority(os.getpid())
+            self._thread.join(min(0.25, max(0.0, deadline - self._clock())))
         if self._failure is not None:
             raise self._failure
         if self._thread.is_alive() or self._session is None:
@@ -76,7 +83,7 @@ class WarmSession:
         self._stopped = True
         self._thread.join(timeout)
         if self._session is not None:
-            self._session.stop()  # type: ignore[no-untyped-call]
+            self._session.stop()
             self._session = None
 
     def _warm_up(self) -> None:
@@ -125,19 +132,23 @@ def jvm_pid(session: SparkSession) -> int:
 
 
 def raise_priority(pid: int) -> bool:
-    """Give a process, its threads and its descendants normal priority; False if the system does not permit that."""
-    try:
-        for process in _family(pid):
-            for task in Path(f"/proc/{process}/task").iterdir():
-                os.setpriority(os.PRIO_PROCESS, int(task.name), 0)
-    except PermissionError:
-        return False
-    except (FileNotFoundError, ProcessLookupError):
-        pass
+    """Give a process, its threads and its descendants this process's priority; False if that is not permitted."""
+    priority = os.getpriority(os.PRIO_PROCESS, 0)
+    for process in family(pid):
+        for task in Path(f"/proc/{process}/task").glob("*"):
+            try:
+                os.setpriority(os.PRIO_PROCESS, int(task.name), priority)
+            except PermissionError:
+                return False
+            except ProcessLookupError:
+                continue
     return True
 
 
-def _family(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task").glob("*/children")
-    direct = [int(child) for path in children for child in path.read_text().split()]
-    return [pid, *(member for child in direct for member in _family(child))]
+def family(pid: int) -> list[int]:
+    """A process and all its descendants, parents first; those that end meanwhile may be missing."""
+    direct: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            direct += [int(child) for child in path.read_text().split()]
+    return [pid, *(member for child in direct for member in family(child))]
