@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
-from pipeline import Tables, local_tables, run_tables
+from pipeline import PipelineError, SessionError, Tables, local_tables, run_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,15 +33,16 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
     recorded files cannot be read or the pipeline fails: that is never the system's fault.
     """
-    started = time.monotonic()
+    timings: dict[str, float] = {}
     try:
-        recorded = read_recorded(run)
-        tables = _tables(run, recorded.plan, session)
-    except FormatError as error:
+        with _timed(timings, "read"):
+            recorded = read_recorded(run)
+        tables = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+    except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
         raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
-    timings = {"judge": time.monotonic() - started}
+    log.info("seconds: %s", timings)
     results = judge(recorded, tables.key_verdicts, tables.faults, timings)
     write_json(run.results, results.to_json())
     _write_summary(run, results)
@@ -93,10 +95,35 @@ def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int
     return hits
 
 
-def _tables(run: RunFiles, plan: Plan, session: Callable[[], SparkSession] | None) -> Tables:
-    if session is None:
-        return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
-    return run_tables(session(), run, model=plan.model, deadline_s=plan.check_deadline)
+def _tables(
+    run: RunFiles,
+    plan: Plan,
+    session: Callable[[], SparkSession] | None,
+    timings: dict[str, float],
+    warnings: list[str],
+) -> Tables:
+    spark = None
+    if session is not None:
+        try:
+            with _timed(timings, "session"):
+                spark = session()
+        except SessionError as error:
+            log.warning("judging without Spark: %s", error)
+            warnings.append(f"judged without Spark, by the same functions: {error}")
+    if spark is None:
+        with _timed(timings, "tables"):
+            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+    with _timed(timings, "tables"):
+        return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+
+
+@contextmanager
+def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        timings[name] = round(time.monotonic() - started, 3)
 
 
 def _write_summary(run: RunFiles, results: Results) -> None:

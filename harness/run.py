@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import open_cluster
 from harness.conclude import conclude, draw
@@ -32,11 +32,15 @@ from history import Header, HistoryWriter, Results, RunFiles
 from pipeline import WarmSession
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from harness.clusters import Cluster
     from harness.plan import Plan
 
 log = logging.getLogger("harness.run")
 
+#: It had the whole main phase to start in; beyond this a verdict without Spark is worth more than one with it.
+SPARK_PATIENCE_S: Final = 30.0
 EXIT_OF_VERDICT = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
 
@@ -86,7 +90,8 @@ class Run:
     def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
         with cluster.lock():
             began = time.monotonic()
-            cluster_was_up = cluster.up()
+            cluster_was_up = all(node.state == "up" for node in cluster.status().nodes)
+            cluster.up()
             try:
                 with Remote(cluster.nodes) as remote:
                     self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
@@ -164,7 +169,7 @@ class Run:
             self._progress.say(f"harness failure: {'; '.join(self._state.failures) or 'interrupted before the start'}")
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
         try:
-            results = conclude(files, self._spark.get if self._spark else None)
+            results = conclude(files, self._session if self._spark else None)
         except HarnessError as error:
             self._fail(error)
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
@@ -178,6 +183,10 @@ class Run:
         report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
         self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
         return EXIT_INTERRUPTED if interrupts.asked else exit_code(results)
+
+    def _session(self) -> SparkSession:
+        assert self._spark is not None
+        return self._spark.get(SPARK_PATIENCE_S)
 
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)

@@ -88,11 +88,14 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         return replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
     if event.type == "invoke":
         return receipt
+    witness = value.get("witness", {})
+    took_ms = witness.get("stood_ms")
     states: dict[str, FaultState] = {"ok": "installed", "fail": "skipped", "info": "indeterminate"}
     return replace(
         receipt,
         state=states[event.type],
-        stood=event.time,
-        witness=value.get("witness", {}),
+        # The completion is recorded when the witness has spoken, which may be seconds after the fault stood.
+        stood=event.time if took_ms is None else min(event.time, receipt.started + round(took_ms * 1e6)),
+        witness=witness,
         reason=value.get("reason"),
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from harness.errors import NotReadyError, RemoteError, UsageError
+from harness.errors import NotReadyError, RemoteError, StoreError, UsageError
 from harness.systems.base import StatusPort
 from nemesis.view import Command, Completed
 
@@ -54,7 +55,7 @@ class RemoteNodes(Protocol):
 
     def upload_all(self, local: Path, remote: str) -> None: ...
 
-    def download(self, node: str, remote: str, local: Path) -> None: ...
+    def download_tree(self, node: str, remote: str, local: Path) -> None: ...
 
 
 class DLedgerRegister:
@@ -203,32 +204,23 @@ class DLedgerRegister:
 
     def collect(self, into: Path) -> list[str]:
         """Logs, term file, snapshot metadata and the whole store (packed, sparse) of every node."""
+        with ThreadPoolExecutor(len(self._nodes)) as pool:
+            missing = pool.map(lambda name: self._collect_node(name, into / name), self._nodes)
+        return [line for line in missing if line]
+
+    def _collect_node(self, name: str, target: Path) -> str | None:
         script = (
             'cd "$1" || exit 1; ls -lR register > log/files.txt 2>&1\n'
             "cp register/*/currterm log/currterm 2>/dev/null\n"
-            "tar --sparse -czf /tmp/harness-store.tar.gz register 2>/dev/null\n"
-            "tar -cf /tmp/harness-logs.tar -C log . \n"
+            "tar --sparse -czf log/store.tar.gz register 2>/dev/null; true\n"
         )
-        missing: list[str] = []
-        commands = {n: Command(("sh", "-c", script, "collect", self._path(n)), timeout=30.0) for n in self._nodes}
-        for name in commands:
-            target = into / name
-            try:
-                target.mkdir(parents=True, exist_ok=True)
-                self._collect_node(name, commands[name], target)
-            except (RemoteError, OSError) as error:
-                missing.append(f"{name}: {error}")
-        return missing
-
-    def _collect_node(self, name: str, command: Command, target: Path) -> None:
-        import tarfile
-
-        self._remote.run({name: command})
-        self._remote.download(name, "/tmp/harness-logs.tar", target / "logs.tar")  # noqa: S108
-        with tarfile.open(target / "logs.tar") as archive:
-            archive.extractall(target, filter="data")
-        (target / "logs.tar").unlink()
-        self._remote.download(name, "/tmp/harness-store.tar.gz", target / "store.tar.gz")  # noqa: S108
+        command = Command(("sh", "-c", script, "collect", self._path(name)), timeout=30.0)
+        try:
+            self._remote.run({name: command})
+            self._remote.download_tree(name, self._path(name, "log"), target)
+        except (RemoteError, StoreError, OSError) as error:
+            return f"{name}: {error}"
+        return None
 
     # -- names -----------------------------------------------------------------------------------------------------
 
