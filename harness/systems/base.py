@@ -48,5 +48,5 @@ class StatusPort:
                 buffer += more
         answer = json.loads(buffer)
         if not isinstance(answer, dict):
-            raise TypeError(f"expected an object, found {buffer[:80]!r}")
+            raise ValueError(f"expected an object, found {buffer[:80]!r}")
         return answer
