@@ -90,7 +90,8 @@ class Run:
     def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
         with cluster.lock():
             began = time.monotonic()
-            cluster_was_up = all(node.state == "up" for node in cluster.status().nodes)
+            found = cluster.status().nodes
+            cluster_was_up = bool(found) and all(node.state == "up" for node in found)
             cluster.up()
             try:
                 with Remote(cluster.nodes) as remote:
@@ -186,7 +187,7 @@ class Run:
 
     def _session(self) -> SparkSession:
         assert self._spark is not None
-        return self._spark.get(SPARK_PATIENCE_S)
+        return self._spark.get(1.0 if self._state.interrupted else SPARK_PATIENCE_S)
 
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
