@@ -1,0 +1,107 @@
+"""What this machine can do for the harness, found out by trying where that is harmless."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_filesystem, which
+
+#: needed: no run with the default cluster without it; wanted: something is replaced or left out.
+Weight: TypeAlias = Literal["needed", "wanted"]
+
+DISK_GIB: Final = 5.0
+MEMORY_GIB: Final = 3.0
+JAVA_MAJOR: Final = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the table.  ``value`` is what was found; ``mend`` is empty when it is good."""
+
+    name: str
+    good: bool
+    weight: Weight
+    value: str
+    mend: str = ""
+
+
+def examine(directory: Path = Path()) -> tuple[Finding, ...]:
+    """Look at everything; ``directory`` is where runs will be stored.  Takes about a second, changes nothing."""
+    return (
+        _finding(
+            "root", os.geteuid() == 0, "needed", f"uid {os.geteuid()}", "run with sudo, or --cluster inventory:FILE"
+        ),
+        _program("ip", "needed", "iproute2"),
+        _program("sshd", "needed", "openssh-server"),
+        _kernel("overlay", knows_filesystem("overlay"), "modprobe overlay"),
+        _kernel("loop", has_loop_devices(), "modprobe loop"),
+        _tried("nft", "needed", "nftables", "nft", "add", "table", "inet", "harness"),
+        _tried("iptables", "wanted", "iptables", "iptables", "-S"),
+        _tried("netem", "wanted", "", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
+        _program("xfs_io", "wanted", "xfsprogs"),
+        java(),
+        _program("mvn", "wanted", "maven"),
+        _amount("disk", shutil.disk_usage(directory).free / 2**30, DISK_GIB, "GiB free"),
+        _amount("memory", _available_memory() / 2**30, MEMORY_GIB, "GiB available"),
+        _amount("cores", float(len(os.sched_getaffinity(0))), 2.0, "cores"),
+    )
+
+
+def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> Finding:
+    """The Java that nodes start."""
+    mend = f"apt-get install openjdk-{JAVA_MAJOR}-jdk-headless, or run scripts/bootstrap"
+    try:
+        said = run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    except FileNotFoundError:
+        return Finding("java", good=False, weight="needed", value="not found", mend=mend)
+    found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
+    good = found is not None and int(found[1]) >= JAVA_MAJOR
+    return _finding("java", good, "needed", found[0] if found else said[:60].strip(), mend)
+
+
+def _finding(name: str, good: bool, weight: Weight, value: str, mend: str) -> Finding:
+    return Finding(name, good, weight, value, "" if good else mend)
+
+
+def _program(name: str, weight: Weight, package: str) -> Finding:
+    path = which(name)
+    return _finding(name, path is not None, weight, path or "not found", f"apt-get install {package}")
+
+
+def _kernel(name: str, good: bool, mend: str) -> Finding:
+    return _finding(name, good, "wanted", "in the kernel" if good else "not in the kernel", mend)
+
+
+def _tried(name: str, weight: Weight, package: str, *words: str) -> Finding:
+    """Try a command in a network namespace that goes away with it."""
+    if which(words[0]) is None:
+        return _finding(name, False, weight, "not found", f"apt-get install {package or 'iproute2'}")  # noqa: FBT003
+    if os.geteuid() != 0:
+        return _finding(name, False, weight, "found, not tried", "run doctor as root")  # noqa: FBT003
+    done = subprocess.run(
+        ["unshare", "--net", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"},
+    )
+    said = (done.stderr.strip().splitlines() or [""])[0]
+    mend = "a kernel that has it" if not package else f"apt-get install {package}, or a kernel that has it"
+    return _finding(name, done.returncode == 0, weight, "works" if done.returncode == 0 else said[:60], mend)
+
+
+def _amount(name: str, found: float, wanted: float, unit: str) -> Finding:
+    return _finding(name, found >= wanted, "wanted", f"{found:.4g} {unit}", f"{wanted:g} {unit} are better")
+
+
+def _available_memory() -> int:
+    """Bytes."""
+    found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return int(found[1]) << 10 if found else 0
