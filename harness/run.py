@@ -41,6 +41,8 @@ log = logging.getLogger("harness.run")
 
 #: It had the whole main phase to start in; beyond this a verdict without Spark is worth more than one with it.
 SPARK_PATIENCE_S: Final = 30.0
+#: The JVM ends with this process in any case.
+SPARK_STOP_S: Final = 5.0
 EXIT_OF_VERDICT = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
 
@@ -64,7 +66,7 @@ class Run:
         """
         plan = self._plan
         faults = Faults(plan)
-        cluster = open_cluster(plan.cluster, nodes=plan.nodes)
+        cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
         with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
@@ -171,18 +173,18 @@ class Run:
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
         try:
             results = conclude(files, self._session if self._spark else None)
+            verdict_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+            self._progress.say(files.summary.read_text().rstrip())
+            for warning in draw(files):
+                self._progress.say(f"warning: {warning}")
+            report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+            self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
         except HarnessError as error:
             self._fail(error)
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
         finally:
             if self._spark is not None:
-                self._spark.stop()
-        verdict_s = (time.monotonic_ns() - self._ended_ns) / 1e9
-        self._progress.say(files.summary.read_text().rstrip())
-        for warning in draw(files):
-            self._progress.say(f"warning: {warning}")
-        report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
-        self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
+                self._spark.stop(SPARK_STOP_S)
         return EXIT_INTERRUPTED if interrupts.asked else exit_code(results)
 
     def _session(self) -> SparkSession:
