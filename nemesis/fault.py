@@ -33,45 +33,55 @@ POLL_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Whom a fault hits.  ``grudge`` maps a node to the nodes whose packets it drops; ``detail`` is plain JSON."""
+    """Whom a fault hits.
+
+    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may yet hit
+    one (a successor that nobody knows now).  ``detail`` is plain JSON, a fault's own.
+    """
 
     nodes: tuple[str, ...]
     grudge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detail: Mapping[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"nodes": list(self.nodes)}
         if self.grudge:
             record["grudge"] = {node: list(peers) for node, peers in self.grudge.items()}
+        if self.reserved:
+            record["reserved"] = list(self.reserved)
         return {**record, **self.detail}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Targets:
         """The inverse of :meth:`to_json`.  Raises KeyError or TypeError on anything else."""
         grudge = {node: tuple(peers) for node, peers in record.get("grudge", {}).items()}
-        detail = {name: value for name, value in record.items() if name not in ("nodes", "grudge")}
-        return cls(tuple(record["nodes"]), grudge, detail)
+        detail = {name: value for name, value in record.items() if name not in ("nodes", "grudge", "reserved")}
+        return cls(tuple(record["nodes"]), grudge, detail, tuple(record.get("reserved", ())))
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a nemesis must know about the system and the plan.
 
-    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` and
-    ``log_dirs`` are paths on the node.  ``beyond_quorum`` lets faults stop a majority.  ``may_reboot`` allows what
-    takes down a whole machine.
+    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` is the
+    node's data filesystem and ``store_dir`` the system's files on it.  ``snapshots`` tells whether the system saves
+    any.  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``options`` are the faults' own figures.
     """
 
     peer_port: int = 20911
     client_port: int = 20912
     data_dir: str = "/data"
-    store_dir: str = "/data/register"
+    store_dir: str = "/data/harness/register"
+    snapshots: bool = True
     snapshot_threshold: int = 1000
     clock_file: str = "/run/harness-clock"
     beyond_quorum: bool = False
-    may_reboot: bool = False
     witness_s: float = 3.0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, float] = field(default_factory=dict)
+
+    def option(self, name: str, default: float) -> float:
+        return float(self.options.get(name, default))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,8 @@ class Fault(Protocol):
     """One kind of fault.
 
     ``stops`` tells that the targeted nodes do not serve while it stands: the quorum guard counts them.
+    ``beyond_quorum`` tells that stopping a majority is the fault's own point (kill-all), or that it sees to the
+    quorum itself.
     """
 
     @property
@@ -126,6 +138,8 @@ class Fault(Protocol):
     def summary(self) -> str: ...
     @property
     def stops(self) -> bool: ...
+    @property
+    def beyond_quorum(self) -> bool: ...
 
     def precheck(self, ctx: Context) -> str | None:
         """Why this fault cannot work here, or None."""

@@ -14,7 +14,8 @@ from nemesis.grudges import majority
 
 def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
     """The nodes under a process or machine fault."""
-    return frozenset(node for fault, targets in active if fault.family != "network" for node in targets.nodes)
+    held = (targets for fault, targets in active if fault.family != "network")
+    return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
 
 
 def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets) -> str | None:
@@ -23,7 +24,7 @@ def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: 
         return f"{fault.name} stands already"
     if fault.family == "network":
         return None
-    if both := sorted(locked(active.values()) & set(targets.nodes)):
+    if both := sorted(locked(active.values()) & {*targets.nodes, *targets.reserved}):
         return f"{', '.join(both)} is under another fault"
     return _quorum_lost(ctx, active, fault, targets)
 
@@ -31,7 +32,7 @@ def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: 
 def _quorum_lost(
     ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets
 ) -> str | None:
-    if not fault.stops or ctx.settings.beyond_quorum or getattr(fault, "beyond_quorum", False):
+    if not fault.stops or ctx.settings.beyond_quorum or fault.beyond_quorum:
         return None
     stopped = {n for other, hit in active.values() if other.stops for n in hit.nodes} | set(targets.nodes)
     up, needed = len(ctx.nodes.names) - len(stopped), majority(len(ctx.nodes.names))

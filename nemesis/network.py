@@ -64,6 +64,7 @@ class RuleFault:
 
     family: Family = "network"
     stops = False
+    beyond_quorum = False
 
     def __init__(self, name: str, summary: str, action: Action = "drop", at_least: int = 2) -> None:
         self.name = name

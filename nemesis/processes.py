@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias
 
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.grudges import majority
+from nemesis.targets import leader_of
 from nemesis.view import Command
+
+Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
 # Prints the state letter of a process, or nothing when it is gone.
 _STATE: Final = """while read -r key value rest; do
@@ -93,26 +96,41 @@ def random_one(ctx: Context, rng: random.Random) -> list[str]:
     return [rng.choice(ctx.free)] if ctx.free and spare(ctx) else []
 
 
+def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+    return [leader_of(ctx)]
+
+
+def the_followers(ctx: Context, rng: random.Random) -> list[str]:
+    """As many of them as can be spared; all when the plan allows that."""
+    leader = leader_of(ctx)
+    followers = [name for name in ctx.free if name != leader]
+    return rng.sample(followers, min(len(followers), spare(ctx)))
+
+
+def everybody(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+    return list(ctx.free)
+
+
+def a_majority(ctx: Context, rng: random.Random) -> list[str]:
+    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.nodes.names))))
+
+
 class ProcessFault:
     """Something done to the processes of some nodes; the subclasses say whom and what."""
 
     family: Family = "process"
     stops = True
 
-    def __init__(self, name: str, summary: str) -> None:
+    def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
         self.name = name
         self.summary = summary
+        self.choose = choose
+        self.beyond_quorum = beyond_quorum
 
     def precheck(self, ctx: Context) -> str | None:
-        return (
-            None if self.may_exceed(ctx) or len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
-        )
-
-    def may_exceed(self, ctx: Context) -> bool:
-        return ctx.settings.beyond_quorum
-
-    def choose(self, ctx: Context, rng: random.Random) -> list[str]:
-        return random_one(ctx, rng)
+        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.nodes.names) >= 3:
+            return None
+        return "needs at least 3 nodes to leave a majority"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
@@ -139,11 +157,6 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
     if down := [node for node in nodes if pids.get(node) is None]:
         raise FaultError(f"no process on {', '.join(down)} after the start")
     return {"pids_now": {node: pids[node] for node in nodes}}
-
-
-class KillRandom(Kill):
-    def choose(self, ctx: Context, rng: random.Random) -> list[str]:
-        return random_subset(ctx, rng)
 
 
 class Pause(ProcessFault):
@@ -183,6 +196,11 @@ def _told(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> st
 
 
 PROCESSES: tuple[Kill | Pause, ...] = (
-    KillRandom("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority"),
-    Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT"),
+    Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
+    Kill("kill-leader", "SIGKILL to the leader", the_leader),
+    Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
+    Kill("kill-all", "SIGKILL to every process at once", everybody, beyond_quorum=True),
+    Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
+    Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader),
+    Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),
 )

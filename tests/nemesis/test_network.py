@@ -9,7 +9,7 @@ from nemesis.catalogue import find
 from nemesis.errors import FaultError
 from nemesis.facts import Facts
 from nemesis.fault import Targets
-from nemesis.network import try_peers
+from nemesis.network import attempts, try_peers
 from tests.nemesis.toy import world
 
 RING = find("partition-majorities-ring")
@@ -76,3 +76,8 @@ def test_partitions_of_too_few_nodes_and_without_a_firewall_are_refused():
 def test_peers_are_tried_at_the_systems_own_port():
     ctx, *_ = world(3)
     assert try_peers(ctx, ["n2", "n3"]).argv[-4:] == ("try", "20911", "10.0.0.2", "10.0.0.3")
+
+
+def test_an_attempt_that_never_began_is_no_silence():
+    printed = "10.0.0.2 began\n10.0.0.2 137\n10.0.0.3 137\n10.0.0.4 began\n10.0.0.4 1\n10.0.0.5 began\n10.0.0.5 0\n"
+    assert attempts(printed) == {"10.0.0.2": "silence", "10.0.0.4": "refusal", "10.0.0.5": "connected"}

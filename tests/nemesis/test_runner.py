@@ -155,7 +155,7 @@ def test_the_quorum_guard_holds_over_different_faults():
 
 
 class NeverReady:
-    name, family, summary, stops = "never", "network", "", False
+    name, family, summary, stops, beyond_quorum = "never", "network", "", False, False
 
     def precheck(self, ctx):
         return None
