@@ -24,7 +24,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.clients import RegisterClient
-from harness.errors import HarnessError, StoreError
+from harness.errors import StoreError
 from harness.generators import Pace
 from harness.probes import ProbeLog, probe_forever
 from harness.recovery import assess
@@ -43,6 +43,8 @@ LOOK_S: Final = 0.1
 RECOVERY_RATE: Final = 20.0
 FINAL_READS_S: Final = 10.0
 WARM_UP_LIMIT_S: Final = 30.0
+#: How long a schedule may go on beyond the main phase, and its last fault's interval: restarts take their time.
+OVERTIME_S: Final = 30.0
 
 
 class Nemesis(Protocol):
@@ -109,6 +111,8 @@ class Conductor:
         self._show = show
         self.tally = Tally()
         self._stop = threading.Event()
+        self._no_more_faults = threading.Event()
+        self._faults = threading.Thread(target=self._follow_schedule, name="nemesis", daemon=True)
         self._nemesis = make_nemesis(self._record_fault)
         self._workload = workload_named(plan.workload, plan.keys, plan.read_mode)
         self._mix = self._workload.invocations(plan.rng("operations"))
@@ -118,16 +122,19 @@ class Conductor:
     def stop(self) -> None:
         """Ask the run to wind down in order; from any thread, also from a signal handler."""
         self._stop.set()
+        self._no_more_faults.set()
 
     def run(self) -> None:
         """Conduct all phases.  Failures of the harness end up in the run's state, never as exceptions."""
         try:
             asyncio.run(self._conduct())
-        except* (HarnessError, OSError) as group:
+        except* Exception as group:  # a bug of ours, too, ends the run in order
             for error in _leaves(group):
                 self._state.fail(f"{type(error).__name__}: {error}")
                 log.error("the run failed", exc_info=error)
         finally:
+            self.stop()
+            self._join_faults(OVERTIME_S)
             self._heal()
 
     # -- phases ----------------------------------------------------------------------------------------------------
@@ -145,8 +152,7 @@ class Conductor:
             for task in done:
                 task.result()
         finally:
-            if not phases.done():
-                self._stop.set()
+            self.stop()
             for task in (phases, *helpers):
                 task.cancel()
             await asyncio.gather(phases, *helpers, return_exceptions=True)
@@ -158,16 +164,15 @@ class Conductor:
         load = asyncio.create_task(
             self._drive(workers, self._mix, self._plan.rate, lambda: self.tally.phase == "final")
         )
-        faults = threading.Thread(target=self._follow_schedule, name="nemesis", daemon=True)
         try:
             if await self._warm(load):
-                self._begin_main(faults)
+                self._begin_main()
                 await self._until(lambda: self._stop.is_set() or load.done(), self._plan.time_limit)
                 self._state.reach("main-end", self._clock_ns())
         finally:
             self.tally.phase = "final"
             await load
-        await asyncio.to_thread(self._end_faults, faults)
+        await asyncio.to_thread(self._end_faults)
         if not self._stop.is_set() and not self._state.failures:
             await self._final(workers)
 
@@ -180,11 +185,11 @@ class Conductor:
         await self._until(warm, max(WARM_UP_LIMIT_S, self._plan.warm_up))
         return not self._stop.is_set()
 
-    def _begin_main(self, faults: threading.Thread) -> None:
+    def _begin_main(self) -> None:
         self.tally.phase = "main"
         self._state.reach("main", self._clock_ns())
         self._on_main()
-        faults.start()
+        self._faults.start()
 
     async def _final(self, workers: list[Worker]) -> None:
         reads = cycle(self._workload.final_reads())
@@ -285,20 +290,20 @@ class Conductor:
 
     def _follow_schedule(self) -> None:
         try:
-            self._nemesis.run(self._stop)
+            self._nemesis.run(self._no_more_faults)
         except Exception as error:  # noqa: BLE001 (a thread's last stand: whatever it is, it is ours)
             self._fail_from_thread(error)
 
-    def _end_faults(self, thread: threading.Thread) -> None:
-        stopping = self._stop.is_set()
-        if thread.ident is not None:
-            if stopping:
-                thread.join()
-            else:
-                thread.join(timeout=self._plan.interval + 30.0)
+    def _end_faults(self) -> None:
+        self._join_faults(self._plan.interval + OVERTIME_S)
+        self._no_more_faults.set()
         self._heal()
         self._healed_at = self._clock_ns()
         self._state.reach("healed", self._healed_at)
+
+    def _join_faults(self, patience: float) -> None:
+        if self._faults.ident is not None:
+            self._faults.join(patience)
 
     def _heal(self) -> None:
         try:
@@ -310,7 +315,7 @@ class Conductor:
     def _fail_from_thread(self, error: Exception) -> None:
         log.error("the nemesis failed", exc_info=error)
         self._state.fail(f"nemesis: {type(error).__name__}: {error}")
-        self._stop.set()
+        self.stop()
 
     def _record_fault(self, type_: Type, f: str, value: dict[str, Any]) -> None:
         self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)

@@ -1,0 +1,439 @@
+"""The conductor, end to end, against a register in this process: three phases, and an orderly end whatever fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check_operations
+from harness import conductor as conductor_module
+from harness import probes as probes_module
+from harness.clients import RegisterClient
+from harness.conductor import Conductor
+from harness.plan import Plan
+from harness.probes import ProbeLog
+from harness.runstate import MOMENTS, RunState
+from history import Event, Header, HistoryWriter, Operation, pair, read_history, read_probes, receipts_of
+from tests.harness.toy_register import ToyRegister
+
+PLAN = Plan(
+    seed=1, nemesis=("toy",), concurrency=5, rate=400.0, keys=3, warm_up=0.1, time_limit=0.4, interval=0.1,
+    client_timeout=0.3, recovery_time=2.0,
+)  # fmt: skip
+SHORT = replace(PLAN, warm_up=0.02, time_limit=0.15)
+
+
+@dataclass
+class ToyNemesis:
+    """Installs one fault, lets it stand for a moment, heals it; ``standing`` tells what it left behind."""
+
+    record: Any
+    register: ToyRegister
+    standing: bool = False
+    heals: int = 0
+    unhealed: tuple[str, ...] = ()
+
+    def run(self, stop: threading.Event) -> None:
+        self.inject()
+        stop.wait(0.06)
+        self.heal_all()
+
+    def inject(self) -> None:
+        self.record("invoke", "toy", {"action": "inject", "id": 0, "nodes": ["n2"]})
+        self.standing = True
+        self.record("ok", "toy", {"action": "inject", "id": 0, "witness": {"seen": True}})
+
+    def heal_all(self) -> tuple[str, ...]:
+        self.heals += 1
+        if self.standing:
+            self.standing = False
+            for kind in ("invoke", "ok"):
+                self.record(kind, "toy", {"action": "heal", "id": 0})
+        return self.unhealed
+
+
+@dataclass
+class WatchedState(RunState):
+    """Calls back at every moment, as it is reached."""
+
+    on_reach: Callable[[str], None] = field(default=lambda moment: None)
+
+    def reach(self, moment: str, time: int) -> None:
+        super().reach(moment, time)
+        self.on_reach(moment)
+
+
+class Scene:
+    """One run in a directory of its own; what the test wants otherwise it changes before :meth:`run`."""
+
+    def __init__(self, root: Path, register: ToyRegister, plan: Plan = SHORT, nemesis: Any = ToyNemesis) -> None:
+        self.register, self.path = register, root / "history.jsonl"
+        started = time.monotonic_ns()
+        self.history = HistoryWriter(self.path, Header(), started_ns=started, clock=time.monotonic_ns)
+        self.probes = ProbeLog(root / "probes.jsonl")
+        self.state = WatchedState(root / "run.json")
+        self.mains = 0
+        self.conductor = Conductor(
+            plan, register.endpoints, history=self.history, probes=self.probes, state=self.state,
+            make_nemesis=lambda record: self._keep(nemesis(record, register)),
+            clock_ns=lambda: time.monotonic_ns() - started, on_main=self._main,
+        )  # fmt: skip
+
+    def _keep(self, nemesis: ToyNemesis) -> ToyNemesis:
+        self.nemesis = nemesis
+        return nemesis
+
+    def _main(self) -> None:
+        self.mains += 1
+
+    def run(self) -> Scene:
+        began = time.monotonic()
+        self.conductor.run()
+        self.seconds = time.monotonic() - began
+        self.history.close()
+        self.probes.close()
+        self.events = read_history(self.path).events
+        return self
+
+    @property
+    def operations(self) -> list[Operation]:
+        return pair(self.events)
+
+    @property
+    def client_events(self) -> list[Event]:
+        return [event for event in self.events if event.process != "nemesis"]
+
+    def verdicts(self, model: str = "register") -> set[str]:
+        by_key = defaultdict(list)
+        for operation in self.operations:
+            by_key[operation.key].append(operation)
+        return {check_operations(operations, model, deadline_s=10).verdict for operations in by_key.values()}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes_module, "PERIOD_S", 0.05)
+    monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
+    monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
+
+
+@pytest.fixture
+def register() -> Iterator[ToyRegister]:
+    with ToyRegister() as register:
+        yield register
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """One undisturbed run for all the tests that only look."""
+    with ToyRegister() as register, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probes_module, "PERIOD_S", 0.05)
+        yield Scene(tmp_path_factory.mktemp("whole"), register, PLAN).run()
+
+
+# -- an undisturbed run ------------------------------------------------------------------------------------------------
+
+
+def test_a_correct_register_gives_a_linearizable_history(whole: Scene) -> None:
+    assert whole.state.failures == []
+    assert whole.verdicts() == {"valid"}
+
+
+def test_every_moment_is_reached_in_its_order(whole: Scene) -> None:
+    moments = [moment for moment in MOMENTS if moment != "end"]  # the end is told by whoever closes the files
+    assert list(whole.state.moments) == moments
+    times = list(whole.state.moments.values())
+    assert times == sorted(times)
+    assert RunState.read(whole.state.path).moments == whole.state.moments
+
+
+def test_times_and_indexes_grow(whole: Scene) -> None:
+    assert [event.index for event in whole.events] == list(range(len(whole.events)))
+    assert all(one.time <= other.time for one, other in zip(whole.events, whole.events[1:], strict=False))
+
+
+def test_phases_are_labelled_by_the_moment_of_the_invocation(whole: Scene) -> None:
+    begin = {"warm-up": "warm-up", "main": "main", "final": "main-end"}
+    for operation in whole.operations:
+        assert operation.phase is not None
+        assert operation.invoked >= whole.state.moments[begin[operation.phase]]
+    assert {operation.phase for operation in whole.operations} == {"warm-up", "main", "final"}
+
+
+def test_both_ends_of_an_operation_have_its_key_function_phase_and_node(whole: Scene) -> None:
+    open_: dict[Any, Event] = {}
+    for event in whole.client_events:
+        if event.type == "invoke":
+            open_[event.process] = event
+            assert event.node in whole.register.names
+            assert (event.value is None) == (event.f == "read")
+        else:
+            invoked = open_.pop(event.process)
+            assert (event.f, event.key, event.phase) == (invoked.f, invoked.key, invoked.phase)
+    assert open_ == {}
+
+
+def test_final_operations_are_reads_and_every_register_is_read_by_every_node(whole: Scene) -> None:
+    final = [operation for operation in whole.operations if operation.invoked >= whole.state.moments["healed"]]
+    assert {operation.f for operation in final} == {"read"}
+    reads = [operation for operation in final if operation.invoked >= whole.state.moments["final-reads"]]
+    assert Counter(operation.key for operation in reads if operation.outcome == "ok") == {"k0": 5, "k1": 5, "k2": 5}
+
+
+def test_without_doubt_there_are_as_many_processes_as_workers(whole: Scene) -> None:
+    assert {event.process for event in whole.client_events} == set(range(PLAN.concurrency))
+
+
+def test_the_load_is_never_above_what_was_asked_for(whole: Scene) -> None:
+    """How far it stays below on a busy machine is that machine's business."""
+    main = [operation for operation in whole.operations if operation.phase == "main"]
+    assert 5 <= len(main) <= PLAN.rate * PLAN.time_limit * 1.4
+
+
+def test_the_fault_stands_in_the_history_with_its_receipt(whole: Scene) -> None:
+    (receipt,) = receipts_of(whole.events)
+    assert (receipt.state, receipt.nodes) == ("installed", ("n2",))
+    assert receipt.healed is not None
+    assert receipt.healed <= whole.state.moments["healed"]
+    assert {event.phase for event in whole.events if event.process == "nemesis"} == {"main"}
+
+
+def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:
+    probes = read_probes(whole.path.with_name("probes.jsonl"))
+    assert {probe.node for probe in probes if probe.answered} == set(whole.register.names)
+
+
+def test_the_main_phase_is_announced_once_and_progress_tells_the_end(whole: Scene) -> None:
+    assert whole.mains == 1
+    tally = whole.conductor.tally
+    assert (tally.phase, tally.fault, tally.note) == ("final", "", "final reads")
+    assert sum(tally.completions.values()) == len(whole.operations)
+
+
+# -- a register that does not do what it should ------------------------------------------------------------------------
+
+
+def test_the_broken_twin_is_found(tmp_path: Path) -> None:
+    with ToyRegister(forget_every=1) as register:
+        scene = Scene(tmp_path, register).run()
+    assert scene.state.failures == []
+    assert "invalid" in scene.verdicts()
+
+
+def test_a_cas_register_is_driven_and_judged_too(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register, replace(SHORT, workload="cas-register")).run()
+    assert {operation.f for operation in scene.operations if operation.outcome == "ok"} == {"read", "write", "cas"}
+    assert scene.verdicts("cas-register") == {"valid"}
+
+
+def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Path) -> None:
+    with ToyRegister(lose_every=3) as register:
+        scene = Scene(tmp_path, register).run()
+    last = {event.process: event for event in scene.client_events}
+    doubts = [event for event in scene.client_events if event.type == "info"]
+    assert doubts
+    assert all(last[event.process] is event for event in doubts)
+    assert {event.process % PLAN.concurrency for event in doubts} <= set(range(PLAN.concurrency))
+    assert len(last) == PLAN.concurrency + len(doubts)
+    assert scene.verdicts() == {"valid"}
+
+
+def test_a_node_that_never_catches_up_does_not_keep_the_run_from_its_end(tmp_path: Path, register: ToyRegister) -> None:
+    register.stuck.add("n3")
+    scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.3)).run()
+    assert "recovered" not in scene.state.moments
+    moments = scene.state.moments
+    assert 0.25e9 < moments["final-reads"] - moments["healed"] < 5e9
+    assert scene.state.failures == []
+
+
+def test_a_register_that_answers_nothing_gives_a_history_without_any_ok(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conductor_module, "WARM_UP_LIMIT_S", 0.1)
+    monkeypatch.setattr(conductor_module, "FINAL_READS_S", 0.1)
+    register.deaf |= set(register.names)
+    scene = Scene(tmp_path, register, replace(SHORT, client_timeout=0.05, recovery_time=0.1)).run()
+    assert scene.state.failures == []
+    assert {operation.outcome for operation in scene.operations} == {"fail", "info"}
+    assert "recovered" not in scene.state.moments
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", [moment for moment in MOMENTS if moment != "end"])
+def test_stopped_in_any_phase_the_run_heals_and_winds_down(tmp_path: Path, register: ToyRegister, moment: str) -> None:
+    scene = Scene(tmp_path, register)
+    stopped: list[int] = []
+
+    def stop_at(reached: str) -> None:
+        if reached == moment:
+            scene.conductor.stop()
+            stopped.append(scene.conductor._clock_ns())
+
+    scene.state.on_reach = stop_at
+    scene.run()
+    assert scene.seconds < 5
+    assert scene.state.failures == []
+    assert scene.nemesis.heals > 0
+    assert not scene.nemesis.standing
+    assert "healed" in scene.state.moments
+    late = [event for event in scene.client_events if event.type == "invoke" and event.time > stopped[0]]
+    assert late == []
+    assert all(operation.return_index is not None for operation in scene.operations)
+    assert not nemesis_threads()
+
+
+def test_a_stop_lets_open_operations_end(tmp_path: Path, register: ToyRegister) -> None:
+    register.deaf |= {"n1"}
+    scene = Scene(tmp_path, register, replace(SHORT, client_timeout=0.2))
+    threading.Timer(0.05, scene.conductor.stop).start()
+    scene.run()
+    assert all(operation.return_index is not None for operation in scene.operations)
+    assert scene.seconds < 5
+
+
+def nemesis_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "nemesis"]
+
+
+# -- failures of ours --------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_while_recording_is_recorded_and_everything_healed(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, write = Scene(tmp_path, register), os.write
+    file = scene.history._fd
+
+    def fill(moment: str) -> None:
+        if moment == "main":
+            threading.Timer(0.05, monkeypatch.setattr, (os, "write", full)).start()
+
+    def full(fd: int, data: bytes) -> int:
+        if fd != file:
+            return write(fd, data)
+        write(fd, data[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    scene.state.on_reach = fill
+    scene.run()
+    assert any("No space left on device" in failure for failure in scene.state.failures)
+    assert not scene.nemesis.standing
+    assert scene.path.read_bytes().endswith(b"\n")
+    assert len(scene.operations) > 0
+    assert "final-reads" not in scene.state.moments
+    assert scene.seconds < 5
+    assert not nemesis_threads()
+
+
+def test_probes_that_cannot_be_written_end_the_run_as_well(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fill(moment: str) -> None:
+        if moment == "main":
+            scene.probes.append = full  # type: ignore[method-assign]
+
+    scene.state.on_reach = fill
+    scene.run()
+    assert scene.state.failures == ["OSError: [Errno 28] No space left on device"]
+    assert not scene.nemesis.standing
+    assert "final-reads" not in scene.state.moments
+
+
+def test_a_disk_that_cannot_be_synced_ends_the_run(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+
+    def broken() -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    scene.history.sync = broken  # type: ignore[method-assign]
+    scene.run()
+    assert scene.state.failures == ["StoreError: recording failed: [Errno 5] Input/output error"]
+
+
+class FailingNemesis(ToyNemesis):
+    def run(self, stop: threading.Event) -> None:
+        self.inject()
+        raise ValueError("n2: the connection went away")
+
+
+def test_a_nemesis_that_fails_is_our_failure_and_is_healed(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register, nemesis=FailingNemesis).run()
+    assert scene.state.failures == ["nemesis: ValueError: n2: the connection went away"]
+    assert not scene.nemesis.standing
+    assert "healed" in scene.state.moments
+    assert "final-reads" not in scene.state.moments
+
+
+class UnhealableNemesis(ToyNemesis):
+    def heal_all(self) -> tuple[str, ...]:
+        super().heal_all()
+        raise ValueError("n2 is gone")
+
+
+def test_a_heal_that_fails_is_told_and_keeps_nothing_from_winding_down(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register, nemesis=UnhealableNemesis).run()
+    assert scene.state.failures == ["nemesis: ValueError: n2 is gone"]
+    assert "healed" in scene.state.moments
+
+
+def test_a_fault_that_could_not_be_healed_is_a_warning(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+    scene.nemesis.unhealed = ("toy: n2 did not come up",)
+    scene.run()
+    assert scene.state.failures == []
+    assert scene.state.warnings == ["not healed: toy: n2 did not come up"]
+
+
+class BusyNemesis(ToyNemesis):
+    """Injects again and again until it is told to stop, and does not heal by itself."""
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.wait(0.005):
+            self.inject()
+
+
+def test_a_bug_of_ours_ends_the_run_in_order_and_no_fault_comes_after_the_heal(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(tmp_path, register, nemesis=BusyNemesis)
+
+    async def bug(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    def break_it(moment: str) -> None:
+        if moment == "main":
+            threading.Timer(0.05, monkeypatch.setattr, (RegisterClient, "perform", bug)).start()
+
+    scene.state.on_reach = break_it
+    scene.run()
+    assert scene.state.failures == ["ZeroDivisionError: a bug"]
+    assert not scene.nemesis.standing
+    assert not nemesis_threads()
+
+
+def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conductor_module, "OVERTIME_S", 0.1)
+    scene = Scene(tmp_path, register, nemesis=BusyNemesis).run()
+    assert scene.state.failures == []
+    assert not scene.nemesis.standing
+    injected = [
+        event.time for event in scene.events if event.process == "nemesis" and event.value["action"] == "inject"
+    ]
+    assert max(injected) <= scene.state.moments["final-reads"]
