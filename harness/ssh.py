@@ -319,13 +319,25 @@ class _Exchange:
             if ended:
                 break
             if feeding:
-                pending = _feed(self.channel, pending)
+                pending = self._feed(pending)
                 feeding = len(pending) > 0
-                if not feeding:
-                    self.channel.shutdown_write()
             left = self._left()
             poller.poll(1000 * (min(left, FEED_S) if feeding else left))
         return Output(self._exit_code(), b"".join(out.parts), b"".join(err.parts))
+
+    def _feed(self, pending: memoryview) -> memoryview:
+        """Send what fits into the peer's window, and the end when all is sent.  Returns the rest."""
+        try:
+            while len(pending) > 0 and self.channel.send_ready():
+                pending = pending[self.channel.send(bytes(pending[: 1 << 15])) :]
+            if not pending:
+                self.channel.shutdown_write()
+        except OSError:
+            # The command ended without reading all of it, which is its own affair.
+            if not self.channel.closed:
+                raise
+            return pending[:0]
+        return pending
 
     def _left(self) -> float:
         left = self.deadline - self.clock()
@@ -371,13 +383,6 @@ def _drain(channel: paramiko.Channel, out: Sink, err: Sink) -> None:
         out(channel.recv(1 << 17))
     while channel.recv_stderr_ready():
         err(channel.recv_stderr(1 << 17))
-
-
-def _feed(channel: paramiko.Channel, pending: memoryview) -> memoryview:
-    """Send what fits into the peer's window; returns the rest."""
-    while len(pending) > 0 and channel.send_ready():
-        pending = pending[channel.send(bytes(pending[: 1 << 15])) :]
-    return pending
 
 
 def _close(transport: paramiko.Transport) -> None:
