@@ -16,14 +16,14 @@ class Recovery:
     """What each node had reached after the last heal.
 
     ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
-    the last applied index that each node told (-1: it told nothing since), ``reached`` when it passed the target (ns
+    the last applied index that each node told since (-1: it has applied nothing; None: it told nothing), ``reached`` when it passed the target (ns
     since the run's start, None: never).  ``committed_again`` is the return of the first operation that was invoked
     after the heal and went through a quorum.
     """
 
     target: int
     leader: str | None
-    applied: dict[str, int]
+    applied: dict[str, int | None]
     reached: dict[str, int | None]
     committed_again: int | None
 
@@ -48,12 +48,13 @@ class Recovery:
         parts = []
         if self.behind:
             names = " and ".join(self.behind) if len(self.behind) < 3 else ", ".join(self.behind)
-            told = [self.applied[node] for node in self.behind]
-            if all(index < 0 for index in told):
+            told = {self.applied[node] for node in self.behind}
+            if told == {None}:
                 parts.append(f"{names} silent since the heal (the others had to reach {self.target})")
             else:
-                indexes = " and ".join("silent" if index < 0 else str(index) for index in sorted(set(told)))
-                parts.append(f"{names} stuck at {indexes} of {self.target}")
+                indexes = sorted((-2 if index is None else index) for index in told)
+                words = " and ".join({-2: "silence", -1: "nothing applied"}.get(index, str(index)) for index in indexes)
+                parts.append(f"{names} stuck at {words} of {self.target}")
         if self.committed_again is None:
             parts.append("nothing was committed after the heal")
         return "; ".join(parts)
@@ -62,7 +63,7 @@ class Recovery:
 def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:
     """Judge the probes of a run whose last fault was healed at ``healed_at`` (ns since the run's start)."""
     leader, target = _target(probes, healed_at)
-    applied = dict.fromkeys(nodes, -1)
+    applied: dict[str, int | None] = dict.fromkeys(nodes)
     reached: dict[str, int | None] = dict.fromkeys(applied)
     for probe in probes:
         if probe.time < healed_at or not probe.answered or probe.node not in applied:
