@@ -16,8 +16,8 @@ class Recovery:
     """What each node had reached after the last heal.
 
     ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
-    the last applied index that each node told since (-1: it has applied nothing; None: it told nothing), ``reached`` when it passed the target (ns
-    since the run's start, None: never).  ``committed_again`` is the return of the first operation that was invoked
+    the last applied index that each node told since (-1: it applied nothing; None: it told nothing), ``reached`` when
+    it passed the target (ns since the run's start, None: never).  ``committed_again`` is the return of the first operation that was invoked
     after the heal and went through a quorum.
     """
 
@@ -46,18 +46,24 @@ class Recovery:
     def sentence(self) -> str:
         """The finding in words, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
         parts = []
-        if self.behind:
-            names = " and ".join(self.behind) if len(self.behind) < 3 else ", ".join(self.behind)
-            told = {self.applied[node] for node in self.behind}
-            if told == {None}:
-                parts.append(f"{names} silent since the heal (the others had to reach {self.target})")
-            else:
-                indexes = sorted((-2 if index is None else index) for index in told)
-                words = " and ".join({-2: "silence", -1: "nothing applied"}.get(index, str(index)) for index in indexes)
-                parts.append(f"{names} stuck at {words} of {self.target}")
+        silent = [node for node in self.behind if self.applied[node] is None]
+        empty = [node for node in self.behind if self.applied[node] == -1]
+        stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
+        if stuck:
+            indexes = " and ".join(str(index) for index in dict.fromkeys(stuck.values()))
+            parts.append(f"{_names(stuck)} stuck at {indexes} of {self.target}")
+        if empty:
+            parts.append(f"{_names(empty)} applied nothing of {self.target}")
+        if silent:
+            parts.append(f"{_names(silent)} silent since the heal")
         if self.committed_again is None:
             parts.append("nothing was committed after the heal")
         return "; ".join(parts)
+
+
+def _names(nodes: Iterable[str]) -> str:
+    names = list(nodes)
+    return " and ".join(names) if len(names) < 3 else ", ".join(names)
 
 
 def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:

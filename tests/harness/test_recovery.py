@@ -41,12 +41,17 @@ def test_a_silent_node_is_behind() -> None:
     silent = Probe(HEAL + S, "n3", error="no connection")
     recovery = assess([LEADER, probe(1, "n1", 50), probe(1, "n2", 50), silent], NODES, HEAL, HEAL + S)
     assert recovery.behind == ("n3",)
-    assert recovery.sentence() == "n3 silent since the heal (the others had to reach 50)"
+    assert recovery.sentence() == "n3 silent since the heal"
 
 
 def test_some_silent_and_some_stuck() -> None:
     recovery = assess([LEADER, probe(1, "n1", 7)], NODES, HEAL, HEAL + S)
-    assert recovery.sentence() == "n1, n2, n3 stuck at silent and 7 of 50"
+    assert recovery.sentence() == "n1 stuck at 7 of 50; n2 and n3 silent since the heal"
+
+
+def test_a_node_that_answers_and_applied_nothing_is_not_silent() -> None:
+    recovery = assess([LEADER, probe(1, "n1", -1), probe(1, "n2", 50), probe(1, "n3", 7)], NODES, HEAL, HEAL + S)
+    assert recovery.sentence() == "n3 stuck at 7 of 50; n1 applied nothing of 50"
 
 
 def test_nothing_committed_is_no_recovery_although_all_have_caught_up() -> None:
@@ -58,7 +63,7 @@ def test_nothing_committed_is_no_recovery_although_all_have_caught_up() -> None:
 def test_what_a_node_had_applied_before_the_heal_proves_nothing() -> None:
     recovery = assess([LEADER, probe(-0.1, "n1", 50)], NODES, HEAL, HEAL + S)
     assert recovery.reached["n1"] is None
-    assert recovery.applied["n1"] == -1
+    assert recovery.applied["n1"] is None
 
 
 def test_a_node_that_passed_once_has_recovered_and_its_last_word_is_kept() -> None:
