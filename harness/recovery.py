@@ -17,8 +17,8 @@ class Recovery:
 
     ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
     the last applied index that each node told since (-1: it applied nothing; None: it told nothing), ``reached`` when
-    it passed the target (ns since the run's start, None: never).  ``committed_again`` is the return of the first operation that was invoked
-    after the heal and went through a quorum.
+    it passed the target (ns since the run's start, None: never).  ``committed_again`` is the return of the first
+    operation that was invoked after the heal and went through a quorum.
     """
 
     target: int
