@@ -64,7 +64,10 @@ class RunState:
         """The state in a file; an empty one that has not ended if there is none.  Raises ValueError."""
         if not path.exists():
             return cls()
-        record = json.loads(path.read_text())
+        try:
+            record = json.loads(path.read_text())
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
         names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
         whole = isinstance(record, dict) and all(name in record for name in names)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):

@@ -60,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command line."""
     try:
-        code = harness.main(args=arguments, standalone_mode=False)
+        code = harness.main(args=arguments, prog_name="harness", standalone_mode=False)
     except click.UsageError as error:
-        error.show()
+        _show(error)
         return EXIT_USAGE
     except UsageError as error:
         click.echo(f"harness: {error}", err=True)
@@ -75,8 +75,23 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_FAILURE
+    except SystemExit:  # click's way of saying that whoever read our output went away: its code, too, is 1
+        return EXIT_FAILURE
+    except OSError as error:
+        click.echo(f"harness: {error}", err=True)
+        return EXIT_FAILURE
     except Exception:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
         traceback.print_exc()
         click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
         return EXIT_FAILURE
     return code if isinstance(code, int) else 0
+
+
+def _show(error: click.UsageError) -> None:
+    """One line with the mend, as for a bad plan; the help of a verb that was given nothing stays whole."""
+    text = error.format_message()
+    if "\n" in text:
+        error.show()
+    else:
+        help_of = error.ctx.command_path if error.ctx is not None else "harness"
+        click.echo(f"harness: {text.rstrip('.')}; see {help_of} --help", err=True)

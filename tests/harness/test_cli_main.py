@@ -1,0 +1,149 @@
+"""Every way out of the command line has one of the documented codes; 1 and 2 are verdicts and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import click
+import pytest
+
+from harness.cli import main as main_module
+from harness.cli.main import VERBS, run_command
+from harness.errors import CheckError, ClusterBusyError, RemoteTimeout, UsageError
+
+
+@pytest.fixture
+def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Runs ``harness doctor`` with a body that raises or returns what the test says."""
+
+    def run(ending: object) -> int:
+        @click.command("doctor")
+        @click.pass_context
+        def doctor(ctx: click.Context) -> object:
+            if isinstance(ending, BaseException):
+                raise ending
+            if callable(ending):
+                return ending(ctx)
+            return ending
+
+        monkeypatch.setattr(main_module.Verbs, "get_command", lambda self, ctx, name: doctor)
+        return run_command(["doctor"])
+
+    return run
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 130, 255])
+def test_the_code_of_a_verb_is_passed_on(verb: Callable[..., int], code: int) -> None:
+    assert verb(code) == code
+
+
+def test_a_verb_that_says_nothing_ended_well(verb: Callable[..., int]) -> None:
+    assert verb(None) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (UsageError("--keys must be at least 1"), 254, "harness: --keys must be at least 1\n"),
+        (click.UsageError("No such option '--x'."), 254, "harness: No such option '--x'; see harness doctor --help\n"),
+        (click.BadParameter("not a number"), 254, "harness: Invalid value: not a number; see harness doctor --help\n"),
+        (CheckError("line 3: bad"), 255, "harness: line 3: bad\n"),
+        (ClusterBusyError("pid 4 holds it"), 255, "harness: pid 4 holds it\n"),
+        (RemoteTimeout("n2", "too slow"), 255, "harness: n2: too slow\n"),
+        (click.ClickException("no"), 255, "Error: no\n"),
+        (OSError(28, "No space left on device"), 255, "harness: [Errno 28] No space left on device\n"),
+        (SystemExit(1), 255, ""),
+        (KeyboardInterrupt(), 130, ""),
+        (click.Abort(), 130, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_error_has_its_code_and_is_one_line(
+    verb: Callable[..., int], error: BaseException, code: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verb(error) == code
+    assert capsys.readouterr().err.strip("\n") == line.strip("\n")
+
+
+def test_a_bug_of_ours_is_no_verdict(verb: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert verb(ZeroDivisionError("a bug")) == 255
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: a bug" in said
+    assert "not a finding about the system" in said
+
+
+def test_clicks_own_exit_is_passed_on(verb: Callable[..., int]) -> None:
+    assert verb(lambda ctx: ctx.exit(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["rum"], "No such command 'rum'"),
+        (["run", "--concurency", "3"], "'--concurrency'"),
+        (["run", "--rate", "fast"], "'--rate': 'fast' is not a valid float"),
+        (["run", "--workload", "queue"], "'--workload': 'queue' is not one of 'register', 'cas-register'"),
+        (["run", "--seed"], "'--seed' requires an argument"),
+        (["run", "leftover"], "unexpected extra argument"),
+        (["check"], "Missing argument 'RUN'"),
+        (["cluster", "sideways"], "No such command 'sideways'"),
+    ],
+)
+def test_a_mistyped_command_line_is_254_in_one_line(
+    arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(arguments) == 254
+    said = capsys.readouterr().err
+    assert near in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["cluster"]])
+def test_nothing_asked_shows_what_there_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(arguments) == 254
+    assert "Commands:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb_name", list(VERBS))
+def test_every_verb_has_its_help(verb_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([verb_name, "--help"]) == 0
+    assert f"Usage: harness {verb_name}" in capsys.readouterr().out
+
+
+def test_help_tells_the_exit_codes_and_version_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["-h"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert [word for word in ("254 usage", "130 interrupted", *VERBS) if word not in said] == []
+    assert run_command(["--version"]) == 0
+
+
+def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_module, "run_command", lambda arguments: 254)
+    with pytest.raises(SystemExit) as caught:
+        main_module.main(["x"])
+    assert caught.value.code == 254
+
+
+def test_a_reader_that_goes_away_does_not_turn_into_a_violation() -> None:
+    """``harness … | head``: click ends with 1 by itself when it meets a broken pipe."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = "from harness.cli.main import main; main(['--help'])"
+    done = subprocess.run([sys.executable, "-c", program], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert done.returncode == 255
+
+
+def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    from nemesis.catalogue import FAULTS
+
+    assert run_command(["list-nemeses"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    families = [line for line in lines if not line.startswith(" ")]
+    assert families == [f"{family}:" for family in sorted({fault.family for fault in FAULTS.values()})]
+    named = {line.split()[0]: line for line in lines if line.startswith(" ")}
+    assert set(named) == set(FAULTS)
+    assert all(fault.summary in named[name] for name, fault in FAULTS.items())

@@ -1,0 +1,133 @@
+"""``harness run``: options to a plan, refused before anything is touched, and the worst of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import run as run_module
+from harness.cli.main import run_command
+from harness.plan import Plan
+from history import Results
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert list(tmp_path.iterdir()) == [], "something was touched"
+
+
+class Recorder:
+    """Stands for ``harness.run.Run``: ends with the next of ``codes``."""
+
+    codes: list[int]
+    plans: list[Plan]
+    options: list[tuple[Path, Any]]
+
+    def __init__(self, plan: Plan, store: Path, progress: object, **options: Any) -> None:
+        self.plans.append(plan)
+        self.options.append((store, options))
+
+    def execute(self) -> tuple[int, None]:
+        return self.codes.pop(0), None
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
+    Recorder.codes, Recorder.plans, Recorder.options = [0], [], []
+    monkeypatch.setattr(run_module, "Run", Recorder)
+    return Recorder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--concurrency 0", "--concurrency must be at least 1, not 0"),
+        ("--rate nan", "--rate must be above 0 and finite, not nan"),
+        ("--time-limit 0", "--time-limit must be above 0"),
+        ("--nemesis kill-leader --time-limit 5", "take at least 20"),
+        ("--nemesis kill-leeder", "there is no nemesis called 'kill-leeder'; did you mean kill-leader"),
+        ("--nemesis kill-leader,paws-one", "there is no nemesis called 'paws-one'"),
+        ("--nemesis kill-leader+", "there is no nemesis called ''"),
+        ("--snapshot --dledger-version 0.3.2", "--snapshot needs --dledger-version 0.4.0"),
+        ("--test-count 0", "--test-count must be at least 1, not 0"),
+        ("--seed -1", "--seed must be at least 0"),
+        ("--cluster cloud", "--cluster cloud: expected netns"),
+        ("--cluster inventory:none.toml", "none.toml"),
+        ("--nodes 2", "--nodes must be at least 3"),
+        ("--timers slow", "'slow' is not one of 'fast', 'stock'"),
+    ],
+)
+def test_what_cannot_be_run_is_254_in_one_line_before_anything_is_touched(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["run", *arguments.split()]) == 254
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_without_options_it_is_the_default_plan_with_a_drawn_seed(recorder: type[Recorder]) -> None:
+    assert run_command(["run"]) == 0
+    assert run_command(["run"] if recorder.codes.append(0) is None else []) == 0
+    one, other = recorder.plans
+    assert one == Plan(seed=one.seed)
+    assert one.seed != other.seed
+    assert recorder.options[0] == (Path("store"), {"keep_cluster": False})
+
+
+def test_names_of_faults_may_have_blanks_around_them(recorder: type[Recorder]) -> None:
+    assert run_command(["run", "-n", " kill-one , pause-one+kill-one,, "]) == 0
+    assert recorder.plans[0].nemesis == ("kill-one", "pause-one+kill-one")
+
+
+def test_a_series_counts_its_seeds_on(recorder: type[Recorder]) -> None:
+    recorder.codes = [0, 0, 0]
+    assert run_command(["run", "--seed", "5", "--test-count", "3", "--store", "here", "--keep-cluster"]) == 0
+    assert [plan.seed for plan in recorder.plans] == [5, 6, 7]
+    assert recorder.options[0] == (Path("here"), {"keep_cluster": True})
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst"),
+    [([0, 2, 0], 2), ([2, 1, 0], 1), ([1, 255, 2], 255), ([0, 0, 0], 0), ([255, 1, 1], 255)],
+)
+def test_the_worst_of_a_series_wins(recorder: type[Recorder], codes: list[int], worst: int) -> None:
+    recorder.codes = list(codes)
+    assert run_command(["run", "--test-count", "3"]) == worst
+    assert recorder.codes == []
+
+
+def test_an_interrupted_run_ends_the_series(recorder: type[Recorder]) -> None:
+    recorder.codes = [1, 130, 0]
+    assert run_command(["run", "--test-count", "3"]) == 130
+    assert recorder.codes == [0]
+
+
+def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for field in fields(Plan):
+        option = {"version": "dledger-version", "store": "store-type"}.get(field.name, field.name.replace("_", "-"))
+        assert f"--{option} " in said
+        if field.name not in ("seed", "nemesis", "snapshot"):
+            assert f"[default: {field.default}]" in said, field.name
+
+
+@pytest.mark.parametrize(
+    ("verdict", "failure", "code"),
+    [
+        ("valid", None, 0),
+        ("invalid", None, 1),
+        ("unknown", None, 2),
+        ("invalid", "disk full", 255),
+        ("valid", "x", 255),
+    ],
+)
+def test_a_verdict_has_its_code_and_our_failure_outranks_it(verdict: Any, failure: str | None, code: int) -> None:
+    assert run_module.exit_code(Results(verdict, "", (), (), {}, (), (), harness_failure=failure)) == code
