@@ -10,11 +10,10 @@ from typing import Any, Final
 from checker.anomalies import Scene, explain
 from checker.answer import Answer, Limits
 from checker.calls import Call, calls_of
+from checker.deciding import decide
 from checker.definition import is_linearization, linearizable
-from checker.models import ANY, CasRegister, Model, ModelError, Register, model_named
+from checker.models import Model, ModelError, model_named
 from checker.narrative import narrate
-from checker.registers import decide_by_zones, values_written_once
-from checker.search import search
 from checker.shrink import least, shrink
 from history import Counterexample, Event, KeyVerdict, Operation, Verdict, pair, worst
 
@@ -60,7 +59,7 @@ def check_operations(
     key = next(iter(keys), None)
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
     calls = calls_of(operations, chosen)
-    answer = _decide(calls, chosen, limits, engine)
+    answer = decide(calls, chosen, limits, engine=engine, proof=len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)
     examples = _counterexamples(answer, calls, Scene(operations, chosen, key), limits)
     return KeyVerdict(
@@ -115,20 +114,6 @@ def _operations(history: Iterable[Event] | Iterable[Operation]) -> Sequence[Oper
     return records
 
 
-def _decide(calls: Sequence[Call], model: Model, limits: Limits, engine: str | None) -> Answer:
-    if engine is None and type(model) in (Register, CasRegister) and _zones_apply(calls, model):
-        answer = decide_by_zones(calls, model, proof=len(calls) <= _PROVEN)
-        # An unknown initial value may also equal one that is written later; the zones do not try that.
-        if answer.verdict == "valid" or model.initial is not ANY:
-            return answer
-    return search(calls, model, limits)
-
-
-def _zones_apply(calls: Sequence[Call], model: Model) -> bool:
-    plain = all(call.f in ("read", "write") for call in calls)
-    return plain and values_written_once(calls, model.initial)
-
-
 def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
     if answer.order is not None and not is_linearization(answer.order, calls, model):
         raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
@@ -138,7 +123,7 @@ def _counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits
     if answer.verdict != "invalid":
         return ()
     cores = answer.cores
-    if not cores and answer.last is not None:
+    if not cores:
         shrunk = shrink(calls, scene.model, answer.last, limits)
         cores = (tuple(least(shrunk.calls, calls, scene.model)),)
     for core in cores:

@@ -18,9 +18,9 @@ from typing import Any, Final, TypeAlias
 
 from checker.answer import Limits
 from checker.calls import Call
+from checker.deciding import decide
 from checker.definition import SMALL, linearizable
 from checker.models import ANY, UNKNOWN, Model
-from checker.search import search
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000
@@ -57,17 +57,32 @@ class Core:
     start: int = 0
 
 
-def shrink(calls: Sequence[Call], model: Model, last: int, limits: Limits) -> Core:
-    """Shrink an invalid history whose first unexplained return has the rank ``last``."""
+def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits) -> Core:
+    """Shrink an invalid history whose first unexplained return has the rank ``last`` (None: find it)."""
 
     def invalid(fewer: Sequence[Call], under: Model) -> bool:
-        return not limits.over() and search(fewer, under, replace(limits, memory=1 << 27)).verdict == "invalid"
+        if limits.over():
+            return False
+        return decide(fewer, under, replace(limits, memory=1 << 27), proof=False).verdict == "invalid"
 
+    if last is None:
+        last = _first_unexplained(calls, model, invalid)
     cut = without_useless(cut_at(calls, last), model)
     core = _latest_start(cut, model, invalid)
     if len(core.calls) <= _LARGEST:
         core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
     return _rooted(core, cut, model)
+
+
+def _first_unexplained(calls: Sequence[Call], model: Model, invalid: Judge) -> int:
+    """The earliest return at which the history is invalid, by halving: what is invalid stays so when it goes on."""
+    returns = sorted(call.ret for call in calls if not call.pending)
+    low, high = -1, len(returns) - 1
+    while low + 1 < high:
+        middle = (low + high) // 2
+        cut = without_useless(cut_at(calls, returns[middle]), model)
+        low, high = (low, middle) if invalid(cut, model) else (middle, high)
+    return returns[high]
 
 
 def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:

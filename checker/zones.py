@@ -98,9 +98,7 @@ def _conflicts(
     sound = (written >= 0) & (first != NEVER) & (last >= 0) & (first >= written)
     forward = np.flatnonzero(sound & (first < last))
     backward = np.flatnonzero(sound & (first > last))
-    reach = np.full(columns.events + 2, -1, np.int64)
-    reach[first[forward] + 1] = last[forward]
-    np.maximum.accumulate(reach, out=reach)
+    reach = _reach(first[forward], last[forward], columns.events)
     # Ranks grow from key to key, so the reach of an earlier key never comes up to a later one.
     forward = forward[forward >= columns.starts.size]
     clash = forward[reach[first[forward]] > first[forward]]
@@ -110,6 +108,32 @@ def _conflicts(
     outer = _cluster_at(reach[at], columns)
     order = np.argsort(first[inner], kind="stable")
     return outer[order], inner[order]
+
+
+def _reach(first: IntArray, last: IntArray, events: int) -> IntArray:
+    """reach[t]: the greatest s of all zones with f < t, or -1."""
+    reach = np.full(events + 2, -1, np.int64)
+    reach[first + 1] = last
+    np.maximum.accumulate(reach, out=reach)
+    return reach
+
+
+def crossing(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of zones that break rules 2 or 3, for zones with any bounds: (places of outer ones, of inner ones).
+
+    ``first`` and ``last`` may be any integers; a zone with f = ``NEVER`` is left out.  O(n log n).
+    """
+    order = np.flatnonzero((first < last) & (first != NEVER))
+    order = order[np.argsort(first[order], kind="stable")]
+    if not order.size:
+        return order, order
+    reach = np.maximum.accumulate(last[order])
+    owner = np.maximum.accumulate(np.where(last[order] == reach, np.arange(order.size), 0))
+    # For each zone: how many forward zones begin before its own beginning.
+    ahead = np.searchsorted(first[order], np.minimum(first, last), side="left")
+    inner = np.flatnonzero((ahead > 0) & (first != NEVER))
+    inner = inner[reach[ahead[inner] - 1] > first[inner]]
+    return order[owner[ahead[inner] - 1]], inner
 
 
 def _cluster_at(ranks: IntArray, columns: ClusterColumns) -> IntArray:
@@ -143,10 +167,8 @@ def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
 
 def _free_moment(first: IntArray, last: IntArray, columns: ClusterColumns) -> IntArray:
     """For backward clusters: s, or the end of the forward zone that covers s."""
-    reach = np.full(columns.events + 2, -1, np.int64)
     forward = (first < last) & (first != NEVER)
-    reach[first[forward] + 1] = last[forward]
-    np.maximum.accumulate(reach, out=reach)
+    reach = _reach(first[forward], last[forward], columns.events)
     inside = np.clip(last, 0, columns.events + 1)
     moment: IntArray = np.maximum(last, reach[inside])
     return moment

@@ -1,0 +1,90 @@
+"""Synthetic histories for the benchmark: a closed loop of c clients that are always busy, seeded.
+
+Each step picks a client at random; it begins an operation, takes effect on the real object, or answers.  So about half
+of all operations overlap with all others: harder than what a cluster gives.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from random import Random
+
+READ, WRITE, CAS = 0, 1, 2
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """One row a call, by invocation: kind, value (of a read its result, -1: absent), old (cas), ranks, process."""
+
+    kind: array[int]
+    value: array[int]
+    old: array[int]
+    invoke: array[int]
+    ret: array[int]
+    process: array[int]
+
+
+def synthetic(  # noqa: C901 (one loop, for speed)
+    n: int,
+    clients: int,
+    *,
+    values: int | None,
+    seed: int = 1,
+    pending: float = 0.0,
+    cas: float = 0.0,
+    stale_at: float | None = None,
+) -> Synthetic:
+    """``values`` None: each is written once.  ``stale_at`` 0.5: a read half-way is stale by 200 changes."""
+    random = Random(seed).random
+    columns = [array("q") for _ in range(6)]
+    kind, value, old, invoke, ret, process = columns
+    current = [-1] * clients
+    took = [False] * clients
+    state, rank, fresh, lie = -1, 0, 0, None if stale_at is None else int(stale_at * n)
+    past = [-1] * 200
+    changes = 0
+    names = list(range(clients))
+    while True:
+        c = int(random() * clients)
+        row = current[c]
+        if row < 0:
+            if len(kind) == n:
+                if max(current) < 0:
+                    break
+                continue
+            coin = random()
+            fresh += 1
+            new = fresh if values is None else int(random() * values)
+            k = READ if coin < 0.5 else CAS if coin < 0.5 + cas else WRITE
+            current[c] = len(kind)
+            took[c] = False
+            for column, item in zip(columns, (k, new, state if k == CAS else 0, rank, NEVER, names[c]), strict=True):
+                column.append(item)
+            rank += 1
+        elif not took[c]:
+            took[c] = True
+            k = kind[row]
+            if k == READ:
+                value[row] = state
+                if lie is not None and row >= lie and changes > 400:
+                    value[row] = past[changes % 200]
+                    lie = None
+            elif k == WRITE or old[row] == state:
+                past[changes % 200] = state
+                changes += 1
+                state = value[row]
+            else:
+                took[c] = True
+                old[row] = -2
+        else:
+            current[c] = -1
+            if kind[row] == CAS and old[row] == -2:
+                kind[row], value[row] = READ, state
+            elif pending and kind[row] != READ and random() < pending:
+                names[c] += clients
+                continue
+            ret[row] = rank
+            rank += 1
+    return Synthetic(kind, value, old, invoke, ret, process)

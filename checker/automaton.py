@@ -1,0 +1,165 @@
+"""Registers whose values repeat: the value-timeline automaton, linear in the history's length.
+
+Verifying linearizability of read/write registers is NP-complete in general (Gibbons and Korach 1997), but only the
+number of open operations needs to be in the exponent.  Source: Lowe's just-in-time order (2017), in which nothing
+needs to happen except at returns, with five exact reductions:
+
+* an open read is satisfied as soon as the value equals its own;
+* an open ok write is satisfied as soon as the value equals its own or any change occurs: it hides just before it;
+* of open unspent writes of one value the one that returns first is spent first;
+* pending writes return never, so they come last, and are counted by value;
+* of two configurations with the same value, the one that spent less and satisfied more makes the other needless.
+
+A configuration is (value, open writes spent, open calls satisfied, pending writes spent by value).  At a return, a
+satisfied call is passed; an unspent write also *changes* the value to its own (its last chance); an unsatisfied read
+has to change the value to its own.  With a change, values that open reads wait for may *flash*: be current for an
+instant just before.  When no configuration is left, the history is invalid, exactly at the earliest possible event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.answer import Answer, Limits
+from checker.calls import Call, ranked
+from checker.models import ANY, Model
+from checker.zones import IntArray
+
+ENGINE: Final = "value-timeline automaton"
+WIDEST: Final = 8192
+_BUDGET: Final = 2_000_000
+_PENDING_VALUES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineColumns:
+    """Reads and writes of one register, one row a call.
+
+    ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` dense ranks 0..events-1 (``NEVER``
+    for pending writes; reads have all returned).
+    """
+
+    write: NDArray[np.bool_]
+    value: IntArray
+    invoke: IntArray
+    ret: IntArray
+    values: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """``dead``: the event that nothing explains (None: there is none); ``states``: value ids possible before it."""
+
+    dead: int | None
+    states: tuple[int, ...]
+    reached: int
+    peak: int
+    stopped: str | None = None
+
+
+class _Arrays:
+    """Everything the kernel carries from one piece of work to the next."""
+
+    def __init__(self, columns: TimelineColumns, initial: IntArray) -> None:
+        from checker import automaton_kernel as kernel
+
+        pending = np.unique(columns.value[columns.ret >= columns.events])
+        wide = max(1, min(_PENDING_VALUES, pending.size)) if pending.size else 0
+        self.owner = np.empty(columns.events, np.int64)
+        self.is_return = np.zeros(columns.events, np.bool_)
+        rows = np.arange(columns.value.size)
+        done = columns.ret < columns.events
+        self.owner[columns.invoke] = rows
+        self.owner[columns.ret[done]] = rows[done]
+        self.is_return[columns.ret[done]] = True
+        self.last_read = np.full(columns.values, -1, np.int64)
+        reads = ~columns.write
+        np.maximum.at(self.last_read, columns.value[reads], columns.ret[reads])
+        self.scalars = np.zeros(8, np.int64)
+        self.scalars[kernel.COUNT] = initial.size
+        self.scalars[kernel.FREE] = kernel.SLOTS
+        self.slot_of = np.zeros(columns.value.size, np.int8)
+        self.slot_ret = np.zeros(kernel.SLOTS, np.int64)
+        self.free_slots = np.arange(kernel.SLOTS)[::-1].copy()
+        self.rmask = np.zeros(columns.values, np.int64)
+        self.wmask = np.zeros(columns.values, np.int64)
+        self.colof = np.full(columns.values, -1, np.int64)
+        self.avail = np.zeros(max(1, wide), np.int64)
+        self.free_columns = np.arange(max(1, wide))
+        self.val = np.zeros((2, WIDEST), np.int64)
+        self.val[0, : initial.size] = initial
+        self.used = np.zeros((2, WIDEST), np.int64)
+        self.sat = np.zeros((2, WIDEST), np.int64)
+        self.pend = np.zeros((2, WIDEST, wide), np.int32)
+
+
+def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
+    """Run the automaton from any of the ``initial`` value ids (at most ``WIDEST``)."""
+    from checker import automaton_kernel as kernel
+
+    a = _Arrays(columns, initial)
+    kind = columns.write.astype(np.int8)
+    event = 0
+    while event < columns.events and a.scalars[kernel.STATUS] == kernel.RUNNING:
+        if limits.over():
+            return _timeline(a, event, "the deadline passed")
+        event = kernel.advance(
+            a.owner, a.is_return, kind, columns.value, columns.ret, a.last_read, event, _BUDGET, a.scalars, a.slot_of,
+            a.slot_ret, a.free_slots, a.rmask, a.wmask, a.colof, a.avail, a.free_columns, a.val, a.used, a.sat, a.pend,
+        )  # fmt: skip
+    stops = {
+        kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
+        kernel.TOO_MANY_SLOTS: f"more than {kernel.SLOTS} operations open at once",
+        kernel.TOO_MANY_PENDING: f"pending writes of more than {_PENDING_VALUES} values at once",
+    }
+    return _timeline(a, event, stops.get(int(a.scalars[kernel.STATUS])))
+
+
+def _timeline(a: Any, event: int, stopped: str | None) -> Timeline:
+    from checker import automaton_kernel as kernel
+
+    count, side = int(a.scalars[kernel.COUNT]), int(a.scalars[kernel.SIDE])
+    states = tuple(sorted(set(a.val[side, :count].tolist())))
+    dead = event if a.scalars[kernel.STATUS] == kernel.DEAD else None
+    return Timeline(dead, states, event, int(a.scalars[kernel.PEAK]), stopped)
+
+
+def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+    """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
+    dense = ranked(calls)
+    ids: dict[Any, int] = {model.initial: 0}
+    value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
+    columns = TimelineColumns(
+        write=np.array([call.f == "write" for call in dense], np.bool_),
+        value=np.array(value, np.int64),
+        invoke=np.array([call.invoke for call in dense], np.int64),
+        ret=np.array([call.ret for call in dense], np.int64),
+        values=len(ids),
+        events=sum(1 if call.pending else 2 for call in dense),
+    )
+    starts = len(ids) if model.initial is ANY else 1
+    if starts > WIDEST:
+        return Answer("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
+    answer = answer_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
+    if answer.last is None:
+        return answer
+    whole = {call.source: call for call in calls}
+    return replace(answer, last=next(whole[call.source].ret for call in dense if call.ret == answer.last))
+
+
+def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> Answer:
+    """The engine's answer; ``names[id]`` are the values in words."""
+    if found.stopped is not None:
+        return Answer(
+            "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
+        )
+    if found.dead is None:
+        return Answer("valid", ENGINE)
+    states = tuple(names[state] for state in found.states)
+    return Answer("invalid", ENGINE, violations=1, last=found.dead, states=states)

@@ -1,0 +1,148 @@
+"""Cas registers whose new values are unique: chains of swaps, in O(n log n).
+
+Every value is produced once, so at most one successful swap can take it away, and the values form chains
+v1 -> v2 -> … -> vm that are current one right after the other.  With op_i the operation that produced v_i,
+
+    L_i = max(invocation of op_i, invocations of reads of v_(i-1), L_(i-1))   earliest moment at which v_i can begin
+    U_i = min(return of op_i, returns of reads of v_i, U_(i+1))               latest moment at which v_i can begin
+
+and L_i < U_i is needed.  Then a chain is to the zones (see ``zones``) what a value is to a plain register:
+f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or swapped
+away by an operation that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from checker.answer import Answer
+from checker.calls import NEVER, Call
+from checker.models import Model
+from checker.zones import crossing
+
+ENGINE: Final = "cas chains"
+
+
+def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
+    """Do chains apply: is every value produced at most once, and the initial one never?"""
+    seen = {initial}
+    for call in calls:
+        if call.f != "read":
+            new = call.value if call.f == "write" else call.value[1]
+            if new in seen:
+                return False
+            seen.add(new)
+    return True
+
+
+@dataclass(slots=True)
+class _Value:
+    """One value's operations: who made it, who took it away, and its reads."""
+
+    maker: Call | None = None
+    takers: list[Call] = field(default_factory=list)
+    first_read: int = NEVER
+    last_read: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    values: dict[Any, _Value]
+    initial: Any
+
+
+def decide_by_chains(calls: Sequence[Call], model: Model) -> Answer:
+    """Decide a cas register whose new values are unique (``new_values_unique``)."""
+    links = _Links(_collect(calls), model.initial)
+    roots = _roots(links)
+    bad = _bad_value(links)
+    chains = [] if bad is not None else [_chain(links, root) for root in roots]
+    if bad is None and sum(len(chain) for chain in chains) < len(links.values):
+        bad = max(call.invoke for call in calls)
+    if bad is not None:
+        return Answer("invalid", ENGINE, violations=1)
+    bounds = [_bounds(links, chain) for chain in chains]
+    if any(bound is None for bound in bounds):
+        return Answer("invalid", ENGINE, violations=1)
+    first = np.array([bound[0] for bound in bounds if bound], np.int64)
+    last = np.array([bound[1] for bound in bounds if bound], np.int64)
+    outer, _ = crossing(first, last)
+    if outer.size:
+        return Answer("invalid", ENGINE, violations=int(np.unique(outer).size))
+    return Answer("valid", ENGINE)
+
+
+def _collect(calls: Sequence[Call]) -> dict[Any, _Value]:
+    """The values that count, with their operations."""
+    everything: dict[Any, _Value] = {}
+    waiting: dict[Any, Call] = {}
+    wanted: list[Any] = []
+    for call in calls:
+        if call.f == "read":
+            value = everything.setdefault(call.result, _Value())
+            value.first_read, value.last_read = min(value.first_read, call.ret), max(value.last_read, call.invoke)
+            wanted.append(call.result)
+        elif call.pending:
+            waiting[call.value if call.f == "write" else call.value[1]] = call
+        else:
+            wanted += _include(call, everything)
+    while wanted:
+        value = wanted.pop()
+        if value in waiting:
+            wanted += _include(waiting.pop(value), everything)
+    return everything
+
+
+def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
+    """Count an operation in; answers the value that it took away."""
+    new = call.value if call.f == "write" else call.value[1]
+    values.setdefault(new, _Value()).maker = call
+    if call.f == "write":
+        return []
+    values.setdefault(call.value[0], _Value()).takers.append(call)
+    return [call.value[0]]
+
+
+def _roots(links: _Links) -> list[Any]:
+    roots = [links.initial]
+    links.values.setdefault(links.initial, _Value())
+    roots += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
+    return roots
+
+
+def _bad_value(links: _Links) -> Any:
+    """A value that nobody made, or that two swaps took away; None if there is none."""
+    for value, of in links.values.items():
+        if (of.maker is None and value != links.initial) or len(of.takers) > 1:
+            return (value,)
+    return None
+
+
+def _chain(links: _Links, root: Any) -> list[Any]:
+    chain = [root]
+    while takers := links.values[chain[-1]].takers:
+        chain.append(takers[0].value[1])
+    return chain
+
+
+def _bounds(links: _Links, chain: list[Any]) -> tuple[int, int] | None:
+    """f and s of a chain, or None if it contradicts itself.  The initial value was made at -1."""
+    earliest, before = [], -1
+    reach = -1
+    for value in chain:
+        of = links.values[value]
+        reach = max(reach, before, of.maker.invoke if of.maker else -1)
+        earliest.append(reach)
+        before = of.last_read
+    last = max(reach, before)
+    latest = NEVER
+    for value, low in zip(reversed(chain), reversed(earliest), strict=True):
+        of = links.values[value]
+        latest = min(latest, of.maker.ret if of.maker else -1, of.first_read)
+        if low > latest:
+            return None
+    return latest, last

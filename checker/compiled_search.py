@@ -1,0 +1,231 @@
+"""The just-in-time search on compiled code: registers of any kind, and models with few states.
+
+It answers None where it does not apply (too many open or pending calls, too many states); then ``search`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from checker.answer import Answer, Limits
+from checker.calls import Call, ranked
+from checker.models import ANY, Model, Register
+from checker.search import ENGINE, Transitions
+
+NODE_BYTES: Final = 48
+_BUDGET: Final = 100_000
+_PENDING: Final = 62
+_TABLE: Final = 20_000_000
+
+
+class _Numbers:
+    """Calls as integers: for a register the values themselves, for other models a table of transitions."""
+
+    def __init__(self, calls: Sequence[Call], model: Model) -> None:
+        from checker import search_kernel as kernel
+
+        self.model = model
+        self.table = np.zeros((1, 1), np.int32)
+        self.transitions: Transitions | None = None
+        if isinstance(model, Register):
+            self._register(calls, kernel)
+        else:
+            self._general(calls, kernel)
+
+    def _register(self, calls: Sequence[Call], kernel: Any) -> None:
+        ids: dict[Any, int] = {} if self.model.initial is ANY else {self.model.initial: 0}
+        self.initial = kernel.ANY_STATE if self.model.initial is ANY else 0
+        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
+        for call in calls[:1]:
+            self.model.step(self.model.initial, call.f, call.value, call.result)
+        self.kind = np.array([kinds[call.f] for call in calls], np.int8)
+        new = [
+            call.result if call.f == "read" else call.value if call.f == "write" else call.value[1] for call in calls
+        ]
+        self.value = np.array([ids.setdefault(value, len(ids)) for value in new], np.int64)
+        old = [ids.setdefault(call.value[0], len(ids)) if call.f == "cas" else 0 for call in calls]
+        self.old = np.array(old, np.int64)
+        self.names = list(ids)
+
+    def _general(self, calls: Sequence[Call], kernel: Any) -> None:
+        self.transitions = Transitions(calls, self.model)
+        self.initial = 0
+        reads = [call.f in self.model.reads for call in calls]
+        self.kind = np.where(np.array(reads, np.bool_), kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
+        self.value = np.array(self.transitions.of, np.int64)
+        self.old = self.value
+        self.table = np.full((64, max(1, len(self.transitions.examples))), -2, np.int32)
+
+    def learn(self, state: int, kind: int) -> bool:
+        """Fill in one transition; False if the table would become too large."""
+        assert self.transitions is not None
+        self.table[state, kind] = after = self.transitions.step(state, kind)
+        if after >= self.table.shape[0]:
+            if self.table.size * 2 > _TABLE:
+                return False
+            self.table = np.concatenate([self.table, np.full_like(self.table, -2)])
+        return True
+
+    def describe(self, state: int) -> str:
+        if self.transitions is not None:
+            return self.model.describe(self.transitions.states[state])
+        return self.model.describe(ANY if state < 0 else self.names[state])
+
+
+class _Run:
+    """The kernel's arrays, grown as needed."""
+
+    def __init__(self, calls: Sequence[Call], numbers: _Numbers) -> None:
+        from checker import search_kernel as kernel
+
+        self.kernel: Any = kernel
+        self.numbers, self.calls = numbers, calls
+        self.ret = np.array([call.ret for call in calls], np.int64)
+        invoke = np.array([call.invoke for call in calls], np.int64)
+        done = np.flatnonzero([not call.pending for call in calls])
+        self.owner = np.empty(len(calls) + done.size, np.int64)
+        self.is_return = np.zeros(self.owner.size, np.bool_)
+        self.owner[invoke] = np.arange(len(calls))
+        self.owner[self.ret[done]] = done
+        self.is_return[self.ret[done]] = True
+        self.returns = np.flatnonzero(self.is_return)
+        self.waiting = np.flatnonzero([call.pending for call in calls])
+        self.waiting_at = invoke[self.waiting]
+        self.slot_of = np.full(len(calls), -1, np.int64)
+        self.slot_op = np.zeros(64, np.int64)
+        self.scalars = np.zeros(16, np.int64)
+        self.scalars[kernel.DEEPEST] = -1
+        self._nodes(1 << 14)
+
+    def fits(self) -> bool:
+        enough: bool = self.kernel.give_slots(self.owner, self.is_return, self.ret, self.slot_of)
+        return enough and self.waiting.size <= _PENDING
+
+    def _nodes(self, size: int) -> None:
+        self.n_event, self.n_state = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        self.n_mask, self.n_pend = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.n_parent, self.stack = np.zeros(size, np.int64), np.zeros(size, np.int32)
+        self.hashes = np.full(size * 2, -1, np.int32)
+
+    def grow(self, memory: int) -> bool:
+        size = self.n_event.size * 2
+        if size * NODE_BYTES > memory:
+            return False
+        for name in ("n_event", "n_state", "n_mask", "n_pend", "n_parent", "stack"):
+            kept = getattr(self, name)
+            setattr(self, name, np.concatenate([kept, np.zeros_like(kept)]))
+        self.hashes = np.full(size * 2, -1, np.int32)
+        nodes = self.scalars[self.kernel.NODES]
+        self.kernel.rehash(nodes, self.n_event, self.n_mask, self.n_pend, self.n_state, self.hashes)
+        return True
+
+    def _common(self) -> tuple[Any, ...]:
+        return (
+            self.scalars, self.returns, self.owner, self.is_return, self.slot_of, self.slot_op, self.numbers.kind,
+            self.numbers.value, self.numbers.old,
+        )  # fmt: skip
+
+    def _memory(self) -> tuple[Any, ...]:
+        return (self.n_event, self.n_mask, self.n_pend, self.n_state, self.n_parent, self.hashes, self.stack)
+
+    def begin(self) -> bool:
+        while not self.kernel.start(self.numbers.initial, *self._common(), self.numbers.table, *self._memory()):
+            if not self._asked():
+                return False
+        return True
+
+    def _asked(self) -> bool:
+        asked = self.scalars[self.kernel.ASK_STATE], self.scalars[self.kernel.ASK_CLASS]
+        return self.numbers.learn(int(asked[0]), int(asked[1]))
+
+    def explore(self, budget: int) -> int:
+        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
+        self.kernel.explore(
+            budget, *self._common(), self.ret, self.numbers.table, self.waiting, self.waiting_at, *self._memory()
+        )
+        return int(self.scalars[self.kernel.STATUS])
+
+    def order(self) -> list[int]:
+        """The calls on the way to the goal, in the order in which they were taken."""
+        path = [int(self.scalars[self.kernel.GOAL])]
+        while path[-1] > 0:
+            path.append(int(self.n_parent[path[-1]]))
+        order: list[int] = []
+        opened: dict[int, int] = {}
+        at, last_event, mask, pend = 0, 0, 0, 0
+        ranks = [*self.returns.tolist(), self.owner.size]
+        for node in reversed(path):
+            event = int(self.n_event[node])
+            if event > last_event:
+                mask &= ~(1 << int(self.slot_of[self.owner[ranks[last_event]]]))
+                last_event = event
+            for rank in range(at, ranks[event]):
+                op = int(self.owner[rank])
+                if not self.is_return[rank] and self.slot_of[op] >= 0:
+                    opened[int(self.slot_of[op])] = op
+            at = ranks[event]
+            added = _bits(int(self.n_mask[node]) & ~mask)
+            taken = [opened[slot] for slot in added]
+            taken += [int(self.waiting[index]) for index in _bits(int(self.n_pend[node]) & ~pend)]
+            # At most one of them changes the state; the reads saw what it left.
+            order += sorted(taken, key=lambda op: self.numbers.kind[op] in (self.kernel.READ, self.kernel.TABLE_READ))
+            mask, pend = int(self.n_mask[node]), int(self.n_pend[node])
+        return order
+
+
+def _bits(mask: int) -> list[int]:
+    return [place for place in range(mask.bit_length()) if mask >> place & 1]
+
+
+def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
+    if not isinstance(model, Register):
+        return list(calls)
+    asked = {call.result for call in calls if call.f == "read"} | {call.value[0] for call in calls if call.f == "cas"}
+    return [call for call in calls if not call.pending or (call.value if call.f == "write" else call.value[1]) in asked]
+
+
+def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:
+    """Decide by the compiled search, or None where it does not apply."""
+    useful = sorted(_useful(calls, model), key=lambda call: call.invoke)
+    whole = {call.source: call for call in useful}
+    dense = ranked(useful)
+    moments = {}
+    for call, thin in zip(useful, dense, strict=True):
+        moments[thin.ret] = call.ret
+    numbers = _Numbers(dense, model)
+    run = _Run(dense, numbers)
+    if not run.fits() or not run.begin():
+        return None
+    status = run.kernel.RUNNING
+    while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
+        if limits.over():
+            return _gave_up(run, "the deadline passed")
+        status = run.explore(_BUDGET)
+        if status == run.kernel.ASKING and not run._asked():  # noqa: SLF001 (one subject, two classes)
+            return None
+        if status == run.kernel.FULL and not run.grow(limits.memory):
+            return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
+    if status == run.kernel.FOUND:
+        order = [whole[dense[op].source] for op in run.order()] if proof else None
+        return Answer("valid", ENGINE, order=order)
+    return _invalid(run, numbers, moments)
+
+
+def _gave_up(run: _Run, why: str) -> Answer:
+    scalars, kernel = run.scalars, run.kernel
+    far = (
+        f"{scalars[kernel.DEEPEST]} of {run.returns.size} completions explained, {scalars[kernel.NODES]} configurations"
+    )
+    return Answer("unknown", ENGINE, reason=f"{why}: {far}")
+
+
+def _invalid(run: _Run, numbers: _Numbers, moments: dict[int, int]) -> Answer:
+    deepest = int(run.scalars[run.kernel.DEEPEST])
+    nodes = int(run.scalars[run.kernel.NODES])
+    states = np.unique(run.n_state[:nodes][run.n_event[:nodes] == deepest])
+    named = tuple(sorted(numbers.describe(int(state)) for state in states))
+    return Answer("invalid", ENGINE, violations=1, last=moments[int(run.returns[deepest])], states=named)

@@ -1,0 +1,113 @@
+"""Which engine decides: chosen from the model and from the history itself, or forced by name.
+
+The engines that need compiled code are imported here and nowhere else, and only when a history is worth it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from checker.answer import Answer, Limits
+from checker.calls import Call
+from checker.chains import decide_by_chains, new_values_unique
+from checker.models import ANY, CasRegister, Model, ModelError, Register
+from checker.registers import decide_by_zones, values_written_once
+from checker.search import NODE_BYTES, search
+from checker.wgl import wgl
+
+ENGINES: Final = ("zones", "automaton", "chains", "search", "python-search", "wgl")
+# Beyond these the compiled code (0.3 s to load) is worth it.
+_PATIENCE: Final = 4000
+_SMALL: Final = 400
+
+
+def decide(
+    calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
+) -> Answer:
+    """Decide by the forced or by the fittest engine.  Raises ModelError when a forced one does not apply."""
+    if engine is not None:
+        return _forced(engine, calls, model, limits, proof=proof)
+    if type(model) in (Register, CasRegister):
+        return _register(calls, model, limits, proof=proof)
+    return _search(calls, model, limits, proof=proof)
+
+
+def _plain(calls: Sequence[Call]) -> bool:
+    return all(call.f in ("read", "write") for call in calls)
+
+
+def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
+    if _plain(calls):
+        if values_written_once(calls, model.initial):
+            answer = decide_by_zones(calls, model, proof=proof)
+            # An unknown initial value may also equal one that is written later; the zones do not try that.
+            if answer.verdict == "valid" or model.initial is not ANY:
+                return answer
+        quick = _quick(calls, model, limits)
+        return quick or _automaton(calls, model, limits)
+    if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
+        return decide_by_chains(calls, model)
+    return _search(calls, model, limits, proof=proof)
+
+
+def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:
+    """What the plain search can say in a few milliseconds, or None."""
+    if len(calls) > _SMALL:
+        return None
+    answer = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
+    return answer if answer.verdict != "unknown" or limits.over() else None
+
+
+def _automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+    from checker.automaton import decide_by_automaton
+
+    answer = decide_by_automaton(calls, model, limits)
+    if answer.verdict == "unknown" and not limits.over():
+        return _search(calls, model, limits, proof=False)
+    return answer
+
+
+def _search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
+    from checker.compiled_search import compiled_search
+
+    quick = _quick(calls, model, limits)
+    if quick is not None:
+        return quick
+    answer = compiled_search(calls, model, limits, proof=proof)
+    return answer if answer is not None else search(calls, model, limits)
+
+
+def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
+    def by_automaton() -> Answer:
+        from checker.automaton import decide_by_automaton
+
+        return decide_by_automaton(calls, model, limits)
+
+    def by_search() -> Answer:
+        from checker.compiled_search import compiled_search
+
+        return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
+
+    register = isinstance(model, Register)
+    fits: dict[str, tuple[Any, Callable[[], Answer]]] = {
+        "zones": (
+            register and _plain(calls) and values_written_once(calls, model.initial),
+            lambda: decide_by_zones(calls, model, proof=proof),
+        ),
+        "automaton": (register and _plain(calls), by_automaton),
+        "chains": (
+            register and model.initial is not ANY and new_values_unique(calls, model.initial),
+            lambda: decide_by_chains(calls, model),
+        ),
+        "search": (True, by_search),
+        "python-search": (True, lambda: search(calls, model, limits)),
+        "wgl": (True, lambda: wgl(calls, model, limits)),
+    }
+    if engine not in fits:
+        raise ModelError(f"there is no engine {engine!r}; the engines are {', '.join(ENGINES)}")
+    applies, run = fits[engine]
+    if not applies:
+        raise ModelError(f"the engine {engine} cannot decide this history of a {model.name}")
+    return run()

@@ -1,0 +1,102 @@
+"""Every engine against the definition on small histories, and against each other on larger ones."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from checker import ANY, CasRegister, Model, ModelError, Register, check_operations
+from checker.answer import Limits
+from checker.calls import Call, calls_of
+from checker.deciding import ENGINES, decide
+from checker.definition import is_linearization, linearizable
+from tests.checker.oracle import Sampler, is_linearizable
+
+NO_LIMITS = Limits(lambda: 0.0)
+
+
+class Tabled(Model):
+    """A cas register that the engines know nothing about, so that they must ask it."""
+
+    name = "tabled"
+
+    def step(self, state: object, f: str, value: object, result: object) -> object:
+        return CasRegister().step(state, f, value, result)
+
+
+def verdicts(calls: list[Call], model: Model) -> dict[str, str]:
+    answers: dict[str, str] = {}
+    for engine in ENGINES:
+        try:
+            answer = decide(calls, model, NO_LIMITS, engine=engine)
+        except ModelError:
+            continue
+        assert answer.order is None or is_linearization(answer.order, calls, model)
+        answers[engine] = answer.verdict
+    return answers
+
+
+def agree_with_the_definition(samples: int, seed: int) -> None:
+    random = Random(seed)
+    used: set[str] = set()
+    for _ in range(samples):
+        cas = random.random() < 0.5
+        sampler = Sampler(random, values=random.choice([None, 1, 2, 3, 4]), cas=cas, truth=random.choice([0.6, 0.9]))
+        history = sampler.history(random.randint(1, 8), random.randint(2, 5))
+        model = random.choice([CasRegister(), CasRegister(), Tabled(), CasRegister(ANY), Register(ANY)])
+        if cas and isinstance(model, Register) and not isinstance(model, CasRegister):
+            continue
+        calls = calls_of(history, model)
+        truth = is_linearizable(history) if model.initial is None else linearizable(calls, model)
+        found = verdicts(calls, model)
+        used |= set(found)
+        if model.initial is ANY:
+            # One value that nobody wrote is the initial one; zones leave the other possibilities to the caller.
+            found.pop("zones", None)
+        assert set(found.values()) == {"valid" if truth else "invalid"}, (found, truth, history)
+    assert used == set(ENGINES)
+
+
+def test_engines_agree_with_the_definition() -> None:
+    agree_with_the_definition(10_000, 1)
+
+
+@pytest.mark.nightly
+def test_engines_agree_with_the_definition_on_a_million() -> None:
+    agree_with_the_definition(1_000_000, 2)
+
+
+@pytest.mark.parametrize("cas", [False, True])
+@pytest.mark.parametrize("values", [None, 3])
+def test_engines_agree_on_mid_size_histories(cas: bool, values: int | None) -> None:
+    random = Random(7)
+    for _ in range(25):
+        history = Sampler(random, values=values, cas=cas, truth=random.choice([0.97, 1.0])).history(40, 4)
+        found = verdicts(calls_of(history, CasRegister()), CasRegister())
+        assert len(set(found.values())) == 1, found
+
+
+def test_a_forced_engine_that_cannot_decide_is_refused() -> None:
+    history = Sampler(Random(1), values=2).history(12, 3)
+    with pytest.raises(ModelError, match="the engine zones cannot decide"):
+        check_operations(history, "register", engine="zones")
+    with pytest.raises(ModelError, match="there is no engine 'zoned'; the engines are zones"):
+        check_operations(history, "register", engine="zoned")
+
+
+@pytest.mark.parametrize("engine", ["automaton", "search", "python-search", "wgl"])
+def test_every_engine_keeps_its_deadline(engine: str) -> None:
+    history = Sampler(Random(1), values=3, truth=1.0).history(2000, 8)
+    ticks = iter(range(10**6))
+    verdict = check_operations(history, "register", engine=engine, deadline_s=0.5, clock=lambda: float(next(ticks)))
+    assert verdict.verdict == "unknown"
+    assert "the deadline passed" in str(verdict.reason)
+
+
+@pytest.mark.parametrize("engine", ["search", "python-search", "wgl"])
+def test_every_search_keeps_its_memory_cap(engine: str) -> None:
+    history = Sampler(Random(1), values=3, truth=1.0, cas=True).history(4000, 8)
+    verdict = check_operations(history, "cas-register", engine=engine, memory_cap=100_000)
+    assert verdict.verdict == "unknown"
+    assert "the memory cap" in str(verdict.reason)
