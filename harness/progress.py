@@ -15,12 +15,12 @@ PLAIN_EVERY_S: Final = 5.0
 
 
 class Progress:
-    """Writes to ``stream``; ``clock`` reads seconds."""
+    """Writes to ``stream`` (None: standard error); ``clock`` reads seconds."""
 
-    def __init__(self, stream: TextIO = sys.stderr, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream if stream is not None else sys.stderr
         self._clock = clock
-        self._living = stream.isatty()
+        self._living = self._stream.isatty()
         self._drawn = False
         self._next_plain = 0.0
         self._last: tuple[float, int] | None = None
