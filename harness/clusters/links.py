@@ -78,9 +78,8 @@ def add_bridge(cluster: str, subnet: IPv4Network) -> None:
     """The bridge with the host's address (the subnet's first).  Raises ClusterError."""
     name = bridge(cluster)
     # Its own hardware address: otherwise it takes that of a cable, and changes it when cables come and go.
-    hardware = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(cluster.encode()).digest()[:5])
     batch(
-        f"link add name {name} address {hardware} type bridge",
+        f"link add name {name} address {hardware_address(cluster, 0)} type bridge",
         f"addr add {subnet[1]}/{subnet.prefixlen} dev {name}",
         f"link set {name} up",
     )
@@ -91,10 +90,17 @@ def add_bridge(cluster: str, subnet: IPv4Network) -> None:
 def add_cable(cluster: str, number: int, pid: int) -> None:
     """A cable from the bridge to ``eth0`` in the network namespace of a process.  Raises ClusterError."""
     name = cable(cluster, number)
+    # A node that comes back has the card that it had; to a new one, the others would send nothing for seconds.
     batch(
-        f"link add {name} type veth peer name eth0 netns {pid}",
+        f"link add {name} type veth peer name eth0 address {hardware_address(cluster, number)} netns {pid}",
         f"link set {name} master {bridge(cluster)} up",
     )
+
+
+def hardware_address(cluster: str, number: int) -> str:
+    """Of the bridge (0) or of a node's card; locally administered."""
+    digest = hashlib.sha256(cluster.encode()).digest()
+    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:4], number))
 
 
 def remove(names: Iterable[str]) -> None:

@@ -1,0 +1,90 @@
+"""Clusters of namespaces for tests, and what is on the machine before and after them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.clusters.links import stem
+from harness.clusters.netns import NetnsCluster
+from harness.remote import Remote
+from nemesis.view import Command, Completed
+
+HARNESS = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "harness"
+
+MakeCluster = Callable[..., NetnsCluster]
+
+
+@pytest.fixture(autouse=True)
+def _needs_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a cluster could leave behind: everything on this machine but what is plainly another cluster's."""
+
+    found: frozenset[str]
+
+    @classmethod
+    def look(cls, *ours: str) -> Machine:
+        stems = tuple(map(stem, ours))
+        lines = [
+            *(f"link {path.name}" for path in Path("/sys/class/net").iterdir()),
+            *(f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+            *(f"loop {line}" for line in said("losetup", "-a")),
+            *(f"namespace {line}" for line in said("lsns", "-n", "-o", "NS,TYPE,COMMAND")),
+            *(f"process {line}" for line in said("ps", "axww", "-o", "stat=,args=") if "harness" in line),
+        ]
+
+        def is_foreign(line: str) -> bool:
+            if any(start in line for start in stems) or any(f"{mark}{name}" in line for mark in ":/" for name in ours):
+                return False
+            marks = ("link hns", "harness-node:", "/etc/harness/", "harness/clusters/", "process ", "namespace ")
+            return any(mark in line for mark in marks) or (line.startswith("loop") and "/nodes/" in line)
+
+        return cls(frozenset(line for line in lines if not is_foreign(line)))
+
+
+def said(*words: str) -> list[str]:
+    return subprocess.run(words, text=True, check=True, capture_output=True).stdout.splitlines()
+
+
+@pytest.fixture
+def make_cluster() -> Iterator[MakeCluster]:
+    """Makes clusters of a test's own, and checks at the end that `down` leaves nothing of them."""
+    made: dict[str, NetnsCluster] = {}
+    names = [f"t-{os.getpid()}-{letter}" for letter in "abc"]
+    before = Machine.look(*names)
+
+    def make(letter: str = "a", **options: object) -> NetnsCluster:
+        name = f"t-{os.getpid()}-{letter}"
+        made[name] = NetnsCluster(name, **options)  # type: ignore[arg-type]
+        return made[name]
+
+    yield make
+    for cluster in made.values():
+        cluster.down()
+        assert not (Path("/var/lib/harness/clusters") / cluster.name).exists()
+    deadline = time.monotonic() + 5
+    while (left := Machine.look(*names).found - before.found) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+    for name in made:
+        Path(f"/var/lib/harness/clusters/{name}.lock").unlink(missing_ok=True)
+
+
+def on_all(cluster: NetnsCluster, *argv: str) -> dict[str, Completed]:
+    with Remote(cluster.nodes) as remote:
+        return remote.run(dict.fromkeys(remote.names, Command(argv)))
+
+
+def outputs(cluster: NetnsCluster, script: str) -> dict[str, str]:
+    return {node: done.stdout.strip() for node, done in on_all(cluster, "sh", "-c", script).items()}

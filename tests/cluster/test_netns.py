@@ -1,0 +1,243 @@
+"""Nodes as namespaces: what they are, how they come and go, and what is left when things go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.clusters import capabilities
+from harness.errors import ClusterBusyError, ClusterError
+from tests.cluster.conftest import HARNESS, MakeCluster, on_all, outputs
+
+pytestmark = pytest.mark.cluster
+
+
+class TestNodes:
+    def test_each_is_a_machine_of_its_own(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster()
+        began = time.monotonic()
+        assert cluster.up() is False
+        # Under a second on a quiet machine.
+        assert time.monotonic() - began < 10
+        assert [node.name for node in cluster.nodes] == ["n1", "n2", "n3", "n4", "n5"]
+        assert outputs(cluster, "hostname") == {node.name: node.name for node in cluster.nodes}
+        for kind in ("net", "pid", "mnt", "uts", "ipc"):
+            seen = {
+                str(Path(f"/proc/self/ns/{kind}").readlink()),
+                *outputs(cluster, f"readlink /proc/self/ns/{kind}").values(),
+            }
+            assert len(seen) == 6, kind
+        addresses = outputs(cluster, "ip -4 -o addr show dev eth0 | awk '{print $4}'")
+        assert addresses == {node.name: f"{node.address}/24" for node in cluster.nodes}
+        assert set(outputs(cluster, "cat /proc/1/cmdline | cut -c1-20").values()) == {"sshd: /usr/sbin/sshd"}
+
+    def test_reach_each_other_by_name(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster()
+        cluster.up()
+        script = "for n in n1 n2 n3 n4 n5; do exec 3<>/dev/tcp/$n/22 && read -r -u 3 hello && echo ${hello%%-*}; done"
+        for done in on_all(cluster, "bash", "-c", script).values():
+            assert done.stdout.split() == ["SSH"] * 5
+
+    def test_have_data_and_root_of_their_own(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster()
+        cluster.up()
+        devices = outputs(cluster, "stat -f -c %T /data; grep ' /data ' /proc/mounts | cut -d' ' -f1")
+        assert {text.split()[0] for text in devices.values()} == {"ext2/ext3"}
+        assert len({text.split()[1] for text in devices.values()}) == 5
+        outputs(cluster, "hostname | tee /etc/mine /data/mine /opt/mine")
+        for path in ("/etc/mine", "/data/mine", "/opt/mine"):
+            assert outputs(cluster, f"cat {path}") == {node.name: node.name for node in cluster.nodes}
+            assert not Path(path).exists()
+        assert set(outputs(cluster, "ls -A /var/lib/harness/clusters").values()) == {""}
+
+    def test_read_no_start_files(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        cluster.up()
+        outputs(cluster, "echo 'echo noise; sleep 1' | tee /root/.bashrc /root/.profile /root/.bash_profile")
+        (done,) = on_all(cluster, "true").values()
+        assert (done.stdout, done.code) == ("", 0)
+        assert done.seconds < 0.9
+
+    def test_without_overlay_and_loop_devices(self, make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(capabilities, "knows_filesystem", lambda kind: kind != "overlay")
+        monkeypatch.setattr(capabilities, "has_loop_devices", lambda: False)
+        said: list[str] = []
+        cluster = make_cluster(nodes=2, say=said.append)
+        cluster.up()
+        assert len(said) == 2
+        assert "modprobe overlay" in said[0]
+        assert "modprobe loop" in said[1]
+        assert set(
+            outputs(cluster, "touch /etc/x /data/x /tmp/x /var/lib/x && java -version 2>&1 | head -c 7").values()
+        ) == {"openjdk"}
+        assert set(outputs(cluster, "touch /usr/x 2>/dev/null; echo $?").values()) == {"1"}
+
+    def test_on_xfs(self, make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(capabilities, "knows_filesystem", lambda kind: kind != "ext4")
+        cluster = make_cluster(nodes=2)
+        cluster.up()
+        assert set(outputs(cluster, "stat -f -c %T /data").values()) == {"xfs"}
+
+
+class TestUpAndDown:
+    def test_healthy_nodes_are_kept(self, make_cluster: MakeCluster) -> None:
+        said: list[str] = []
+        cluster = make_cluster(say=said.append)
+        cluster.up()
+        before = [cluster.init_of(node.name) for node in cluster.nodes]
+        assert cluster.up() is True
+        assert [cluster.init_of(node.name) for node in cluster.nodes] == before
+        assert said == [f"cluster {cluster.name} is up already and healthy: 5 nodes kept"]
+
+    def test_a_dead_node_has_all_made_anew(self, make_cluster: MakeCluster) -> None:
+        said: list[str] = []
+        cluster = make_cluster(say=said.append)
+        cluster.up()
+        cluster.kill_nodes(["n3"])
+        assert [node.state for node in cluster.status().nodes] == ["up", "up", "down", "up", "up"]
+        assert cluster.up() is False
+        assert "leftovers of an earlier run (4 of 5 nodes alive, not healthy) are removed" in said[0]
+        assert {node.state for node in cluster.status().nodes} == {"up"}
+
+    def test_another_number_of_nodes_has_all_made_anew(self, make_cluster: MakeCluster) -> None:
+        make_cluster(nodes=2).up()
+        cluster = make_cluster(nodes=3)
+        cluster.up()
+        assert len(cluster.nodes) == 3
+
+    def test_down_is_for_any_state(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=2)
+        cluster.down()
+        cluster.up()
+        cluster.down()
+        cluster.down()
+        assert cluster.status().nodes == ()
+        with pytest.raises(ClusterError, match="is not up; run: harness cluster up --cluster netns:"):
+            _ = cluster.nodes
+
+    @pytest.mark.parametrize("content", [None, '{"name": "t', "[]", "{}"])
+    def test_down_needs_no_notes(self, make_cluster: MakeCluster, content: str | None) -> None:
+        cluster = make_cluster(nodes=2)
+        cluster.up()
+        state = Path("/var/lib/harness/clusters") / cluster.name
+        for notes in (state / "cluster.json", state / "nodes" / "n1" / "process.json"):
+            notes.unlink() if content is None else notes.write_text(content)
+        assert cluster.status().notes[0].startswith("leftovers without notes")
+
+    def test_two_clusters_do_not_know_each_other(self, make_cluster: MakeCluster) -> None:
+        one, two = make_cluster("a", nodes=2), make_cluster("b", nodes=2)
+        one.up()
+        two.up()
+        assert {node.address for node in one.nodes}.isdisjoint(node.address for node in two.nodes)
+        two.down()
+        assert outputs(one, "hostname") == {"n1": "n1", "n2": "n2"}
+
+    def test_a_foreign_process_is_not_hit(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        cluster.up()
+        with subprocess.Popen(["sleep", "60"]) as stranger:
+            notes = Path("/var/lib/harness/clusters") / cluster.name / "nodes" / "n1" / "process.json"
+            notes.write_text(json.dumps({"pid": stranger.pid, "started": 1}))
+            assert cluster.status().nodes[0].state == "down"
+            cluster.down()
+            assert stranger.poll() is None
+            stranger.kill()
+
+
+class TestSingleNodes:
+    def test_a_killed_node_takes_its_processes_with_it_and_keeps_its_disks(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=2)
+        cluster.up()
+        marker = f"86{os.getpid()}"
+        outputs(
+            cluster, f"echo kept | tee /data/kept /opt/kept; sync; setsid sleep {marker} >/dev/null 2>&1 </dev/null &"
+        )
+        assert subprocess.run(["pgrep", "-fc", f"sleep {marker}"], capture_output=True, check=True).stdout == b"2\n"
+        cluster.kill_nodes(["n1"])
+        assert subprocess.run(["pgrep", "-fc", f"sleep {marker}"], capture_output=True, check=True).stdout == b"1\n"
+        cluster.start_nodes(["n1"])
+        assert outputs(cluster, "cat /data/kept /opt/kept") == {"n1": "kept\nkept", "n2": "kept\nkept"}
+        with pytest.raises(ClusterError):
+            cluster.init_of("n3")
+
+    def test_a_power_cut_loses_what_was_not_synced(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        cluster.up()
+        script = "echo a >/data/synced; sync /data/synced /data; echo b >/data/lost; echo c >>/data/synced"
+        outputs(cluster, script)
+        data = f"/proc/{cluster.init_of('n1')}/root/data"
+        subprocess.run(["xfs_io", "-x", "-c", "shutdown", data], check=True)
+        cluster.kill_nodes(["n1"])
+        cluster.start_nodes(["n1"])
+        assert outputs(cluster, "cat /data/synced; ls /data") == {"n1": "a\nlost+found\nsynced"}
+
+
+class TestKilledHarness:
+    @pytest.mark.parametrize("delay_ms", range(150, 1000, 50))
+    def test_in_the_middle_of_up(self, make_cluster: MakeCluster, delay_ms: int) -> None:
+        cluster = make_cluster()
+        words = [str(HARNESS), "cluster", "up", "--cluster", f"netns:{cluster.name}"]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(delay_ms / 1000)  # the moment of the blow is what is varied, not what is waited for
+            process.send_signal(signal.SIGKILL)
+        if delay_ms % 100:
+            cluster.up()
+            assert {node.state for node in cluster.status().nodes} == {"up"}
+        cluster.down()
+
+    def test_while_it_uses_the_nodes(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=2)
+        with holder(cluster.name) as process:
+            pids = [cluster.init_of(node.name) for node in cluster.nodes]
+            with pytest.raises(ClusterBusyError):
+                cluster.up()
+            process.kill()
+            process.wait()
+        assert cluster.status().holder is None
+        cluster.up()
+        assert [cluster.init_of(node.name) for node in cluster.nodes] == pids
+
+
+class TestLock:
+    def test_says_who_holds_it(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=2)
+        with holder(cluster.name) as process:
+            words = [str(HARNESS), "cluster", "down", "--cluster", f"netns:{cluster.name}"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert done.returncode == 255
+            assert f"cluster {cluster.name} is in use by pid {process.pid} (`" in done.stderr
+            assert len(done.stderr.splitlines()) == 1
+            assert f"pid {process.pid}" in str(cluster.status().holder)
+            process.kill()
+
+    def test_lives_through_down_and_up(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        rival = make_cluster(nodes=1)
+        with cluster.lock():
+            cluster.up()
+            cluster.down()
+            with pytest.raises(ClusterBusyError), rival.lock():
+                pass
+            cluster.up()
+        with rival.lock():
+            pass
+
+
+def holder(name: str) -> subprocess.Popen[str]:
+    """A process that has brought a cluster up and holds it until it is killed."""
+    code = (
+        "import sys, time; from harness.clusters.netns import NetnsCluster; c = NetnsCluster(sys.argv[1], nodes=2)\n"
+        "with c.lock(): c.up(); print('held', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        [str(HARNESS.with_name("python")), "-c", code, name], stdout=subprocess.PIPE, text=True, cwd=HARNESS.parents[2]
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
