@@ -1,9 +1,9 @@
 package register.dledger032;
 
 import io.openmessaging.storage.dledger.DLedgerConfig;
+import register.options.Options;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
-import register.server.Options;
 import register.state.Health;
 import register.state.RegisterMachine;
 
@@ -11,8 +11,8 @@ import register.state.RegisterMachine;
 public final class Dledger032 implements ReplicaFactory {
 
     static {
-        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9, at the cost
-        // of half a second and an IllegalAccessError in the log. Peers talk in plain text either way.
+        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9: it costs
+        // time and leaves an IllegalAccessError in the log. Peers talk in plain text either way.
         if (System.getProperty("tls.server.mode") == null) {
             System.setProperty("tls.server.mode", "disabled");
         }

@@ -9,8 +9,9 @@ import register.state.Operation;
 import register.state.Result;
 
 /**
- * Brings the results of applying back to the requests, which 0.3 cannot: its acknowledgement says only that the entry was
- * applied. The entry carries this process's origin and a request number, and the apply thread leaves the result here.
+ * Brings the results of applying back to the requests, which 0.3 cannot: its acknowledgement says only that the
+ * entry was applied. The entry carries this process's origin and a request number, and the apply thread leaves the
+ * result here.
  */
 final class PendingResults {
 

@@ -36,6 +36,7 @@ public final class ClientPort implements AutoCloseable {
     private final Thread thread;
     private final Queue<Connection> writers = new ConcurrentLinkedQueue<>();
     private final Set<Connection> connections = new HashSet<>();
+    private final Set<Connection> ending = new HashSet<>();
     private final ByteBuffer shared = ByteBuffer.allocateDirect(64 * 1024);
     private long acceptAgainNanos;
     private volatile boolean closing;
@@ -95,6 +96,9 @@ public final class ClientPort implements AutoCloseable {
             try {
                 if (key.isValid() && key.isReadable()) {
                     connection.read(shared, handler, now);
+                    if (connection.inputEnded()) {
+                        ending.add(connection);
+                    }
                 }
                 if (key.isValid() && key.isWritable()) {
                     connection.write();
@@ -146,7 +150,7 @@ public final class ClientPort implements AutoCloseable {
 
     private void dropFinished(long now) {
         List<Connection> finished = new ArrayList<>();
-        for (Connection connection : connections) {
+        for (Connection connection : ending) {
             if (connection.finished(now, LINGER_NANOS)) {
                 finished.add(connection);
             }
@@ -159,6 +163,7 @@ public final class ClientPort implements AutoCloseable {
             LOGGER.info("client {} dropped: {}", connection, why.toString());
         }
         connections.remove(connection);
+        ending.remove(connection);
         connection.close();
     }
 

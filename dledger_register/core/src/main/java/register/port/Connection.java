@@ -93,10 +93,9 @@ final class Connection {
         }
         boolean taken = true;
         while (taken && gather()) {
-            long before = queuedBytes.get();
             long count = channel.write(writing.toArray(new ByteBuffer[0]));
             queuedBytes.addAndGet(-count);
-            taken = count > 0 && before > 0;
+            taken = count > 0;
             while (!writing.isEmpty() && !writing.peekFirst().hasRemaining()) {
                 writing.removeFirst();
             }
@@ -129,11 +128,12 @@ final class Connection {
         key.interestOps(interest);
     }
 
-    /** Whether the client has ended its side and has got all answers, or has waited for them long enough. */
+    boolean inputEnded() {
+        return inputEnded;
+    }
+
+    /** Of a client that has ended its side: whether it has got all answers, or has waited for them long enough. */
     boolean finished(long nowNanos, long lingerNanos) {
-        if (!inputEnded) {
-            return false;
-        }
         boolean allSent = unanswered.get() == 0 && writing.isEmpty() && answers.isEmpty();
         return allSent || nowNanos - inputEndedNanos > lingerNanos;
     }

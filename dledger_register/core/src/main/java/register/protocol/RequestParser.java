@@ -26,7 +26,10 @@ public final class RequestParser {
     private RequestParser() {
     }
 
-    /** A request from the bytes of one line without its newline. Throws BadRequest with the id as far as it is known. */
+    /**
+     * A request from the bytes of one line without its newline. Throws BadRequest with the id as far as it is
+     * known.
+     */
     public static Request parse(byte[] line) throws BadRequest {
         Map<String, Object> fields = new HashMap<>();
         try (JsonParser json = JSON.createParser(line)) {
@@ -49,7 +52,8 @@ public final class RequestParser {
         }
     }
 
-    private static Object scalar(JsonParser json, String name, Map<String, Object> fields) throws IOException, BadRequest {
+    private static Object scalar(JsonParser json, String name, Map<String, Object> fields)
+            throws IOException, BadRequest {
         JsonToken token = json.nextToken();
         if (token == JsonToken.VALUE_STRING) {
             return json.getText();
@@ -85,7 +89,8 @@ public final class RequestParser {
         return switch (op) {
             case "write" -> new Operation.Write(key(id, fields), integer(id, fields, "value"));
             case "read" -> new Operation.Read(key(id, fields), mode(id, fields));
-            case "cas" -> new Operation.Cas(key(id, fields), integerOrNull(id, fields, "old"), integer(id, fields, "new"));
+            case "cas" -> new Operation.Cas(
+                    key(id, fields), integerOrNull(id, fields, "old"), integer(id, fields, "new"));
             default -> null;
         };
     }

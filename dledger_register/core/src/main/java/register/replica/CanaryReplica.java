@@ -2,6 +2,7 @@ package register.replica;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import register.options.Canary;
 import register.state.Operation;
 import register.state.RegisterMachine;
 import register.state.Result;
@@ -11,14 +12,6 @@ import register.state.Result;
  * {@code --unsafe-test-mode} has to be given too.
  */
 public final class CanaryReplica implements Replica {
-
-    /** What it does wrong. */
-    public enum Canary {
-        /** Log reads are answered from local memory, on any node. */
-        STALE_READS,
-        /** Writes and cas are acknowledged as soon as the leader has appended them to its own log. */
-        ACK_BEFORE_COMMIT
-    }
 
     private final Replica replica;
     private final RegisterMachine machine;

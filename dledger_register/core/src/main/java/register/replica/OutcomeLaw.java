@@ -6,7 +6,7 @@ import java.util.Set;
  * Which of DLedger's response codes proves that nothing was appended. Read from the sources of 0.3.2 and 0.4.0; the
  * table stands in docs/register-server.md.
  *
- * <p>The law is one-sided: a code that is missing here, or that comes at a moment when it should not, is UNKNOWN.
+ * <p>The law is one-sided: a code that is missing here never counts as a refusal, and no code does that comes late.
  */
 public final class OutcomeLaw {
 
@@ -41,10 +41,7 @@ public final class OutcomeLaw {
      *                   log, and no code can take it back
      */
     public static Stage stage(int code, boolean insideCall) {
-        if (PENDING.contains(code)) {
-            return Stage.AFTER_APPEND;
-        }
-        if (!insideCall) {
+        if (PENDING.contains(code) || !insideCall) {
             return Stage.AFTER_APPEND;
         }
         return REFUSALS.contains(code) ? Stage.BEFORE_APPEND : Stage.UNKNOWN;

@@ -9,8 +9,9 @@ public interface Replica {
     void start() throws Exception;
 
     /**
-     * Hands an operation over; the outcome comes through {@code completion}, at once or later, or never. May block for a
-     * moment on DLedger's lock, except for unsafe reads. Each thread that calls this costs 4 MiB of heap inside DLedger.
+     * Hands an operation over; the outcome comes through {@code completion}, at once or later, or never. May block
+     * for a moment on DLedger's lock, except for unsafe reads. Each thread that calls this costs 4 MiB of heap
+     * inside DLedger.
      */
     void submit(Operation operation, Completion completion);
 

@@ -1,6 +1,6 @@
 package register.replica;
 
-import register.server.Options;
+import register.options.Options;
 import register.state.Health;
 import register.state.RegisterMachine;
 

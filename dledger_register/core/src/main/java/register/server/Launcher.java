@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import register.options.Options;
+import register.options.UsageError;
 import register.replica.ReplicaFactory;
 import register.state.Health;
 
@@ -18,7 +20,7 @@ public final class Launcher {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
     /** DLedger's shutdown waits for its threads; a stuck one must not keep a node alive that was told to go. */
-    private static final long STOP_MS = 4000;
+    private static final long STOP_MS = 3000;
 
     private enum Phase {
         STARTING,
@@ -55,7 +57,7 @@ public final class Launcher {
         try {
             Logs.open(options.logFile(), health);
         } catch (IOException error) {
-            System.err.println("dledger-register: --log-file: " + error.getMessage());
+            System.err.println("dledger-register: --log-file: " + firstLine(error));
             System.exit(USAGE);
         }
         Thread.setDefaultUncaughtExceptionHandler(
@@ -82,7 +84,8 @@ public final class Launcher {
     }
 
     private static String firstLine(Throwable error) {
-        String text = error instanceof IOException ? error.getMessage() : error.toString();
+        // A plain IOException is one of ours and says all; others, like AccessDeniedException, name only the file.
+        String text = error.getClass() == IOException.class ? error.getMessage() : error.toString();
         return String.valueOf(text).lines().findFirst().orElse("");
     }
 

@@ -15,7 +15,10 @@ import java.nio.file.Path;
 import org.slf4j.LoggerFactory;
 import register.state.Health;
 
-/** Sends all logging to one file of bounded size. In code, so that no configuration has to be shipped beside the jar. */
+/**
+ * Sends all logging to one file of bounded size. In code, so that no configuration has to be shipped beside the
+ * jar.
+ */
 public final class Logs {
 
     private static final String PATTERN =
@@ -28,6 +31,10 @@ public final class Logs {
 
     /** Opens the log. Throws IOException if its folder cannot be made or the file cannot be written. */
     public static void open(Path file, Health health) throws IOException {
+        open(file, health, FILE_SIZE);
+    }
+
+    static void open(Path file, Health health, String fileSize) throws IOException {
         Path absolute = file.toAbsolutePath();
         Files.createDirectories(absolute.getParent());
         if (Files.exists(absolute) && !Files.isWritable(absolute)) {
@@ -38,10 +45,10 @@ public final class Logs {
         context.addTurboFilter(new LogFilter(health));
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
-        root.addAppender(appender(context, absolute.toString()));
+        root.addAppender(appender(context, absolute.toString(), fileSize));
     }
 
-    private static RollingFileAppender<ILoggingEvent> appender(LoggerContext context, String file) {
+    private static RollingFileAppender<ILoggingEvent> appender(LoggerContext context, String file, String fileSize) {
         PatternLayoutEncoder encoder = new PatternLayoutEncoder();
         encoder.setContext(context);
         encoder.setPattern(PATTERN);
@@ -62,7 +69,7 @@ public final class Logs {
 
         SizeBasedTriggeringPolicy<ILoggingEvent> size = new SizeBasedTriggeringPolicy<>();
         size.setContext(context);
-        size.setMaxFileSize(FileSize.valueOf(FILE_SIZE));
+        size.setMaxFileSize(FileSize.valueOf(fileSize));
         size.start();
 
         appender.setRollingPolicy(window);

@@ -7,6 +7,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import register.options.Options;
 import register.port.ClientPort;
 import register.replica.CanaryReplica;
 import register.replica.Replica;

@@ -15,8 +15,8 @@ import register.protocol.BadRequest;
 import register.protocol.Request;
 import register.protocol.RequestParser;
 import register.replica.Completion;
-import register.replica.Failure;
 import register.replica.Failure.Refusal;
+import register.replica.Failure;
 import register.replica.Replica;
 import register.replica.ReplicaStatus;
 import register.state.Health;
@@ -40,7 +40,9 @@ final class Service implements LineHandler, AutoCloseable {
     private final LongSupplier clockMs;
     private final ThreadPoolExecutor appenders;
 
-    Service(String node, String version, Replica replica, RegisterMachine machine, Health health, LongSupplier clockMs) {
+    Service(
+            String node, String version, Replica replica, RegisterMachine machine, Health health,
+            LongSupplier clockMs) {
         this.node = node;
         this.version = version;
         this.replica = replica;

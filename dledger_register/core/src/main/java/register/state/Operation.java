@@ -1,6 +1,9 @@
 package register.state;
 
-/** What a client asks of one register. Keys are strings because fastjson, inside DLedger, breaks maps with other keys. */
+/**
+ * What a client asks of one register. Keys are strings because fastjson, inside DLedger, breaks maps with other
+ * keys.
+ */
 public sealed interface Operation {
 
     String key();

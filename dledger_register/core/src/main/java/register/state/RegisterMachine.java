@@ -73,7 +73,7 @@ public final class RegisterMachine {
     public boolean save(Path file) {
         try {
             SnapshotFile.write(file, registers);
-            LOGGER.info("snapshot saved to {}: {} registers, last applied entry {}", file, registers.size(), lastIndex);
+            LOGGER.info("snapshot saved to {}: {} registers, up to entry {}", file, registers.size(), lastIndex);
             saved.incrementAndGet();
             return true;
         } catch (IOException | RuntimeException error) {
@@ -87,7 +87,7 @@ public final class RegisterMachine {
         try {
             registers = new ConcurrentHashMap<>(SnapshotFile.read(file));
             lastIndex = lastIncludedIndex;
-            LOGGER.info("snapshot loaded from {}: {} registers, last included entry {}", file, registers.size(), lastIndex);
+            LOGGER.info("snapshot loaded from {}: {} registers, up to entry {}", file, registers.size(), lastIndex);
             loaded.incrementAndGet();
             return true;
         } catch (IOException | RuntimeException error) {

@@ -36,7 +36,8 @@ final class SnapshotFile {
     static void write(Path file, Map<String, Long> registers) throws IOException {
         byte[] body = body(new TreeMap<>(registers));
         String head = String.format(
-                "{\"format\":\"%s\",\"version\":%d,\"count\":%d,\"crc\":%d}\n", FORMAT, VERSION, registers.size(), crc(body));
+                "{\"format\":\"%s\",\"version\":%d,\"count\":%d,\"crc\":%d}\n",
+                FORMAT, VERSION, registers.size(), crc(body));
         // Forced to the disk, for DLedger drops the log that the snapshot stands for.
         try (FileChannel channel = FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
@@ -62,7 +63,10 @@ final class SnapshotFile {
     }
 
     static Map<String, Long> read(Path file) throws IOException {
-        byte[] bytes = Files.readAllBytes(file);
+        return parse(Files.readAllBytes(file));
+    }
+
+    static Map<String, Long> parse(byte[] bytes) throws IOException {
         int newline = 0;
         while (newline < bytes.length && bytes[newline] != '\n') {
             newline++;
@@ -72,11 +76,11 @@ final class SnapshotFile {
                 : new byte[0];
         Head head = head(bytes, newline);
         if (head.crc != crc(body)) {
-            throw new IOException("checksum of the snapshot does not fit: " + file);
+            throw new IOException("the snapshot's checksum does not fit");
         }
         Map<String, Long> registers = registers(body);
         if (registers.size() != head.count) {
-            throw new IOException("snapshot holds " + registers.size() + " registers, says " + head.count + ": " + file);
+            throw new IOException("snapshot holds " + registers.size() + " registers, says " + head.count);
         }
         return registers;
     }

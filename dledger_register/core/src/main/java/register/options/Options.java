@@ -1,15 +1,13 @@
-package register.server;
+package register.options;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
-import register.replica.CanaryReplica.Canary;
 
 /**
  * The command line. All times are in milliseconds, all sizes in bytes.
@@ -45,7 +43,7 @@ public record Options(
     public static final String USAGE = """
             usage: java -jar dledger-register-VERSION.jar OPTIONS
               --id ID                       this node's name in --peers; letters and digits
-              --peers ID-HOST:PORT;…        all members with their Raft addresses
+              --peers ID-HOST:PORT;...      all members with their Raft addresses
               --data-dir DIR                where DLedger stores log, term and snapshots
               --client-port PORT            port for clients
               --group NAME                  Raft group                            [harness]
@@ -225,7 +223,7 @@ public record Options(
                 throw new UsageError("--canary: makes the server wrong on purpose; give --unsafe-test-mode too");
             }
             for (Canary canary : Canary.values()) {
-                if (canary.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(name)) {
+                if (canary.label().equals(name)) {
                     return canary;
                 }
             }

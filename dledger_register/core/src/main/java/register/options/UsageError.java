@@ -1,4 +1,4 @@
-package register.server;
+package register.options;
 
 /** A command line that cannot be run; the message names the option. */
 public final class UsageError extends Exception {

@@ -1,0 +1,73 @@
+package register.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import register.replica.Failure;
+import register.replica.ReplicaStatus;
+import register.replica.Stage;
+import register.state.Operation;
+import register.state.Result;
+
+/** The wire, byte for byte. */
+class AnswersTest {
+
+    private static final Operation WRITE = new Operation.Write("k", 1);
+    private static final Operation READ = new Operation.Read("k", Operation.Mode.LOG);
+    private static final Operation CAS = new Operation.Cas("k", 1L, 2);
+
+    private static void assertLine(String expected, byte[] answer) {
+        assertEquals(expected + "\n", new String(answer, StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void ok() {
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, WRITE, Result.WRITTEN, true, 3, "n1"));
+        assertLine(
+                "{\"id\":\"a\",\"ok\":true,\"value\":7,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok("a", READ, Result.read(7L), true, 3, "n1"));
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"value\":null,\"applied\":true,\"term\":3,\"leader\":null}",
+                Answers.ok(1L, READ, Result.read(null), true, 3, null));
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"swapped\":false,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, CAS, Result.KEPT, true, 3, "n1"));
+    }
+
+    @Test
+    void acknowledgedWithoutAResult() {
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"swapped\":null,\"applied\":false,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, CAS, null, false, 3, "n1"));
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"applied\":false,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, WRITE, null, false, 3, "n1"));
+    }
+
+    @Test
+    void error() {
+        assertLine(
+                "{\"id\":1,\"ok\":false,\"code\":404,\"name\":\"NOT_LEADER\",\"stage\":\"before-append\","
+                        + "\"message\":\"a \\\"quote\\\"\\nand a line\",\"leader\":\"n2\"}",
+                Answers.error(1L, new Failure(404, "NOT_LEADER", Stage.BEFORE_APPEND, "a \"quote\"\nand a line"), "n2"));
+        assertLine(
+                "{\"id\":null,\"ok\":false,\"code\":1001,\"name\":\"BAD_REQUEST\",\"stage\":\"before-append\","
+                        + "\"message\":\"x\",\"leader\":null}",
+                Answers.error(null, Failure.refused(Failure.Refusal.BAD_REQUEST, "x"), null));
+    }
+
+    @Test
+    void status() {
+        assertLine(
+                "{\"id\":4,\"ok\":true,\"node\":\"n1\",\"role\":\"leader\",\"term\":3,\"leader\":\"n1\",\"ledgerBegin\":0,"
+                        + "\"ledgerEnd\":9,\"committed\":8,\"applied\":7,\"snapshotsSaved\":1,\"snapshotsLoaded\":2,"
+                        + "\"clockMs\":1732190000000,\"version\":\"0.4.0\",\"unappliedOks\":5,\"fault\":null,\"pid\":77}",
+                Answers.status(
+                        4L,
+                        new ReplicaStatus("leader", 3, "n1", 0, 9, 8, 7),
+                        new Answers.Process("n1", "0.4.0", 1, 2, 5, null, 1732190000000L, 77)));
+    }
+}

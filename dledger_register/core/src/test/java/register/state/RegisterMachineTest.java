@@ -1,0 +1,152 @@
+package register.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RegisterMachineTest {
+
+    @TempDir
+    Path dir;
+
+    private final Health health = new Health();
+    private final RegisterMachine machine = new RegisterMachine(health);
+    private long index;
+
+    private Result apply(Operation operation) {
+        return machine.apply(index++, new Entry(0, 0, operation));
+    }
+
+    private static Operation read(String key) {
+        return new Operation.Read(key, Operation.Mode.LOG);
+    }
+
+    @Test
+    void writeThenRead() {
+        assertEquals(Result.read(null), apply(read("k")));
+        assertEquals(Result.WRITTEN, apply(new Operation.Write("k", 7)));
+        assertEquals(Result.read(7L), apply(read("k")));
+        assertEquals(Result.read(null), apply(read("other")));
+        assertNull(health.fault());
+    }
+
+    @Test
+    void casSwapsOnlyWhatItExpects() {
+        assertEquals(Result.KEPT, apply(new Operation.Cas("k", 1L, 2)));
+        assertEquals(Result.SWAPPED, apply(new Operation.Cas("k", null, 1000)));
+        assertEquals(Result.KEPT, apply(new Operation.Cas("k", null, 3)));
+        assertEquals(Result.SWAPPED, apply(new Operation.Cas("k", 1000L, 4)));
+        assertEquals(4, machine.get("k"));
+    }
+
+    private static Operation random(Random random) {
+        String key = "k" + random.nextInt(3);
+        long value = random.nextInt(4);
+        return switch (random.nextInt(3)) {
+            case 0 -> new Operation.Write(key, value);
+            case 1 -> new Operation.Cas(key, random.nextInt(4) == 0 ? null : (long) random.nextInt(4), value);
+            default -> read(key);
+        };
+    }
+
+    @Test
+    void agreesWithAPlainMapAndWithItself() {
+        Random random = new Random(1);
+        Map<String, Long> model = new HashMap<>();
+        RegisterMachine twin = new RegisterMachine(health);
+        for (int i = 0; i < 5000; i++) {
+            Operation operation = random(random);
+            Result result = machine.apply(i, new Entry(i, i, operation));
+            assertEquals(expected(model, operation), result);
+            assertEquals(result, twin.apply(i, new Entry(-i, 1, operation)), "origin and request take no part");
+        }
+        assertNull(health.fault());
+    }
+
+    private static Result expected(Map<String, Long> model, Operation operation) {
+        if (operation instanceof Operation.Write write) {
+            model.put(write.key(), write.value());
+            return Result.WRITTEN;
+        }
+        if (operation instanceof Operation.Cas cas) {
+            boolean fits = Objects.equals(model.get(cas.key()), cas.old());
+            if (fits) {
+                model.put(cas.key(), cas.next());
+            }
+            return fits ? Result.SWAPPED : Result.KEPT;
+        }
+        return Result.read(model.get(operation.key()));
+    }
+
+    @Test
+    void anEntryAppliedAgainIsAppliedAndReported() {
+        machine.apply(5, new Entry(0, 0, new Operation.Write("k", 1)));
+        machine.apply(5, new Entry(0, 0, new Operation.Write("k", 2)));
+        assertEquals(2, machine.get("k"));
+        assertEquals("entry 5 applied after entry 5", health.fault());
+    }
+
+    @Test
+    void aStrangeEntryChangesNothingAndIsReported() throws IOException {
+        apply(new Operation.Write("k", 1));
+        machine.skip(index++, new Entry.Malformed("of no kind"));
+        assertEquals(1, machine.get("k"));
+        assertEquals("entry 1 is not a register entry: of no kind", health.fault());
+    }
+
+    @Test
+    void theFirstFaultStays() {
+        health.report("first", null);
+        health.report("second", null);
+        assertEquals("first", health.fault());
+    }
+
+    @Test
+    void snapshotRoundTrip() {
+        apply(new Operation.Write("k", 7));
+        apply(new Operation.Write("gone", 1));
+        Path file = dir.resolve("data");
+        assertTrue(machine.save(file));
+
+        RegisterMachine other = new RegisterMachine(health);
+        other.apply(0, new Entry(0, 0, new Operation.Write("stale", 1)));
+        assertTrue(other.load(file, 1));
+        assertEquals(7, other.get("k"));
+        assertNull(other.get("stale"), "a snapshot replaces, it does not merge");
+        other.apply(2, new Entry(0, 0, new Operation.Cas("k", 7L, 8)));
+        assertEquals(8, other.get("k"));
+        assertEquals(1, machine.snapshotsSaved());
+        assertEquals(1, other.snapshotsLoaded());
+        assertNull(health.fault());
+    }
+
+    @Test
+    void aBadSnapshotIsRefusedAndKeepsTheState() throws IOException {
+        apply(new Operation.Write("k", 7));
+        Path file = dir.resolve("data");
+        Files.writeString(file, "{}\n{}\n");
+        assertFalse(machine.load(file, 9));
+        assertEquals(7, machine.get("k"));
+        assertEquals(0, machine.snapshotsLoaded());
+        assertNotNull(health.fault());
+    }
+
+    @Test
+    void aSnapshotThatCannotBeWrittenIsReported() {
+        assertFalse(machine.save(dir.resolve("missing").resolve("data")));
+        assertEquals(0, machine.snapshotsSaved());
+        assertTrue(health.fault().startsWith("snapshot not saved to"));
+    }
+}

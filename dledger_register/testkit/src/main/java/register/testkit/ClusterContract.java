@@ -1,0 +1,194 @@
+package register.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import register.replica.ReplicaFactory;
+
+/**
+ * What every adapter owes to a client, tried on one cluster of three real nodes. In order, for a cluster is
+ * expensive and the last test stops its leader.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+public abstract class ClusterContract {
+
+    private LoopbackCluster cluster;
+
+    protected abstract ReplicaFactory factory();
+
+    @BeforeAll
+    void create(@TempDir Path dir) throws Exception {
+        cluster = new LoopbackCluster(factory(), 3, dir);
+    }
+
+    @AfterAll
+    void close() {
+        cluster.close();
+    }
+
+    private static void assertHealthy(Map<String, Object> status) {
+        assertNull(status.get("fault"));
+        assertEquals(0L, status.get("unappliedOks"));
+    }
+
+    private static void assertRefused(Map<String, Object> answer) {
+        assertEquals(false, answer.get("ok"));
+        assertEquals(404L, answer.get("code"));
+        assertEquals("NOT_LEADER", answer.get("name"));
+        assertEquals("before-append", answer.get("stage"));
+    }
+
+    @Test
+    @Order(1)
+    void aloneItAnswersStatusAndRefusesTheRest() throws Exception {
+        cluster.start(1);
+        try (LineClient client = cluster.client(1)) {
+            Map<String, Object> status = client.status();
+            assertEquals("n1", status.get("node"));
+            assertEquals(factory().version(), status.get("version"));
+            assertNotEquals("leader", status.get("role"));
+            assertNull(status.get("leader"));
+            assertEquals(-1L, status.get("ledgerEnd"));
+            assertEquals(-1L, status.get("applied"));
+            assertTrue(Math.abs(System.currentTimeMillis() - (long) status.get("clockMs")) < 60_000);
+            assertHealthy(status);
+            assertRefused(client.write("k", 1));
+            assertRefused(client.cas("k", null, 1));
+            assertRefused(client.read("k", "log"));
+            assertEquals(true, client.read("k", "unsafe").get("ok"));
+        }
+        for (int node = 2; node <= cluster.size(); node++) {
+            cluster.start(node);
+        }
+    }
+
+    @Test
+    @Order(2)
+    void writesReadsAndCas() throws Exception {
+        int leader = cluster.awaitLeader();
+        try (LineClient client = cluster.client(leader)) {
+            Map<String, Object> written = client.write("k", 7);
+            assertEquals(true, written.get("ok"));
+            assertEquals(true, written.get("applied"));
+            assertEquals("n" + leader, written.get("leader"));
+            assertTrue((long) written.get("term") >= 1);
+            assertEquals(7L, client.read("k", "log").get("value"));
+            assertEquals(true, client.cas("k", 7L, 1000).get("swapped"));
+            assertEquals(false, client.cas("k", 7L, 9).get("swapped"));
+            assertEquals(true, client.cas("k", 1000L, 10).get("swapped"));
+            assertEquals(false, client.cas("k", null, 9).get("swapped"));
+            assertEquals(true, client.cas("new", null, 9).get("swapped"));
+            assertEquals(10L, client.read("k", "log").get("value"));
+            Map<String, Object> absent = client.read("absent", "log");
+            assertEquals(true, absent.get("ok"));
+            assertTrue(absent.containsKey("value"));
+            assertNull(absent.get("value"));
+            assertEquals(true, absent.get("applied"));
+        }
+    }
+
+    @Test
+    @Order(3)
+    void followersRefuseNameTheLeaderAndCatchUp() throws Exception {
+        int leader = cluster.awaitLeader();
+        long committed = (long) cluster.status(leader).get("committed");
+        for (int node = 1; node <= cluster.size(); node++) {
+            if (node != leader) {
+                try (LineClient client = cluster.client(node)) {
+                    Map<String, Object> refused = client.write("k", 1);
+                    assertRefused(refused);
+                    assertEquals("n" + leader, refused.get("leader"));
+                    assertRefused(client.read("k", "log"));
+                    cluster.await("n" + node + " to apply", () -> (long) client.status().get("applied") >= committed);
+                    assertEquals(10L, client.read("k", "unsafe").get("value"));
+                    assertHealthy(client.status());
+                }
+            }
+        }
+    }
+
+    @Test
+    @Order(4)
+    void pipelinedRequestsAreAllAnsweredById() throws Exception {
+        int leader = cluster.awaitLeader();
+        int count = 500;
+        try (LineClient client = cluster.client(leader)) {
+            for (int i = 0; i < count; i++) {
+                client.send("{\"id\":\"w" + i + "\",\"op\":\"write\",\"key\":\"p" + i + "\",\"value\":" + i + "}");
+            }
+            Set<Object> answered = new HashSet<>();
+            for (int i = 0; i < count; i++) {
+                Map<String, Object> answer = client.receive();
+                assertEquals(true, answer.get("ok"), answer.toString());
+                assertEquals(true, answer.get("applied"), answer.toString());
+                answered.add(answer.get("id"));
+            }
+            assertEquals(count, answered.size());
+            assertEquals(count - 1L, client.read("p" + (count - 1), "log").get("value"));
+            assertHealthy(client.status());
+        }
+    }
+
+    @Test
+    @Order(5)
+    void aNewLeaderHasEverythingAndTheOldOneComesBackWithItsLog() throws Exception {
+        int old = cluster.awaitLeader();
+        long term = (long) cluster.status(old).get("term");
+        cluster.stop(old);
+        int leader = cluster.awaitLeader();
+        try (LineClient client = cluster.client(leader)) {
+            assertTrue((long) client.status().get("term") > term);
+            assertEquals(10L, client.read("k", "log").get("value"));
+            assertEquals(true, client.cas("k", 10L, 11).get("swapped"));
+        }
+        cluster.start(old);
+        long committed = (long) cluster.status(leader).get("committed");
+        cluster.await("n" + old + " to catch up", () -> (long) cluster.status(old).get("applied") >= committed);
+        try (LineClient client = cluster.client(old)) {
+            assertEquals(11L, client.read("k", "unsafe").get("value"));
+            assertHealthy(client.status());
+        }
+    }
+
+    @Test
+    @Order(6)
+    void withoutAQuorumNothingIsAcknowledgedAndStatusStillAnswers() throws Exception {
+        int leader = cluster.awaitLeader();
+        for (int node = 1; node <= cluster.size(); node++) {
+            if (node != leader) {
+                cluster.stop(node);
+            }
+        }
+        try (LineClient client = cluster.client(leader); LineClient prober = cluster.client(leader)) {
+            client.send("{\"id\":1,\"op\":\"write\",\"key\":\"k\",\"value\":99}");
+            cluster.await("the leader to step down", () -> {
+                long before = System.nanoTime();
+                Map<String, Object> status = prober.status();
+                assertTrue(System.nanoTime() - before < TimeUnit.SECONDS.toNanos(2), "status is slow");
+                return !"leader".equals(status.get("role"));
+            });
+            Map<String, Object> refused = prober.write("k", 100);
+            assertRefused(refused);
+            assertNotNull(prober.status().get("role"));
+        }
+    }
+}
