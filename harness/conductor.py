@@ -118,6 +118,7 @@ class Conductor:
         self._mix = self._workload.invocations(plan.rng("operations"))
         self._committed_again: int | None = None
         self._healed_at: int | None = None
+        self._assessed = (0, False)  # how many probes were looked at, and what they said
 
     def stop(self) -> None:
         """Ask the run to wind down in order; from any thread, also from a signal handler."""
@@ -207,7 +208,11 @@ class Conductor:
         healed = self._healed_at
         if healed is None or self._committed_again is None:
             return False
-        return assess(self._probes.all, self._endpoints, healed, self._committed_again).complete
+        probes = self._probes.all
+        if len(probes) != self._assessed[0]:  # asked by every worker before every operation, so only for news
+            complete = assess(probes, self._endpoints, healed, self._committed_again).complete
+            self._assessed = len(probes), complete
+        return self._assessed[1]
 
     async def _read_all(self, workers: list[Worker]) -> None:
         """Each register is read by these workers' node; a read that fails is asked again until the deadline."""

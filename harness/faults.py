@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from harness.errors import NotReadyError, UsageError
+from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
 from history import Probe
 from nemesis.catalogue import find, prechecks
-from nemesis.errors import ScheduleError, UnknownFaultError
+from nemesis.errors import FaultError, ScheduleError, UnknownFaultError
 from nemesis.facts import Facts, survey
 from nemesis.fault import Context, Settings
 from nemesis.runner import Runner
@@ -87,8 +87,8 @@ class Faults:
         return cycle(self._plan.nemesis, self._plan.interval, self._plan.time_limit, self._plan.rng("schedule"))
 
     def clean(self, nodes: Nodes) -> None:
-        """Sweep what an earlier, killed run may have left on these nodes."""
-        heal_everything(nodes, PROCESS_PATTERN)
+        """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
+        heal_leftovers(nodes)
 
     def precheck(self, nodes: Nodes, system: DLedgerRegister) -> None:
         """Refuse a fault that cannot work on this cluster, before the run.  Raises UsageError with the reasons."""
@@ -120,6 +120,10 @@ class Faults:
 
 
 def heal_leftovers(nodes: Nodes) -> list[str]:
-    """Undo every fault that carries our tag; a line for each thing that was undone."""
-    lines = [f"{node}: {line}" for node, undone in heal_everything(nodes, PROCESS_PATTERN).items() for line in undone]
+    """Undo every fault that carries our tag; a line for each thing that was undone.  Raises HarnessError."""
+    try:
+        undone = heal_everything(nodes, PROCESS_PATTERN)
+    except FaultError as error:
+        raise HarnessError(f"the faults of an earlier run could not be removed: {error}") from None
+    lines = [f"{node}: {line}" for node, things in undone.items() for line in things]
     return lines or ["nothing to heal"]

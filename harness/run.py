@@ -58,6 +58,7 @@ class Run:
         self._state = RunState()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
+        self._failure_code = EXIT_FAILURE
 
     def execute(self) -> tuple[int, RunFiles]:
         """The exit code and the run's files.
@@ -76,7 +77,7 @@ class Run:
                 self._on_cluster(cluster, faults, files, interrupts)
             except KeyboardInterrupt:
                 log.warning("interrupted")
-            except (HarnessError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 (a bug of ours, too, ends in order: judged, and told)
                 self._fail(error)
             self._state.interrupted = interrupts.asked
             self._state.ended = not interrupts.asked and not self._state.failures
@@ -150,9 +151,9 @@ class Run:
                 conductor.run()
         finally:
             self._ended_ns = time.monotonic_ns()
-            self._state.reach("end", clock_ns())
             history.close()
             probes.close()
+            self._state.reach("end", clock_ns())
 
     def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
         for line in system.collect(files.nodes):
@@ -169,8 +170,9 @@ class Run:
 
     def _conclude(self, files: RunFiles, interrupts: Interrupts) -> int:
         if not files.history.exists():
-            self._progress.say(f"harness failure: {'; '.join(self._state.failures) or 'interrupted before the start'}")
-            return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
+            if interrupts.asked:
+                self._progress.say("interrupted before the first operation")
+            return EXIT_INTERRUPTED if interrupts.asked else self._failure_code
         try:
             results = conclude(files, self._session if self._spark else None)
             verdict_s = (time.monotonic_ns() - self._ended_ns) / 1e9
@@ -179,7 +181,7 @@ class Run:
                 self._progress.say(f"warning: {warning}")
             report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
-        except HarnessError as error:
+        except (HarnessError, OSError) as error:
             self._fail(error)
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
         finally:
@@ -194,7 +196,8 @@ class Run:
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
         self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
-        self._progress.say(f"harness failure: {error}")
+        self._failure_code = error.exit_code if isinstance(error, HarnessError) else EXIT_FAILURE
+        self._progress.say(f"{'harness failure' if self._failure_code == EXIT_FAILURE else 'harness'}: {error}")
 
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts
