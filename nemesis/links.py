@@ -10,7 +10,7 @@ from history import Probe
 from nemesis import grudges
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Targets, Witness
-from nemesis.network import RuleFault, install_commands, links_witness, remove_rules
+from nemesis.network import RuleFault, counted, install_commands, links_witness, remove_rules
 from nemesis.targets import leader_of
 
 Pair = tuple[str, str]
@@ -55,15 +55,13 @@ class Swizzle(RuleFault):
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)
         pairs = sorted({tuple(sorted((a, b))) for a, peers in whole.grudge.items() for b in peers})
-        return Targets(
-            whole.nodes,
-            whole.grudge,
-            {
-                "cut_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
-                "restore_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
-                "pause_s": round(rng.uniform(0.1, 0.4), 3),
-            },
-        )
+        drawn = {
+            "cut_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
+            "restore_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
+            "pause_s": round(rng.uniform(0.1, 0.4), 3),
+        }
+        recorded = ctx.wanted.detail if ctx.wanted else {}
+        return Targets(whole.nodes, whole.grudge, {name: recorded.get(name, drawn[name]) for name in drawn})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         order: list[list[str]] = targets.detail["cut_order"]
@@ -74,10 +72,12 @@ class Swizzle(RuleFault):
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         order: list[list[str]] = targets.detail["restore_order"]
+        dropped = sum(counted(ctx, self.name, targets.nodes).values())
         for count, pair in enumerate(order, start=1):
             self._stand(ctx, targets.grudge, order[count:], pair)
             ctx.clock.wait(targets.detail["pause_s"], ctx.stop)
-        return {**remove_rules(ctx, self.name, targets.nodes), "links_restored": len(order)}
+        gone = remove_rules(ctx, self.name, targets.nodes)
+        return {**gone, "packets_dropped": dropped, "links_restored": len(order)}
 
     def _stand(
         self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
@@ -130,9 +130,12 @@ class IsolateUntilSnapshot(RuleFault):
         return {**cut, **behind}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        removed = remove_rules(ctx, self.name, targets.nodes)
         follower: str = targets.detail["follower"]
         before = targets.detail["before"][follower]["loaded"]
+        far_behind = _lag(ctx.system.probes(), follower) > ctx.settings.snapshot_threshold
+        removed = remove_rules(ctx, self.name, targets.nodes)
+        if not far_behind:  # nothing to wait for: the log alone can bring it back
+            return {**removed, "snapshots_loaded": 0}
 
         def look() -> int | None:
             probe = ctx.system.probes()[follower]

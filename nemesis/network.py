@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from nemesis import grudges
 from nemesis.errors import FaultError, SkippedError
@@ -18,20 +18,18 @@ from nemesis.fault import Context, Family, Targets, Witness
 from nemesis.firewall import FIREWALLS, Action, Firewall, Rule
 from nemesis.view import Command
 
-Links = frozenset[tuple[str, str]]
+Link: TypeAlias = tuple[str, str]
 
-TRY_S: Final = "0.4"
+TRY_S: Final = 0.5
 
-# One line for each address: the address, and how the attempt ended (124: silence until the timeout).
-_TRY_PEERS = (
-    r"""port=$1; shift
+# Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
+# which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
+_TRY_PEERS: Final = r"""limit=$1; port=$2; shift 2
+try='echo "$0 began"; exec 3<>"/dev/tcp/$0/$1"'
 for a in "$@"; do
-  { timeout -s KILL """
-    + TRY_S
-    + r""" bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$a" "$port" >/dev/null 2>&1; echo "$a $?"; } &
+  { timeout -s KILL "$limit" bash --norc -c "$try" "$a" "$port" 2>/dev/null; echo "$a $?"; } &
 done
 wait"""
-)
 
 SILENCE: Final = ("124", "137")
 
@@ -42,7 +40,7 @@ def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
     A refusal is an answer as good as a connection: the packets went through.
     """
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
-    return Command(("sh", "-c", _TRY_PEERS, "try", str(ctx.settings.peer_port), *addresses))
+    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_port), *addresses))
 
 
 def firewall(ctx: Context) -> Firewall:
@@ -116,12 +114,12 @@ def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
     """Delete the fault's chain on these nodes and see that it is gone; says how many packets it had stopped."""
     wall, nodes = firewall(ctx), list(nodes)
     try:
-        counted = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
+        listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
     finally:  # one node that cannot be reached must not keep the others cut off
         began = ctx.clock.now()
         ctx.run_checked({node: wall.remove(chain) for node in nodes})
         took_ms = (ctx.clock.now() - began) / 1e6
-    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in counted.items()}
+    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in listings.items()}
     left = [n for n, a in ctx.run_checked({n: wall.gone(chain) for n in nodes}).items() if "gone" not in a.stdout]
     if left:
         raise FaultError(f"the rules still stand on {', '.join(left)}")
@@ -137,43 +135,54 @@ def links_witness(
     Raises FaultError and names the links when, until the deadline, an attempt was answered in another way than
     expected, or a link was neither seen to count nor to be silent, or nothing was counted at all.
     """
-    links: Links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
-    seen: dict[str, tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]] = {}
+    links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
+    seen: dict[str, tuple[Counter[Link], dict[Link, str]]] = {}
 
     def look() -> Witness | None:
-        seen["last"] = counted, tried = _look_at_links(ctx, chain, grudge)
-        whole = all(counted[link] for link in links) and all(tried.get(link) == expected for link in links)
-        return _as_witness(counted, tried, expected) if whole else None
+        seen["last"] = packets, tried = _look_at_links(ctx, chain, grudge)
+        whole = all(packets[link] for link in links) and all(tried.get(link) == expected for link in links)
+        return _as_witness(packets, tried, expected) if whole else None
 
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
-    counted, tried = seen["last"]
+    packets, tried = seen["last"]
     open_links = [link for link in links if tried.get(link) != expected]
-    if open_links or not counted.total():
+    if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
-        raise FaultError(f"{counted.total()} packets counted; {names or 'all links silent, but no rule counted'}")
-    return _as_witness(counted, tried, expected)
+        raise FaultError(f"{packets.total()} packets counted; {names or 'all links silent, but no rule counted'}")
+    return _as_witness(packets, tried, expected)
+
+
+def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:
+    """Packets counted so far by the fault's rules, by link: (who drops, who sent)."""
+    wall = firewall(ctx)
+    listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
+    return Counter({(n, peer): k for n, answer in listings.items() for peer, k in wall.packets(answer.stdout).items()})
 
 
 def _look_at_links(
     ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]]
-) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
+) -> tuple[Counter[Link], dict[Link, str]]:
     """Packets counted by link, and how an attempt over each link ended."""
-    wall = firewall(ctx)
     tries = ctx.nodes.run({node: try_peers(ctx, peers) for node, peers in grudge.items()})
-    listings = ctx.nodes.run({node: wall.counters(chain) for node in grudge})
-    counted: Counter[tuple[str, str]] = Counter()
-    for node, answer in listings.items():
-        for peer, number in wall.packets(answer.stdout).items():
-            counted[node, peer] += number
     owner = {ctx.facts.addresses[peer][0]: peer for peers in grudge.values() for peer in peers}
     ends = {
-        (node, owner[line.split()[0]]): _ending(line.split()[1])
+        (node, owner[address]): end
         for node, answer in tries.items()
-        for line in answer.stdout.splitlines()
-        if len(line.split()) == 2 and line.split()[0] in owner
+        for address, end in attempts(answer.stdout).items()
+        if address in owner
     }
-    return counted, ends
+    return counted(ctx, chain, grudge), ends
+
+
+def attempts(printed: str) -> dict[str, str]:
+    """How each attempt ended, by address: ``silence``, ``connected`` or ``refusal``.
+
+    Those that never began are left out.
+    """
+    lines = [line.split() for line in printed.splitlines() if len(line.split()) == 2]
+    began = {address for address, word in lines if word == "began"}
+    return {address: _ending(word) for address, word in lines if word != "began" and address in began}
 
 
 def _ending(code: str) -> str:
@@ -182,10 +191,10 @@ def _ending(code: str) -> str:
     return "connected" if code == "0" else "refusal"
 
 
-def _as_witness(counted: Counter[tuple[str, str]], tried: dict[tuple[str, str], str], expected: str) -> Witness:
-    links = {f"{node}<-{peer}": number for (node, peer), number in sorted(counted.items())}
+def _as_witness(packets: Counter[Link], tried: dict[Link, str], expected: str) -> Witness:
+    links = {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}
     return {
-        "packets_counted": counted.total(),
+        "packets_counted": packets.total(),
         "links_counted": links,
         f"attempts_{expected}": sum(end == expected for end in tried.values()),
         "attempts": len(tried),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.grudges import majority
-from nemesis.targets import leader_of
+from nemesis.targets import leader_of, mostly_small
 from nemesis.view import Command
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
@@ -71,12 +70,6 @@ def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
         alive = [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]
         raise FaultError(f"still there: {', '.join(alive)}")
     return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
-
-
-def mostly_small(n: int, rng: random.Random) -> int:
-    """A size from 1 to n with P(k) = ln((k+1)/k) / ln(n+1); the distribution function is ln(k+1) / ln(n+1)."""
-    size = math.ceil(math.pow(n + 1, rng.random())) - 1
-    return min(n, max(1, size))
 
 
 def spare(ctx: Context) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Protocol
 
+from nemesis.agenda import Agenda
 from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
 from nemesis.fault import Context, Fault, Targets
@@ -49,7 +50,7 @@ class Runner:
             if step.fault not in faults:
                 raise UnknownFaultError(step.fault, faults)
         self._ctx = ctx
-        self._schedule = sorted(schedule, key=lambda step: step.at_s)
+        self._schedule = tuple(schedule)
         self._record = record
         self._rng = rng
         self._faults = faults
@@ -67,17 +68,29 @@ class Runner:
 
         Raises the first failure of the harness that was met, after healing.
         """
-        start = self._ctx.clock.now()
+        agenda = Agenda(self._schedule, self._ctx.clock.now())
         try:
-            for step in self._schedule:
-                due = start + round(step.at_s * 1e9)
+            while (due := agenda.next_due()) is not None and not self._failures:
                 if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
                     break
-                self._take(step, stop)
-                if self._failures:
-                    break
+                for step in agenda.take(self._ctx.clock.now()):
+                    self._take(step, stop)
+                self._watch(agenda, stop)
         finally:
             self.heal_all()
+
+    def _watch(self, agenda: Agenda, stop: threading.Event) -> None:
+        """Inject what waited for a condition that holds now; skip what has waited in vain."""
+        if not agenda.watched:
+            return
+        now, probes = self._ctx.clock.now(), self._ctx.system.probes()
+        for step in agenda.came_true(now, probes, self._ctx.nodes.names):
+            self._take(step, stop)
+            agenda.heal_later(step, self._ctx.clock.now())
+        for step in agenda.expired(now):
+            fault = self._faults[step.fault]
+            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader_now(probes))
+            self._note("fail", fault, step.id, "inject", reason=f"never within {step.within_s:g} s: {step.when}")
 
     def heal_all(self) -> tuple[str, ...]:
         """Heal everything that may stand; returns a sentence for each fault that could not be healed.

@@ -1,4 +1,8 @@
-"""When which fault is injected and healed: lists of steps, drawn before a run and without looking at the world."""
+"""When which fault is injected and healed: lists of steps, drawn before a run and without looking at the world.
+
+What takes turns is written as *turns*: a fault's name (``bridge``), a fault aimed by words (``hammer-time@leader``,
+see ``targets``), or several at once (``kill-leader+packet-loss``).  ``all`` stands for every fault there is.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from nemesis.errors import ScheduleError
+from nemesis.targets import check_words
 
 Action: TypeAlias = Literal["inject", "heal"]
 
@@ -23,6 +28,9 @@ class Step:
 
     ``id`` ties a heal to its injection.  ``targets`` is set where they were chosen beforehand: the recorded targets
     of a replay (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
+
+    An injection may wait for a condition (see ``conditions``): it is watched from ``at_s`` on, for ``within_s``
+    seconds, and the fault is skipped when it never comes true.  ``for_s`` then says how long the fault stands.
     """
 
     at_s: float
@@ -30,34 +38,92 @@ class Step:
     fault: str
     id: int
     targets: Mapping[str, Any] | None = None
+    when: str | None = None
+    within_s: float = 0.0
+    for_s: float | None = None
 
 
-def cycle(faults: Sequence[str], interval_s: float, time_limit_s: float, rng: random.Random) -> list[Step]:
+def turn_parts(turn: str) -> list[tuple[str, str | None]]:
+    """A turn's faults with the words they are aimed by: ``a@leader+b`` is ``[("a", "leader"), ("b", None)]``.
+
+    Raises ScheduleError for empty names and words.
+    """
+    parts = []
+    for part in turn.split("+"):
+        name, at, words = (text.strip() for text in part.partition("@"))
+        if not name:
+            raise ScheduleError(f"a fault's name is missing in {turn!r}")
+        if at:
+            check_words(words)
+        parts.append((name, words if at else None))
+    return parts
+
+
+def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
+    """The faults in these turns, each once."""
+    return tuple(dict.fromkeys(name for turn in turns for name, _ in turn_parts(turn)))
+
+
+def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
+    """The turns in what a user wrote: parts between commas; ``all`` becomes ``every``."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(dict.fromkeys(turn for part in parts for turn in (every if part == "all" else (part,))))
+
+
+def cycle(
+    faults: Sequence[str],
+    interval_s: float,
+    time_limit_s: float,
+    rng: random.Random,
+    *,
+    weights: Mapping[str, float] | None = None,
+    tracks: int = 1,
+) -> list[Step]:
     """Calm, fault, calm, fault … until the time limit, healed before it.
 
-    ``faults`` are what takes turns: each round is a new order of all of them.  A name like ``a+b`` is two faults at
-    once.  A fault stands for ``interval_s``; the calm before it is drawn anew each time, and its length is what
-    jitters every start.  Raises ScheduleError when not one cycle fits.
+    ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn is drawn with
+    its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is drawn anew each
+    time, and its length is what jitters every start.  With several ``tracks`` the turns are dealt out among so many
+    cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
     """
     if not faults or interval_s <= 0:
         raise ScheduleError("a schedule needs a fault and an interval above 0")
-    turns, steps, now, number = _turns(faults, rng), list[Step](), 0.0, 0
-    while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
-        names = next(turns).split("+")
-        now = start + interval_s
-        steps += [Step(round(start, 3), "inject", name, number + place) for place, name in enumerate(names)]
-        steps += [Step(round(now, 3), "heal", name, number + place) for place, name in enumerate(names)]
-        number += len(names)
+    dealt = [hand for track in range(tracks) if (hand := list(faults)[track::tracks])]
+    steps: list[Step] = []
+    for hand in dealt:
+        turns = _weighted(hand, weights, rng) if weights else _rounds(hand, rng)
+        steps += _one_track(turns, interval_s, time_limit_s, rng, sum(step.action == "inject" for step in steps))
     if not steps:
         raise ScheduleError(
             f"no whole cycle of {interval_s:g} s calm and {interval_s:g} s fault fits into {time_limit_s:g} s"
         )
+    return sorted(steps, key=lambda step: step.at_s)
+
+
+def _one_track(
+    turns: Iterator[str], interval_s: float, time_limit_s: float, rng: random.Random, first_id: int
+) -> list[Step]:
+    steps, now, number = list[Step](), 0.0, first_id
+    while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
+        now, parts = start + interval_s, list(enumerate(turn_parts(next(turns)), start=number))
+        wishes = {place: {"choose": words} if words else None for place, (_, words) in parts}
+        steps += [Step(round(start, 3), "inject", name, place, wishes[place]) for place, (name, _) in parts]
+        steps += [Step(round(now, 3), "heal", name, place) for place, (name, _) in parts]
+        number += len(parts)
     return steps
 
 
-def _turns(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
     while True:
         yield from rng.sample(list(faults), len(faults))
+
+
+def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.Random) -> Iterator[str]:
+    shares = [weights.get(fault, 1.0) for fault in faults]
+    if min(shares) < 0 or not sum(shares):
+        raise ScheduleError(f"weights must be 0 or more and not all 0: {dict(weights)}")
+    while True:
+        yield rng.choices(list(faults), shares)[0]
 
 
 def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
@@ -68,7 +134,8 @@ def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
     ordered = sorted(steps, key=lambda step: step.at_s)
     injected: dict[int, str] = {}
     for step in ordered:
-        if not 0 <= step.at_s <= time_limit_s:
+        last_s = step.at_s + step.within_s + (step.for_s or 0.0)
+        if not 0 <= step.at_s <= last_s <= time_limit_s:
             raise ScheduleError(f"{step.fault} at {step.at_s:g} s is outside the time limit of {time_limit_s:g} s")
         if step.action == "inject":
             if step.id in injected:

@@ -1,19 +1,40 @@
 """Whom to hit: the leader by probe, and choices by words.
 
 Two nodes may both call themselves leader (one of them was cut off and does not know).  The one with the higher term
-is the leader; the others are told as ``claimants``.
+is the leader; :func:`claimants` tells them all.
+
+A choice is one or more words joined by ``/``, each adding nodes to those before; ``!`` before a word takes nodes away.
+
+==============  ==================================================================================
+word            nodes
+==============  ==================================================================================
+``one``         a random node that is not in yet
+``subset``      a random subset, mostly small
+``minority``    a random largest minority
+``majority``    a random smallest majority
+``all``         all
+``leader``      the node that leads by the probe with the highest term
+``followers``   all others
+``successor``   the follower with the longest log: nobody else is likelier to be elected next
+``n3``          that node
+==============  ==================================================================================
+
+So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from history import Probe
-from nemesis.errors import NotYetError, SkippedError
+from nemesis.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.fault import Context, Targets
 from nemesis.grudges import majority
+
+WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "followers", "successor")
 
 
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
@@ -35,6 +56,21 @@ def leader_of(ctx: Context) -> str:
     return leader
 
 
+def successor_of(ctx: Context) -> str:
+    """The follower with the longest log.  Raises NotYetError without a leader or an answering follower."""
+    leader = leader_of(ctx)
+    others = [probe for probe in ctx.system.probes().values() if probe.answered and probe.node != leader]
+    if not others:
+        raise NotYetError("no follower answers")
+    return max(others, key=lambda probe: (probe.ledger_end, probe.node)).node
+
+
+def mostly_small(n: int, rng: random.Random) -> int:
+    """A size from 1 to n with P(k) = ln((k+1)/k) / ln(n+1); the distribution function is ln(k+1) / ln(n+1)."""
+    size = math.ceil(math.pow(n + 1, rng.random())) - 1
+    return min(n, max(1, size))
+
+
 def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) -> Targets | None:
     """The targets that a step asks for, None when it leaves them to its fault.
 
@@ -48,20 +84,42 @@ def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) ->
     return Targets.from_json(wish)
 
 
+def check_words(words: str, names: Sequence[str] = ()) -> None:
+    """Raises ScheduleError for a word that is neither known nor a node's name; without names any name will do."""
+    for word in words.split("/"):
+        bare = word.removeprefix("!").strip()
+        if not bare or (names and bare not in (*WORDS, *names)):
+            raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {', '.join(WORDS)} or a node's name")
+
+
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
-    """``one``, ``minority``, ``majority``, ``all``, ``leader``, ``followers``, ``leader+one``, ``leader+minority`` or
-    node names joined by commas, in the cluster's order."""
+    """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when nobody is left."""
+    chosen: set[str] = set()
+    for word in (part.strip() for part in words.split("/")):
+        if word.startswith("!"):
+            chosen -= set(_one_word(word[1:], ctx, rng, frozenset()))
+        else:
+            chosen |= set(_one_word(word, ctx, rng, frozenset(chosen)))
+    if not chosen:
+        raise SkippedError(f"{words} is nobody at this moment")
+    return tuple(name for name in ctx.nodes.names if name in chosen)
+
+
+def _one_word(word: str, ctx: Context, rng: random.Random, taken: frozenset[str]) -> Sequence[str]:
     names = ctx.nodes.names
-    few = (len(names) - 1) // 2
-    sizes = {"one": 1, "minority": few, "majority": majority(len(names)), "all": len(names)}
-    if words in sizes:
-        chosen = rng.sample(names, sizes[words])
-    elif words == "leader":
-        chosen = [leader_of(ctx)]
-    elif words == "followers":
-        chosen = [name for name in names if name != leader_of(ctx)]
-    else:
-        chosen = [name.strip() for name in words.split(",")]
-    if unknown := [name for name in chosen if name not in names]:
-        raise SkippedError(f"no node is called {' or '.join(unknown)}")
-    return tuple(name for name in names if name in chosen)
+    open_to = [name for name in names if name not in taken]
+    sizes = {"one": 1, "minority": (len(names) - 1) // 2, "majority": majority(len(names)), "all": len(names)}
+    if word in sizes:
+        return rng.sample(open_to, min(sizes[word], len(open_to)))
+    if word == "subset":
+        return rng.sample(open_to, min(mostly_small(len(names), rng), len(open_to)))
+    if word == "leader":
+        return [leader_of(ctx)]
+    if word == "followers":
+        leader = leader_of(ctx)
+        return [name for name in names if name != leader]
+    if word == "successor":
+        return [successor_of(ctx)]
+    if word not in names:
+        raise SkippedError(f"no node is called {word!r}")
+    return [word]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -11,7 +10,7 @@ from nemesis import grudges
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Targets, Witness
 from nemesis.firewall import Action
-from nemesis.network import RuleFault, firewall
+from nemesis.network import RuleFault, counted
 from nemesis.view import Command
 
 # A closed port would answer each datagram with an ICMP error; the discard service's port is as good as any.
@@ -24,13 +23,11 @@ for a in "$@"; do
 done
 exit 0"""
 
-Link = tuple[str, str]
-
 
 def burst(ctx: Context, peers: Iterable[str], count: int, size: int) -> Command:
     """A command that sends ``count`` UDP datagrams of ``size`` bytes to each of these peers."""
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
-    return Command(("bash", "-c", _BURST, "burst", str(count), str(size), *addresses))
+    return Command(("bash", "--norc", "-c", _BURST, "burst", str(count), str(size), *addresses))
 
 
 def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, size: int) -> None:
@@ -40,12 +37,6 @@ def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, siz
         for peer in peers:
             sends.setdefault(peer, []).append(node)
     ctx.nodes.run({sender: burst(ctx, receivers, count, size) for sender, receivers in sends.items()})
-
-
-def dropped_by_link(ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]]) -> Counter[Link]:
-    wall = firewall(ctx)
-    listings = ctx.nodes.run({node: wall.counters(chain) for node in grudge})
-    return Counter({(n, p): k for n, answer in listings.items() for p, k in wall.packets(answer.stdout).items()})
 
 
 class Throttle(RuleFault):
@@ -83,9 +74,9 @@ class Loss(Throttle):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         links = [(node, peer) for node, peers in targets.grudge.items() for peer in peers]
-        before = dropped_by_link(ctx, self.name, targets.grudge)
+        before = counted(ctx, self.name, targets.grudge)
         send_over(ctx, targets.grudge, self.SENT, 16)
-        dropped = dropped_by_link(ctx, self.name, targets.grudge)
+        dropped = counted(ctx, self.name, targets.grudge)
         dropped.subtract(before)
         share = sum(dropped[link] for link in links) / (self.SENT * len(links))
         if share < self.amount(ctx) / 2 or any(dropped[link] <= 0 for link in links):
@@ -99,7 +90,7 @@ class Slow(Throttle):
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         count = max(100, round(self.amount(ctx)))
         send_over(ctx, targets.grudge, count, 1000)
-        dropped = dropped_by_link(ctx, self.name, targets.grudge)
+        dropped = counted(ctx, self.name, targets.grudge)
         if quiet := [f"{n}<-{p}" for n, peers in targets.grudge.items() for p in peers if not dropped[n, p]]:
             raise FaultError(f"{count} kB at once went through unhindered on {', '.join(quiet)}")
         return {"asked_kbytes_s": self.amount(ctx), "dropped_beyond": dropped.total()}

@@ -10,7 +10,8 @@ import pytest
 from nemesis.catalogue import find
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Settings, Targets
-from nemesis.processes import mostly_small, signal, state_of
+from nemesis.processes import signal, state_of
+from nemesis.targets import mostly_small
 from tests.nemesis.toy import world
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")

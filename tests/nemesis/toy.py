@@ -92,8 +92,8 @@ class ToyNodes:
                 return 0, self._listing(chains.get(chain)), ""
             case ("sh", "-c", _, "gone", chain):
                 return 0, "standing\n" if chain in chains else "gone\n", ""
-            case ("sh", "-c", _, "try", _port, *addresses):
-                return 0, "".join(f"{a} {self._try(node, a)}\n" for a in addresses), ""
+            case ("sh", "-c", _, "try", _limit, _port, *addresses):
+                return 0, "".join(f"{a} began\n{a} {self._try(node, a)}\n" for a in addresses), ""
             case ("sh", "-c", processes._SIGNAL, pid, name):
                 self._signal(node, int(pid), name)
                 return 0, "", ""

@@ -1,0 +1,122 @@
+"""Conditions on the probes, for scripts: ``n2 leads``, ``lag(n4) > 1000``, ``a snapshot was saved``.
+
+::
+
+    condition  = term { "and" term }
+    term       = NODE "leads" | "no leader" | "a leader"
+               | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
+               | FIGURE "(" (NODE | "any") ")" OPERATOR NUMBER | "term" OPERATOR NUMBER
+    FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
+    OPERATOR   = > | >= | < | <= | ==
+
+``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes.
+Nodes that do not answer have no figures.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from history import Probe
+from nemesis.errors import ScheduleError
+from nemesis.targets import leader_now
+
+Probes: TypeAlias = Mapping[str, Probe]
+Test: TypeAlias = Callable[[Probes, Probes], bool]
+
+FIGURES: Final = (
+    "lag",
+    "term",
+    "ledger_begin",
+    "ledger_end",
+    "committed",
+    "applied",
+    "snapshots_saved",
+    "snapshots_loaded",
+)
+OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+_COMPARISON: Final = re.compile(r"(\w+)\s*(?:\(\s*(\w+)\s*\))?\s*(>=|<=|==|>|<)\s*(-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A parsed condition; all of its tests must hold."""
+
+    text: str
+    tests: tuple[Test, ...]
+
+    def holds(self, probes: Probes, since: Probes) -> bool:
+        """``since`` are the probes from when the condition began to be watched."""
+        return all(test(probes, since) for test in self.tests)
+
+
+def parse(text: str, names: Sequence[str]) -> Condition:
+    """Raises ScheduleError, saying which part is not understood."""
+    return Condition(text, tuple(_term(part.strip(), names) for part in re.split(r"\band\b", text)))
+
+
+def _term(part: str, names: Sequence[str]) -> Test:
+    words = part.split()
+    if part == "no leader":
+        return lambda probes, _: leader_now(probes) is None
+    if part == "a leader":
+        return lambda probes, _: leader_now(probes) is not None
+    if len(words) == 2 and words[1] == "leads":
+        node = _known(words[0], names)
+        return lambda probes, _: leader_now(probes) == node
+    if words[:3] == ["a", "snapshot", "was"] and words[3:] in (["saved"], ["loaded"]):
+        return _grown(f"snapshots_{words[3]}")
+    if found := _COMPARISON.fullmatch(part):
+        return _comparison(*found.groups(), names=names)
+    raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
+
+
+def _comparison(figure: str, node: str | None, sign: str, number: str, *, names: Sequence[str]) -> Test:
+    if figure not in FIGURES:
+        raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
+    if node is None and figure != "term":
+        raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
+    asked = None if node in (None, "any") else _known(str(node), names)
+    compare, limit = OPERATORS[sign], int(number)
+
+    def test(probes: Probes, _: Probes) -> bool:
+        seen = [
+            value for name in probes if asked in (None, name) and (value := _figure(figure, name, probes)) is not None
+        ]
+        return bool(seen) and compare(max(seen), limit)
+
+    return test
+
+
+def _figure(figure: str, node: str, probes: Probes) -> int | None:
+    probe = probes.get(node)
+    if probe is None or not probe.answered:
+        return None
+    if figure == "lag":
+        return max(other.applied for other in probes.values() if other.answered) - probe.applied
+    return int(getattr(probe, figure))
+
+
+def _grown(figure: str) -> Test:
+    def test(probes: Probes, since: Probes) -> bool:
+        pairs = ((_figure(figure, node, probes), _figure(figure, node, since)) for node in probes)
+        return any(now is not None and now > (before or 0) for now, before in pairs)
+
+    return test
+
+
+def _known(node: str, names: Sequence[str]) -> str:
+    if node not in names:
+        raise ScheduleError(f"no node is called {node!r}; there are {', '.join(names)}")
+    return node

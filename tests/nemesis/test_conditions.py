@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from history import Probe
+from nemesis.conditions import parse
+from nemesis.errors import ScheduleError
+
+NAMES = ("n1", "n2", "n3")
+
+
+def probes(**changes: dict) -> dict[str, Probe]:
+    base = {name: {"role": "follower", "term": 4, "applied": 100} for name in NAMES}
+    return {name: Probe(0, name, **{**base[name], **changes.get(name, {})}) for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "expected"),
+    [
+        ("n2 leads", probes(n2={"role": "leader"}), True),
+        ("n2 leads", probes(n2={"role": "leader"}, n3={"role": "leader", "term": 5}), False),
+        ("no leader", probes(), True),
+        ("a leader", probes(), False),
+        ("lag(n3) > 50", probes(n3={"applied": 49}), True),
+        ("lag(n3) > 50", probes(n3={"applied": 50}), False),
+        ("lag(any) >= 50", probes(n3={"applied": 50}), True),
+        ("term > 4", probes(n1={"term": 5}), True),
+        ("term(n2) > 4", probes(n1={"term": 5}), False),
+        ("applied(n1) == 100 and term <= 4", probes(), True),
+        ("applied(n1) == 100 and term < 4", probes(), False),
+        ("lag(n3) > 50", {**probes(), "n3": Probe(0, "n3", error="timeout")}, False),
+    ],
+)
+def test_conditions_hold_by_the_probes(text, now, expected):
+    assert parse(text, NAMES).holds(now, probes()) is expected
+
+
+def test_a_snapshot_counts_from_when_it_is_watched():
+    saved = parse("a snapshot was saved", NAMES)
+    before = probes(n1={"snapshots_saved": 3})
+    assert not saved.holds(before, before)
+    assert saved.holds(probes(n1={"snapshots_saved": 3}, n2={"snapshots_saved": 1}), before)
+    assert not parse("a snapshot was loaded", NAMES).holds(probes(n1={"snapshots_saved": 4}), before)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("n9 leads", "n9"),
+        ("lag(n9) > 1", "n9"),
+        ("speed(n1) > 1", "no figure"),
+        ("lag > 1", "needs a node"),
+        ("sunny", "no condition"),
+        ("n1 leads and", "no condition"),
+        ("", "no condition"),
+    ],
+)
+def test_what_is_no_condition_is_refused(text, complaint):
+    with pytest.raises(ScheduleError, match=complaint):
+        parse(text, NAMES)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from history import Probe
+from nemesis.errors import NotYetError, ScheduleError, SkippedError
+from nemesis.targets import check_words, choose, claimants, leader_now, resolve
+from tests.nemesis.toy import world
+
+
+def test_the_higher_term_leads_and_both_claimants_are_told():
+    probes = {
+        "n1": Probe(0, "n1", "leader", 3, "n1"),
+        "n2": Probe(0, "n2", "leader", 5, "n2"),
+        "n3": Probe(0, "n3", "follower", 5, "n2"),
+        "n4": Probe(0, "n4", error="timeout"),
+    }
+    assert claimants(probes) == ["n2", "n1"]
+    assert leader_now(probes) == "n2"
+    assert leader_now({"n3": probes["n3"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [("one", 1), ("minority", 2), ("majority", 3), ("all", 5), ("followers", 4), ("leader", 1), ("leader/one", 2),
+     ("leader/minority", 3), ("n2/n4", 2), ("all/!leader", 4), ("all/!n1/!n2", 3), ("successor", 1)],
+)  # fmt: skip
+def test_words_choose_so_many(words, size):
+    ctx, *_ = world()
+    for seed in range(20):
+        chosen = choose(words, ctx, random.Random(seed))
+        assert len(chosen) == size
+        assert list(chosen) == sorted(chosen)
+        assert chosen == choose(words, ctx, random.Random(seed))
+
+
+def test_aimed_words_hit_whom_they_name():
+    ctx, _, system, _ = world()
+    system.leader = "n3"
+    system.said["n5"] = Probe(0, "n5", "follower", 1, "n3", ledger_end=99)
+    assert choose("leader", ctx, random.Random(0)) == ("n3",)
+    assert choose("successor", ctx, random.Random(0)) == ("n5",)
+    assert choose("followers", ctx, random.Random(0)) == ("n1", "n2", "n4", "n5")
+
+
+def test_a_subset_is_mostly_small():
+    ctx, *_ = world()
+    sizes = [len(choose("subset", ctx, random.Random(seed))) for seed in range(400)]
+    assert set(sizes) == {1, 2, 3, 4, 5}
+    assert sizes.count(1) > sizes.count(5) * 2
+
+
+def test_nobody_and_unknown_nodes_are_refused():
+    ctx, _, system, _ = world()
+    with pytest.raises(SkippedError, match="n9"):
+        choose("n9", ctx, random.Random(0))
+    with pytest.raises(SkippedError, match="nobody"):
+        choose("n1/!n1", ctx, random.Random(0))
+    system.leader = None
+    with pytest.raises(NotYetError):
+        choose("leader", ctx, random.Random(0))
+
+
+def test_words_are_checked_beforehand():
+    check_words("leader/!n3")
+    check_words("leader/n3", ["n3"])
+    with pytest.raises(ScheduleError, match="n9"):
+        check_words("leader/n9", ["n1"])
+    with pytest.raises(ScheduleError):
+        check_words("leader/")
+
+
+def test_a_wish_is_words_or_recorded_targets():
+    ctx, *_ = world()
+    assert resolve(None, ctx, random.Random(0)) is None
+    assert resolve({"choose": "leader"}, ctx, random.Random(0)).nodes == ("n1",)
+    assert resolve({"nodes": ["n2"], "grudge": {"n2": ["n1"]}}, ctx, random.Random(0)).grudge == {"n2": ("n1",)}
