@@ -150,4 +150,8 @@ def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
             free_at.append(0)
         free_at[row] = int(last_seen[place])
         lane[place] = row
-    return lane[inverse], len(free_at)
+    lowest = np.full(len(free_at), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, lane, processes)
+    order = np.empty(len(free_at), dtype=np.int64)
+    order[np.argsort(lowest)] = np.arange(len(free_at))
+    return order[lane[inverse]], len(free_at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -64,6 +64,7 @@ def environment() -> jinja2.Environment:
         line=texts.one_line,
         printable=texts.printable,
         compact=compact,
+        witness=witness_text,
     )
     return made
 
@@ -72,6 +73,21 @@ def compact(value: Any, limit: int = 160) -> str:
     """A JSON value in one short line, without the outermost braces."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
     return texts.one_line(text[1:-1] if text[:1] == "{" else text, limit)
+
+
+def witness_text(value: Any, limit: int = 160) -> str:
+    """A witness without JSON's punctuation: ``n1: packets dropped 40; n2: …``."""
+    if not isinstance(value, Mapping):
+        return compact(value, limit)
+    parts = []
+    for name, item in value.items():
+        told = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
+        parts.append(f"{name}: {told}")
+    return texts.one_line("; ".join(parts).replace("_", " "), limit)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def policy(scripts: str, styles: str) -> str:
@@ -138,6 +154,9 @@ def render(drawn: Drawn) -> str:
         "checks": part("checks", lambda: checks_of(run), []),
         "violations": part("counterexamples", lambda: violations_of(drawn), []),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
+        "behind": part("replica progress", lambda: tracks.behind_at_end(drawn.tracks), []),
+        "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations)[:20], []),
         "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
@@ -195,6 +214,16 @@ def violation_count(run: Run) -> int:
     return sum(int(key.get("violations") or 0) for key in run.results.get("keys", ()) or ())
 
 
+def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
+    """(key, kinds of the anomalies that are told, how many violations there were), most first."""
+    rows = [
+        (str(key.get("key")), sorted({str(e.get("kind")) for e in key.get("counterexamples") or ()}), key["violations"])
+        for key in run.results.get("keys", ())
+        if key.get("violations")
+    ]
+    return sorted(rows, key=lambda row: -row[2])
+
+
 def violations_of(drawn: Drawn) -> list[Violation]:
     """The counterexamples that are shown, earliest first."""
     found = [
@@ -247,14 +276,21 @@ def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
 
 
 def _topology(window: FaultWindow, nodes: tuple[str, ...]) -> dict[str, Any]:
-    network = topology.topology_of(window, nodes)
+    struck = () if window.grudge else window.nodes
+    return {"window": window, **_network(struck, nodes, window.leader, window.grudge)}
+
+
+def _network(
+    struck: Sequence[str], nodes: tuple[str, ...], leader: str | None, grudge: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    laid = topology.network(nodes, grudge, struck)
 
     def at(node: str) -> tuple[float, float]:
-        x, y = network.positions[node]
+        x, y = laid.positions[node]
         return 30 + 140 * x, 30 + 140 * y
 
     links = []
-    for link in network.links:
+    for link in laid.links:
         (x1, y1), (x2, y2) = at(link.source), at(link.target)
         length = max(((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5, 1.0)
         dx, dy = (x2 - x1) / length * 17, (y2 - y1) / length * 17
@@ -264,12 +300,12 @@ def _topology(window: FaultWindow, nodes: tuple[str, ...]) -> dict[str, Any]:
             "name": node,
             "x": at(node)[0],
             "y": at(node)[1],
-            "struck": node in network.struck,
-            "leader": node == window.leader,
+            "struck": node in laid.struck,
+            "leader": node == leader,
         }
-        for node in network.positions
+        for node in laid.positions
     ]
-    return {"window": window, "links": links, "nodes": points}
+    return {"links": links, "nodes": points}
 
 
 def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:

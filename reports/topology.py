@@ -34,15 +34,19 @@ class Topology:
 
 def topology_of(window: FaultWindow, nodes: Sequence[str]) -> Topology:
     """The network while a fault stood.  ``struck`` nodes were killed, paused or shaped; a partition has none."""
-    struck = () if window.grudge else tuple(node for node in window.nodes if node in nodes)
-    links = tuple(_link(a, b, window.grudge) for a, b in combinations(nodes, 2))
-    return Topology(positions(nodes), links, struck)
+    return network(nodes, window.grudge, () if window.grudge else window.nodes)
+
+
+def network(nodes: Sequence[str], grudge: Mapping[str, Sequence[str]], struck: Sequence[str]) -> Topology:
+    """Positions and links under a grudge (node -> whose packets it drops)."""
+    links = tuple(_link(a, b, grudge) for a, b in combinations(nodes, 2))
+    return Topology(positions(nodes), links, tuple(node for node in struck if node in nodes))
 
 
 def positions(nodes: Sequence[str]) -> dict[str, tuple[float, float]]:
     """networkx's circle, turned so that the first node is at the top and the order is clockwise."""
-    if len(nodes) == 1:
-        return {nodes[0]: (0.5, 0.5)}
+    if len(nodes) < 2:
+        return dict.fromkeys(nodes, (0.5, 0.5))
     circle = nx.circular_layout(nx.complete_graph(list(nodes)), scale=0.5)
     return {node: (0.5 + float(circle[node][1]), 0.5 - float(circle[node][0])) for node in nodes}
 

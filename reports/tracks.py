@@ -164,6 +164,29 @@ def progress_of(tracks: Sequence[Track], end_s: float, points: int = 3000) -> Pr
     return Progress(time, applied, committed, lag)
 
 
+def behind_at_end(tracks: Sequence[Track]) -> list[tuple[str, int]]:
+    """(node, entries) that each node's last answer is behind the highest commit index, the furthest first.
+
+    Nodes within one probe interval of the front are left out: they are counted only if they lag by more than the
+    cluster committed in the last second of the probes.
+    """
+    ends = {track.node: _last_answer(track) for track in tracks}
+    front = max((committed for _, committed, _ in ends.values()), default=-1)
+    allowed = max((recent for _, _, recent in ends.values()), default=0)
+    late = [(node, front - applied) for node, (applied, _, _) in ends.items() if 0 <= applied < front - allowed - 1]
+    return sorted(late, key=lambda row: -row[1])
+
+
+def _last_answer(track: Track) -> tuple[int, int, int]:
+    """(applied, committed, committed in the last second) at a node's last answer; -1 where it never answered."""
+    rows = np.nonzero(track.applied >= 0)[0]
+    if not len(rows):
+        return -1, -1, 0
+    last = int(rows[-1])
+    before = int(np.searchsorted(track.time, track.time[last] - 1.0))
+    return int(track.applied[last]), int(track.committed[last]), int(track.committed[last] - track.committed[before])
+
+
 def _resample(track: Track, column: Ints, time: Floats) -> Floats:
     if not len(track.time):
         return np.full(len(time), np.nan)

@@ -2,9 +2,10 @@
 // The line charts and the latency scatter, by uPlot; all of them on the shared time axis.
 const Charts = { plots: [], syncing: false };
 
-function axes(label, options) {
+function axes(options) {
   return [
     { stroke: () => Ink.quiet, grid: { show: false }, ticks: { stroke: () => Ink.rule, size: 4 }, font: Ink.font, size: 28,
+      splits: (u) => timeTicks(u.width - GUTTER - MARGIN),
       values: (_, ticks) => ticks.map((tick) => timeText(tick, ticks.length > 1 ? ticks[1] - ticks[0] : 1)) },
     { stroke: () => Ink.quiet, grid: { stroke: () => Ink.rule, width: 1 }, ticks: { show: false }, font: Ink.font, size: GUTTER, ...options },
   ];
@@ -16,7 +17,7 @@ function makePlot(data, id, height, series, values, more) {
     width: Math.max(host.clientWidth, 200), height, padding: [8, MARGIN, 0, 0], pxAlign: 1,
     cursor: { sync: { key: "run", setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { show: !more.scatter }, y: Boolean(more.scatter) },
     scales: { x: { time: false, range: () => [View.from, View.to] }, y: more.scale ?? { range: (_, low, high) => [0, Math.max(high, 1) * 1.05] } },
-    axes: axes("", more.axis), series: [{ label: "s", value: (_, v) => v === null || v === undefined ? "–" : v.toFixed(2) }, ...series],
+    axes: axes(more.axis), series: [{ label: "second", value: (_, v) => v === null || v === undefined ? "–" : v.toFixed(2) }, ...series],
     legend: { show: !more.scatter, live: true },
     hooks: {
       drawClear: [(u) => {
@@ -50,7 +51,8 @@ function logScale() {
   return { distr: 3, range: (_, low, high) => [Math.max(10 ** Math.floor(Math.log10(Math.max(low, 0.01))), 0.01), 10 ** Math.ceil(Math.log10(Math.max(high, 1.01)))] };
 }
 
-const logAxis = { values: (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toLocaleString("en") : null) };
+const decades = (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick : null);
+const logAxis = { filter: decades, grid: { stroke: () => Ink.rule, width: 1, filter: decades }, values: (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toLocaleString("en") : null) };
 
 function initCharts(data) {
   const { rates, quantiles, progress } = data;
@@ -59,11 +61,7 @@ function initCharts(data) {
     [rates.time.map((t) => t - rates.width / 2), ...rates.rows], {});
   if (quantiles) makePlot(data, "c-quantiles", 170, quantiles.names.map((name, i) => line(name, () => Ink["ok-ink"], { width: [2, 1.25, 1, 1][i], dash: [[], [8, 3], [4, 3], [1, 3]][i] })),
     [quantiles.time, ...quantiles.rows], { scale: logScale(), axis: logAxis });
-  if (progress) {
-    makePlot(data, "c-applied", 190, data.nodes.map((node) => line(node.name, () => node.colour)),
-      [progress.time, ...progress.applied.map((row) => row.map((v) => v === null ? null : v / 1000))], {});
-    makePlot(data, "c-lag", 150, data.nodes.map((node) => line(node.name, () => node.colour)), [progress.time, ...progress.lag], {});
-  }
+  if (progress) progressCharts(data, progress);
   hideEmpty(["c-rate", "c-quantiles", "c-applied", "c-lag"]);
   View.listeners.push(() => { for (const { plot } of Charts.plots) plot.setScale("x", { min: View.from, max: View.to }); });
   View.cursorListeners.push((seconds) => {
@@ -73,6 +71,17 @@ function initCharts(data) {
       plot.setCursor(seconds === null ? { left: -10, top: -10 } : { left: plot.valToPos(seconds, "x"), top: 10 }, false);
     Charts.syncing = false;
   });
+}
+
+// Replicas often have the same index: each node has a dash of its own, so that lines on top of each other show both.
+const NODE_DASHES = [[], [10, 6], [4, 6], [2, 8], [12, 4, 2, 4]];
+
+function progressCharts(data, progress) {
+  const series = () => data.nodes.map((node, i) => line(node.name, () => node.colour, { width: 1.75, dash: NODE_DASHES[i % NODE_DASHES.length] }));
+  const thousands = (kind) => [progress.time, ...progress[kind].map((row) => row.map((v) => v === null ? null : v / 1000))];
+  const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
+  makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
+  document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(thousands(event.target.value)));
 }
 
 function hideEmpty(ids) {

@@ -57,10 +57,17 @@ function timeText(seconds, step) {
   return seconds.toFixed(digits);
 }
 
+// The same ticks on every chart.
+function timeTicks(width) {
+  const step = niceStep(View.to - View.from, Math.max(2, width / 90)), ticks = [];
+  for (let tick = Math.ceil(View.from / step - 1e-9) * step; tick <= View.to + step * 1e-6; tick += step) ticks.push(tick);
+  return ticks;
+}
+
 function drawTimeAxis(area, toX, y) {
-  const { context } = area, step = niceStep(View.to - View.from, Math.max(2, (area.right - area.left) / 110));
+  const { context } = area, ticks = timeTicks(area.right - area.left), step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
   context.fillStyle = Ink.quiet; context.strokeStyle = Ink.rule; context.textAlign = "center"; context.textBaseline = "top";
-  for (let tick = Math.ceil(View.from / step) * step; tick <= View.to + step * 1e-6; tick += step) {
+  for (const tick of ticks) {
     const x = Math.round(toX(tick)) + 0.5;
     context.beginPath(); context.moveTo(x, y); context.lineTo(x, y + 4); context.stroke();
     context.fillText(timeText(tick, step), x, y + 6);

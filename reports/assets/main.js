@@ -68,17 +68,42 @@ function wireKeys() {
   });
 }
 
-// The fault under the cursor is marked in the table and among the networks.
+// The fault under the cursor is marked in the table and among the networks, and the live network shows that moment.
 function wireFaults(data) {
+  const live = document.getElementById("live");
   let hot = null;
+  if (live) { live.hidden = false; live.calm = live.querySelector(".links").cloneNode(true); }
   View.cursorListeners.push((seconds) => {
     const fault = seconds === null ? undefined : data.faults.find((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
     const id = fault ? fault.id : null;
+    if (live && seconds !== null) showMoment(data, live, seconds, fault);
     if (id === hot) return;
     hot = id;
-    for (const element of document.querySelectorAll(".network, .faults tbody tr"))
+    for (const element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))
       element.classList.toggle("hot", id !== null && (element.dataset.fault === String(id) || element.id === "fault-" + id));
   });
+}
+
+function showMoment(data, live, seconds, fault) {
+  const shown = fault && document.querySelector(`.network[data-fault="${Number(fault.id)}"]`), id = shown ? fault.id : -1;
+  const led = leaderAt(data, seconds);
+  if (live.shown !== id) {
+    live.shown = id;
+    live.querySelector(".links").replaceWith((shown ? shown.querySelector(".links") : live.calm).cloneNode(true));
+    for (const node of live.querySelectorAll(".node"))
+      node.classList.toggle("struck", Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(node.dataset.node)}"]`)));
+  }
+  for (const node of live.querySelectorAll(".node")) node.classList.toggle("leader", led !== null && node.dataset.node === led.node);
+  document.getElementById("live-said").textContent = `${seconds.toFixed(2)} s` + (led ? `, leader ${led.node}, term ${led.term}` : ", no leader") + (fault ? `, ${fault.fault}` : "");
+}
+
+function leaderAt(data, seconds) {
+  let best = null;
+  data.stretches?.forEach((stretches, place) => {
+    for (const [role, term, from, to] of stretches)
+      if (role === 0 && from <= seconds && seconds < to && (best === null || term > best.term)) best = { node: data.nodes[place].name, term };
+  });
+  return best;
 }
 
 async function start() {
@@ -97,6 +122,7 @@ async function start() {
   View.listeners.push(writeHash);
   new ResizeObserver(redrawAll).observe(document.querySelector("main"));
   document.documentElement.dataset.ready = "yes";
+  performance.mark("usable");
 }
 
 start().catch((error) => {

@@ -311,7 +311,7 @@ def _write_history(files: RunFiles, shape: Shape, operations: list[Operation], f
         out.write(json.dumps(header.to_json()) + "\n")
         for event in events:
             record = event.to_json()
-            if shape.hostile and event.index % 97 == 0 and event.type in ("fail", "info"):
+            if shape.hostile and event.index % 3 == 0 and event.type in ("fail", "info"):
                 record["error"] = HOSTILE
             out.write(json.dumps(record, separators=(",", ":")) + "\n")
         if shape.kind == "harness-failure":

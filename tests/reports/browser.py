@@ -1,0 +1,92 @@
+"""A headless Chromium for the tests, and a page that remembers what it complained about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+
+
+@dataclass
+class Tab:
+    """``complaints``: everything the page wrote to the console, and every request that it made beyond itself."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+
+    def hear(self, text: str) -> None:
+        """The tests read canvases back, which Chromium thinks should be announced; the page itself never does."""
+        if "willReadFrequently" not in text:
+            self.complaints.append(text)
+
+    def js(self, expression: str) -> Any:
+        return self.page.evaluate(expression)
+
+    def settle(self) -> None:
+        """Wait until what was asked for has been drawn."""
+        self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def need_chromium() -> None:
+    """Skip without a browser; in CI, where the test script installs it, fail."""
+    if CHROMIUM.exists():
+        return
+    reason = f"no Chromium at {CHROMIUM}: apt-get install chromium, or set CHROMIUM"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    need_chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def tab(browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True) -> Iterator[Tab]:
+    """A page at an address; with ``ready`` after the report's scripts have drawn everything."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+    found = Tab(page)
+    page.on("console", lambda message: found.hear(message.text))
+    page.on("pageerror", lambda error: found.complaints.append(f"error: {error}"))
+    page.on(
+        "request",
+        lambda request: (
+            found.complaints.append(f"request: {request.url}")
+            if not request.url.startswith((address.split("#")[0], "data:", "blob:"))
+            else None
+        ),
+    )
+    page.goto(address)
+    if ready:
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        found.settle()
+    yield found
+    page.close()
+
+
+def serious_faults(shown: Tab) -> list[str]:
+    """What axe-core calls serious or critical, one line an element."""
+    shown.js(AXE.read_text(encoding="utf-8") + "\n;0")
+    found = shown.js("axe.run(document, {resultTypes: ['violations']})")
+    shown.complaints[:] = [text for text in shown.complaints if "axe" not in text]
+    return [
+        f"{violation['id']}: {node['target']}: {node['failureSummary'][:200]}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]

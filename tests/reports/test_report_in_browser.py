@@ -1,0 +1,294 @@
+"""The page in headless Chromium: drawn, quiet, usable by mouse and by keyboard alone, safe, quick enough."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from tests.reports.browser import Tab, chromium, serious_faults, tab
+from tests.reports.conftest import Maker
+from tests.reports.runs import KINDS, Shape, make
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps."""
+    named = os.environ.get("SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def shown(made: Maker, browser: Any) -> Iterator[Tab]:
+    files = made("invalid")
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        yield found
+        assert found.complaints == []
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_is_drawn_without_complaint(
+    made: Maker, browser: Any, pictures: Path, kind: str, theme: str, width: int
+) -> None:
+    files = made(kind)
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), theme=theme, width=width) as found:
+        found.page.screenshot(path=pictures / f"{kind}-{theme}-{width}.png", full_page=True)
+        assert found.complaints == []
+        assert found.js("document.documentElement.scrollWidth") <= width
+        assert painted(found, "#c-timeline") > 200
+        assert painted(found, "#c-leaders") > 200
+        assert painted(found, "#c-scatter canvas") > 200
+
+
+def painted(found: Tab, selector: str) -> int:
+    """How many pixels of a canvas are not empty."""
+    script = """s => { const c = document.querySelector(s), context = c.getContext("2d");
+        const d = context.getImageData(0, 0, c.width, c.height).data;
+        let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
+    return int(found.page.evaluate(script, selector))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["invalid", "harness-failure"])
+def test_accessible(made: Maker, browser: Any, kind: str, theme: str) -> None:
+    files = made(kind)
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), theme=theme) as found:
+        assert serious_faults(found) == []
+
+
+def test_hostile_values_do_nothing(made: Maker, browser: Any) -> None:
+    files = made("invalid", hostile=True)
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        found.page.fill("#f-search", "onerror")
+        found.page.keyboard.press("Enter")
+        found.settle()
+        assert "onerror" in found.page.inner_text("#pinned")
+        assert found.js("window.__hacked") is None
+        assert found.js("document.images.length") == 0
+        assert found.complaints == []
+
+
+def test_inline_script_is_refused(shown: Tab) -> None:
+    shown.js(
+        """{ const s = document.createElement("script"); s.textContent = "window.__hacked = 1";
+        document.body.append(s); }"""
+    )
+    assert shown.js("window.__hacked") is None
+    assert any("Content Security Policy" in text for text in shown.complaints)
+    shown.complaints.clear()
+
+
+def view(found: Tab) -> tuple[float, float]:
+    found.settle()
+    start, stop = found.js("[View.from, View.to]")
+    return start, stop
+
+
+def middle(found: Tab, selector: str) -> tuple[float, float]:
+    found.page.locator(selector).scroll_into_view_if_needed()
+    box = found.page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_wheel_zooms_and_drag_moves_the_timeline(shown: Tab) -> None:
+    x, y = middle(shown, "#c-timeline")
+    before = view(shown)
+    shown.page.mouse.move(x, y)
+    shown.page.mouse.wheel(0, -300)
+    zoomed = view(shown)
+    assert zoomed[1] - zoomed[0] < (before[1] - before[0]) * 0.6
+    shown.page.mouse.down()
+    shown.page.mouse.move(x + 120, y, steps=4)
+    shown.page.mouse.up()
+    moved = view(shown)
+    assert moved[0] < zoomed[0]
+    assert moved[1] - moved[0] == pytest.approx(zoomed[1] - zoomed[0])
+
+
+def test_drag_on_a_chart_zooms_all_of_them_and_double_click_goes_back(shown: Tab) -> None:
+    x, y = middle(shown, "#c-rate .u-over")
+    shown.page.mouse.move(x, y)
+    shown.page.mouse.down()
+    shown.page.mouse.move(x + 150, y, steps=4)
+    shown.page.mouse.up()
+    start, stop = view(shown)
+    assert 0 < start < stop < shown.js("View.end")
+    for low, high in shown.js("Charts.plots.map(({plot}) => [plot.scales.x.min, plot.scales.x.max])"):
+        assert (low, high) == (pytest.approx(start), pytest.approx(stop))
+    shown.page.mouse.dblclick(x, y)
+    assert view(shown) == (0, shown.js("View.end"))
+
+
+def test_minimap_moves_the_view(shown: Tab) -> None:
+    shown.js("View.set(2, 4)")
+    x, y = middle(shown, "#c-minimap")
+    shown.page.mouse.click(x, y)
+    start, stop = view(shown)
+    assert stop - start == pytest.approx(2)
+    assert start < shown.js("View.end") * 0.55 < stop + 2
+
+
+SPOT = """(() => { const { data, row, rowHeight, canvas } = Timeline, { ops } = data;
+    const box = canvas.getBoundingClientRect(), width = box.width - GUTTER - MARGIN;
+    const seconds = (i) => (ops.t[i] + ops.d[i] / 2) / 1e6;
+    let i = lowerBound(ops.t, (View.from + View.to) / 2 * 1e6);
+    while (ops.d[i] < 2000 || ops.d[i] > 30000) i++;
+    const share = (seconds(i) - View.from) / (View.to - View.from);
+    return [box.left + GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
+"""Where the middle of some short operation is on the screen, and its index."""
+
+
+def test_hover_shows_a_card_click_pins_and_the_address_keeps_it(shown: Tab) -> None:
+    shown.js("View.set(8, 8.2)")
+    shown.settle()
+    shown.page.locator("#c-timeline").scroll_into_view_if_needed()
+    place = shown.js(SPOT)
+    shown.page.mouse.move(place[0], place[1])
+    assert "invoked" in shown.page.inner_text("#card")
+    shown.page.mouse.click(place[0], place[1])
+    assert str(place[2]) in shown.page.inner_text("#pinned")
+    shown.page.wait_for_url(re.compile("op="))
+    address = shown.page.url
+    shown.page.goto("about:blank")
+    shown.page.goto(address)
+    shown.page.wait_for_selector("html[data-ready=yes]")
+    assert view(shown) == (pytest.approx(8, abs=1e-3), pytest.approx(8.2, abs=1e-3))
+    assert str(place[2]) in shown.page.inner_text("#pinned")
+    shown.complaints[:] = [text for text in shown.complaints if "about:blank" not in text]
+
+
+def test_keyboard_alone(shown: Tab) -> None:
+    shown.page.keyboard.press("n")
+    first = shown.js("View.selected")
+    assert shown.js("isError(View.selected)")
+    shown.page.keyboard.press("n")
+    assert shown.js("View.selected") > first
+    shown.page.keyboard.press("p")
+    assert shown.js("View.selected") == first
+    shown.page.keyboard.press("Escape")
+    assert shown.js("View.selected") is None
+    shown.page.keyboard.press("0")
+    assert view(shown) == (0, shown.js("View.end"))
+    shown.page.focus("#c-timeline")
+    shown.page.keyboard.press("+")
+    zoomed = view(shown)
+    shown.page.keyboard.press("ArrowRight")
+    assert view(shown)[0] > zoomed[0]
+    shown.page.keyboard.press("/")
+    assert shown.js("document.activeElement.id") == "f-search"
+
+
+def test_every_control_can_be_reached_by_tab(shown: Tab) -> None:
+    reached = set()
+    for _ in range(80):
+        shown.page.keyboard.press("Tab")
+        reached.add(shown.js("document.activeElement.id || document.activeElement.className"))
+    assert {"theme", "f-rows", "f-search", "b-next", "c-timeline", "progress-kind"} <= reached
+
+
+def test_search_by_index_and_by_value(shown: Tab) -> None:
+    index, value = shown.js("[Timeline.data.ops.i[700], Timeline.data.ops.va[Timeline.data.ops.vk.indexOf(1, 900)]]")
+    shown.page.fill("#f-search", str(index))
+    shown.page.keyboard.press("Enter")
+    assert shown.js("Timeline.data.ops.i[View.selected]") == index
+    shown.page.keyboard.press("Escape")
+    shown.js("select(null), View.set(0, View.end)")
+    shown.settle()
+    shown.page.fill("#f-search", str(value))
+    shown.page.keyboard.press("Enter")
+    shown.page.keyboard.press("Enter")
+    assert str(value) in shown.page.inner_text("#pinned")
+
+
+def test_filters_and_rows(shown: Tab) -> None:
+    shown.page.select_option("#f-outcome", "errors")
+    assert " of " in shown.page.inner_text("#f-said")
+    assert shown.js("Timeline.mask.reduce((a, b) => a + b, 0)") == shown.js(
+        "Timeline.data.ops.o.filter((o) => o).length"
+    )
+    shown.page.select_option("#f-outcome", "")
+    for rows in ("node", "key"):
+        shown.page.select_option("#f-rows", rows)
+        shown.settle()
+        assert painted(shown, "#c-timeline") > 200
+        assert shown.js("Timeline.rows.length") >= 5
+
+
+def test_theme_button_and_progress_choice(shown: Tab) -> None:
+    before = shown.js("getComputedStyle(document.body).backgroundColor")
+    shown.page.click("#theme")
+    shown.settle()
+    assert shown.js("getComputedStyle(document.body).backgroundColor") != before
+    shown.page.select_option("#progress-kind", "committed")
+    shown.settle()
+
+
+def test_cursor_moves_the_live_network_and_marks_the_fault(shown: Tab) -> None:
+    middle_of_fault = float(shown.page.locator("#fault-0 button.go").get_attribute("data-from")) + 3
+    shown.js(f"View.point({middle_of_fault})")
+    assert "hot" in (shown.page.get_attribute("#fault-0", "class") or "")
+    assert "leader" in shown.page.inner_text("#live-said")
+    assert shown.js("document.querySelectorAll('#live .link.cut').length") == 5
+
+
+def test_a_click_on_a_fault_zooms_to_it(shown: Tab) -> None:
+    shown.page.click("#fault-1 button.go")
+    start, stop = view(shown)
+    assert stop - start < shown.js("View.end") * 0.8
+
+
+def test_prints_on_white(shown: Tab, pictures: Path) -> None:
+    shown.page.pdf(path=pictures / "invalid.pdf", format="A4", landscape=True, print_background=True)
+    assert (pictures / "invalid.pdf").stat().st_size > 20_000
+
+
+def test_a_large_run_is_quick(tmp_path: Path, browser: Any) -> None:
+    files = make(
+        tmp_path / "register" / "run", Shape(operations=100_000, rate=1000, clients=20, fault="all"), tables=True
+    )
+    reports.write_report(files)
+    measure(browser, files.report, megabytes=5)
+
+
+@pytest.mark.nightly
+def test_a_huge_run_is_quick(tmp_path: Path, browser: Any) -> None:
+    shape = Shape(operations=1_000_000, rate=2000, clients=50, fault="all", keys=20)
+    files = make(tmp_path / "register" / "run", shape, tables=True)
+    reports.write_report(files)
+    measure(browser, files.report, megabytes=40)
+
+
+def measure(browser: Any, report: Path, megabytes: float) -> None:
+    """Size, first paint, time until it can be used, time to draw a frame; generous, for machines that are shared."""
+    size = report.stat().st_size / 1e6
+    with tab(browser, report.as_uri()) as found:
+        paint = found.js("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        usable = found.js("performance.getEntriesByName('usable')[0].startTime")
+        frame = found.js("(() => { const t = performance.now(); drawTimeline(); return performance.now() - t; })()")
+        print(f"{size:.1f} MB, first paint {paint:.0f} ms, usable {usable:.0f} ms, timeline {frame:.0f} ms")
+        assert size < megabytes
+        assert paint < 10_000
+        assert usable < 30_000
+        assert frame < 2000
+        assert found.complaints == []
