@@ -23,6 +23,7 @@ from harness.plan import Plan
 from harness.probes import ProbeLog
 from harness.runstate import MOMENTS, RunState
 from history import Event, Header, HistoryWriter, Operation, pair, read_history, read_probes, receipts_of
+from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister
 
 PLAN = Plan(
@@ -30,35 +31,6 @@ PLAN = Plan(
     client_timeout=0.3, recovery_time=2.0,
 )  # fmt: skip
 SHORT = replace(PLAN, warm_up=0.02, time_limit=0.15)
-
-
-@dataclass
-class ToyNemesis:
-    """Installs one fault, lets it stand for a moment, heals it; ``standing`` tells what it left behind."""
-
-    record: Any
-    register: ToyRegister
-    standing: bool = False
-    heals: int = 0
-    unhealed: tuple[str, ...] = ()
-
-    def run(self, stop: threading.Event) -> None:
-        self.inject()
-        stop.wait(0.06)
-        self.heal_all()
-
-    def inject(self) -> None:
-        self.record("invoke", "toy", {"action": "inject", "id": 0, "nodes": ["n2"]})
-        self.standing = True
-        self.record("ok", "toy", {"action": "inject", "id": 0, "witness": {"seen": True}})
-
-    def heal_all(self) -> tuple[str, ...]:
-        self.heals += 1
-        if self.standing:
-            self.standing = False
-            for kind in ("invoke", "ok"):
-                self.record(kind, "toy", {"action": "heal", "id": 0})
-        return self.unhealed
 
 
 @dataclass
@@ -84,7 +56,7 @@ class Scene:
         self.mains = 0
         self.conductor = Conductor(
             plan, register.endpoints, history=self.history, probes=self.probes, state=self.state,
-            make_nemesis=lambda record: self._keep(nemesis(record, register)),
+            make_nemesis=lambda record: self._keep(nemesis(record)),
             clock_ns=lambda: time.monotonic_ns() - started, on_main=self._main,
         )  # fmt: skip
 

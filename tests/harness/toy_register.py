@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 class ToyRegister:
     """Nodes n1, n2, …, the first of which leads; each has a client port.
 
-    ``deaf`` nodes take requests and never answer.  ``stuck`` nodes apply nothing.  ``lose_every`` is how many writes
+    ``deaf`` nodes take requests and never answer.  ``stuck`` nodes never apply more than one entry.  ``lose_every`` is how many writes
     bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
     """
 
@@ -102,6 +102,6 @@ class ToyRegister:
 
     def _status(self, name: str) -> Answer:
         role = "leader" if name == self.names[0] else "follower"
-        applied = -1 if name in self.stuck else self._entries
+        applied = 0 if name in self.stuck else self._entries
         return {"ok": True, "role": role, "term": 1, "leader": self.names[0], "committed": self._entries,
                 "applied": applied, "ledgerBegin": 0, "ledgerEnd": self._entries, "clockMs": 1}  # fmt: skip

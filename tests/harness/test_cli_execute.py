@@ -1,0 +1,373 @@
+"""A whole run with toys for cluster, nodes, system and Spark: its files, its exit code, and its way out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import conductor as conductor_module
+from harness import probes as probes_module
+from harness import run as run_module
+from harness.clusters import ClusterStatus, Node, NodeStatus
+from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
+from harness.plan import Plan
+from harness.progress import Progress
+from harness.run import Run
+from harness.runstate import RunState
+from history import RunFiles, read_history
+from nemesis.view import Command, Completed
+from pipeline import SessionError
+from tests.harness.toy_nemesis import ToyNemesis
+from tests.harness.toy_register import ToyRegister
+
+PLAN = Plan(
+    seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.3, interval=0.1,
+    client_timeout=0.3, recovery_time=5.0,
+)  # fmt: skip
+
+Event = Callable[[], None]
+
+
+class World:
+    """Everything around a run.  ``steps`` is what was done, in order; ``at`` maps a step to what happens in it."""
+
+    def __init__(self, register: ToyRegister, store: Path) -> None:
+        self.register, self.store = register, store
+        self.steps: list[str] = []
+        self.at: dict[str, Event] = {}
+        self.up_before = False
+        self.screen = StringIO()
+        self.nemesis: ToyNemesis | None = None
+
+    def step(self, name: str) -> None:
+        self.steps.append(name)
+        self.at.get(name, lambda: None)()
+
+    def run(self, plan: Plan = PLAN, **options: Any) -> int:
+        self.code, self.files = Run(plan, self.store, Progress(self.screen), **options).execute()
+        return self.code
+
+    @property
+    def said(self) -> str:
+        return self.screen.getvalue()
+
+    @property
+    def results(self) -> dict[str, Any]:
+        return json.loads(self.files.results.read_text())
+
+
+class ToyCluster:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.name = "toy"
+        names = world.register.names
+        self.nodes = tuple(Node(n, "127.0.0.1", "127.0.0.1", 22, "root", Path("key"), None) for n in names)
+
+    def up(self) -> None:
+        self._world.step("cluster up")
+
+    def down(self) -> None:
+        self._world.step("cluster down")
+
+    def status(self) -> ClusterStatus:
+        nodes = [NodeStatus(node.name, node.address, "up") for node in self.nodes if self._world.up_before]
+        return ClusterStatus(self.name, tuple(nodes))
+
+    def lock(self) -> AbstractContextManager[None]:
+        @contextmanager
+        def held() -> Iterator[None]:
+            self._world.step("lock")
+            try:
+                yield
+            finally:
+                self._world.step("unlock")
+
+        return held()
+
+
+class ToyRemote:
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        self.names = tuple(node.name for node in nodes)
+
+    def __enter__(self) -> ToyRemote:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def address(self, node: str) -> str:
+        return "127.0.0.1"
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        return {node: Completed(node, 0, 'openjdk version "21"\n', "", 0.0) for node in commands}
+
+
+class ToySystem:
+    jar_hash = "0" * 64
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: self._world.step(name)  # kill, wipe, install, start
+
+    def await_leader(self) -> str:
+        self._world.step("await_leader")
+        return "n1"
+
+    def endpoints(self) -> dict[str, tuple[str, int]]:
+        return self._world.register.endpoints
+
+    def collect(self, into: Path) -> list[str]:
+        for name in self._world.register.names:
+            (into / name).mkdir(parents=True)
+            (into / name / "register.log").write_text("started\n")
+        self._world.step("collect")
+        return ["n3: no SSH server answered"]
+
+
+class ToyFaults:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def clean(self, *_: object) -> None:
+        self._world.step("clean")
+
+    def precheck(self, *_: object) -> None:
+        self._world.step("precheck")
+
+    def runner(self, remote: object, system: object, probes: object, record: Any, clock_ns: object) -> ToyNemesis:
+        self._world.nemesis = ToyNemesis(record, stand_s=0.2)
+        return self._world.nemesis
+
+
+class ToySpark:
+    """Never starts; the world is told that it was asked."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        world.step("warm Spark")
+
+    def get(self, timeout: float = 0.0) -> None:
+        self._world.step("conclude")
+        raise SessionError("no Java here")
+
+    def stop(self, timeout: float = 0.0) -> None:
+        self._world.step("stop Spark")
+
+
+@pytest.fixture
+def register() -> Iterator[ToyRegister]:
+    with ToyRegister() as register:
+        yield register
+
+
+@pytest.fixture
+def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    world = World(register, tmp_path / "store")
+    monkeypatch.setattr(probes_module, "PERIOD_S", 0.05)
+    monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
+    monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
+    for name, toy in {
+        "open_cluster": lambda *_, **__: ToyCluster(world),
+        "Remote": ToyRemote,
+        "DLedgerRegister": lambda *_: ToySystem(world),
+        "Faults": lambda plan: ToyFaults(world),
+        "WarmSession": lambda *_, **__: ToySpark(world),
+        "draw": lambda files: world.step("draw") or [],
+    }.items():
+        monkeypatch.setattr(run_module, name, toy)
+    return world
+
+
+def interrupt(number: int = signal.SIGINT) -> Event:
+    return lambda: os.kill(os.getpid(), number)
+
+
+def raising(error: BaseException) -> Event:
+    def event() -> None:
+        raise error
+
+    return event
+
+
+# -- runs that come to their end ---------------------------------------------------------------------------------------
+
+
+def test_a_good_run_is_0_and_everything_is_on_disk(world: World) -> None:
+    assert world.run() == 0, world.said
+    files = world.files
+    assert files.root.parent == world.store / PLAN.test
+    for path in (files.plan, files.history, files.probes, files.state, files.results, files.summary, files.log):
+        assert path.stat().st_size > 0, path
+    assert (world.store / "latest").resolve() == files.root
+    state = RunState.read(files.state)
+    assert (state.ended, state.interrupted, state.failures) == (True, False, [])
+    assert state.warnings == ["not collected: n3: no SSH server answered"]
+    assert "end" in state.moments
+    assert world.results["environment"]["java"] == 'openjdk version "21"'
+
+
+def test_the_steps_of_a_run_are_in_their_order(world: World) -> None:
+    world.run()
+    assert world.steps == [
+        "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "start", "await_leader", "warm Spark",
+        "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
+    ]  # fmt: skip
+
+
+def test_without_spark_it_is_judged_all_the_same_and_says_so(world: World) -> None:
+    world.run()
+    assert world.results["verdict"] == "valid"
+    assert any("judged without Spark" in warning for warning in world.results["warnings"])
+
+
+def test_a_run_that_lost_data_is_1(world: World) -> None:
+    world.register.forget_every = 1
+    assert world.run() == 1
+    assert world.results["verdict"] == "invalid"
+
+
+def test_a_run_without_recovery_is_1(world: World) -> None:
+    world.register.stuck.add("n2")
+    assert world.run(replace(PLAN, recovery_time=0.3)) == 1
+    assert "recovery: no, n2 stuck at" in world.results["sentence"]
+
+
+@pytest.mark.parametrize(("up_before", "keep"), [(True, False), (False, True), (True, True)])
+def test_a_cluster_that_was_up_or_is_to_be_kept_stays_up(world: World, up_before: bool, keep: bool) -> None:
+    world.up_before = up_before
+    world.run(keep_cluster=keep)
+    assert "cluster down" not in world.steps
+
+
+# -- runs that do not --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_dies_at_start_is_255_with_the_end_of_its_log(world: World) -> None:
+    world.at["start"] = raising(
+        NotReadyError("the server on n2 ended while starting; the last lines of its log:\nboom")
+    )
+    assert world.run() == 255
+    assert world.said.count("boom") == 1
+    assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+    assert RunState.read(world.files.state).failures[0].startswith("the server on n2 ended while starting")
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "code"),
+    [
+        ("lock", ClusterBusyError("pid 4 holds it"), 255),
+        ("lock", UsageError("--cluster netns needs root"), 254),
+        ("cluster up", ClusterError("no subnet is free"), 255),
+        ("clean", HarnessError("n1: exit 1"), 255),
+        ("install", UsageError("dledger-register-0.4.0.jar was not built; run scripts/bootstrap"), 254),
+        ("precheck", UsageError("--nemesis: kill-one cannot work on this cluster"), 254),
+        ("await_leader", ZeroDivisionError("a bug"), 255),
+        ("wipe", OSError(28, "No space left on device"), 255),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str | int) else type(value).__name__,
+)
+def test_what_fails_before_the_first_operation_keeps_its_code(
+    world: World, step: str, error: Exception, code: int
+) -> None:
+    world.at[step] = raising(error)
+    assert world.run() == code
+    assert world.said.count(str(error)) == 1
+    assert "start" not in world.steps or step == "await_leader"
+    assert not world.files.history.exists()
+    if step not in ("lock", "cluster up"):
+        assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+
+
+def test_a_store_that_cannot_be_written_stops_the_run_before_the_cluster(world: World) -> None:
+    world.store.touch()
+    with pytest.raises(StoreError, match="--store"):
+        world.run()
+    assert world.steps == []
+
+
+def test_a_failure_while_it_runs_is_255_and_what_there_is_is_judged(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: ToyNemesis, stop: object) -> None:
+        self.inject()
+        raise RuntimeError("n2: the connection went away")
+
+    monkeypatch.setattr(ToyNemesis, "run", broken)
+    assert world.run() == 255
+    assert world.results["harness_failure"] == "nemesis: RuntimeError: n2: the connection went away"
+    assert world.results["verdict"] == "unknown"
+    assert world.nemesis is not None
+    assert not world.nemesis.standing
+    assert world.steps[-4:] == ["unlock", "conclude", "draw", "stop Spark"]
+
+
+def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run_module, "conclude", full)
+    assert world.run() == 255
+    assert "No space left on device" in world.said
+    assert world.steps[-1] == "stop Spark"
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("step", ["clean", "wipe", "install", "start", "await_leader"])
+def test_interrupted_before_the_first_operation_it_is_130_collected_and_down(
+    world: World, step: str, number: signal.Signals
+) -> None:
+    world.at[step] = interrupt(number)
+    assert world.run() == 130
+    assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+    assert RunState.read(world.files.state).interrupted
+
+
+def test_interrupted_in_the_main_phase_it_is_healed_collected_judged_and_130(world: World) -> None:
+    world.at["warm Spark"] = interrupt()
+    assert world.run() == 130
+    assert world.nemesis is not None
+    assert world.nemesis.heals > 0
+    assert world.steps[-7:] == ["collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark"]
+    assert world.results["verdict"] == "unknown"
+    assert next(check for check in world.results["checks"] if check["name"] == "whole")["seen"] == "interrupted"
+    assert "no new operations" in world.said
+    assert "final-reads" not in RunState.read(world.files.state).moments
+
+
+@pytest.mark.parametrize("step", ["collect", "cluster down"])
+def test_collecting_and_taking_down_cannot_be_torn_in_half(world: World, step: str) -> None:
+    world.at[step] = interrupt()
+    assert world.run() == 130
+    assert world.steps[-7:] == ["collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark"]
+    assert "a moment please" in world.said
+
+
+@pytest.mark.parametrize("step", ["conclude", "draw"])
+def test_interrupted_while_it_is_judged_the_raw_data_stays(world: World, step: str) -> None:
+    world.at[step] = interrupt()
+    assert world.run() == 130
+    assert f"harness check {world.files.root}" in world.said
+    assert world.steps[-1] == "stop Spark"
+    assert not read_history(world.files.history).torn
+
+
+def test_the_handlers_and_the_log_are_put_back(world: World) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    world.at["install"] = interrupt()
+    world.run()
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert "interrupted" in RunFiles(world.files.root).log.read_text()

@@ -1,0 +1,36 @@
+"""A nemesis that touches nothing: it installs one fault, lets it stand for a moment and heals it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class ToyNemesis:
+    """``standing`` tells what it left behind, ``heals`` how often it was asked to heal; it stands for ``stand_s``."""
+
+    record: Any
+    standing: bool = False
+    heals: int = 0
+    unhealed: tuple[str, ...] = ()
+    stand_s: float = 0.06
+
+    def run(self, stop: threading.Event) -> None:
+        self.inject()
+        stop.wait(self.stand_s)
+        self.heal_all()
+
+    def inject(self) -> None:
+        self.record("invoke", "toy", {"action": "inject", "id": 0, "nodes": ["n2"]})
+        self.standing = True
+        self.record("ok", "toy", {"action": "inject", "id": 0, "witness": {"seen": True}})
+
+    def heal_all(self) -> tuple[str, ...]:
+        self.heals += 1
+        if self.standing:
+            self.standing = False
+            for kind in ("invoke", "ok"):
+                self.record(kind, "toy", {"action": "heal", "id": 0})
+        return self.unhealed
