@@ -42,11 +42,10 @@ def existing(cluster: str) -> list[str]:
 def candidates(cluster: str) -> Iterator[IPv4Network]:
     """Subnets to try: each cluster starts elsewhere, so that two that come up together seldom want the same."""
     start = int(hashlib.sha256(cluster.encode()).hexdigest()[:8], 16)
-    tens = [IPv4Network((0x0A000000 | i << 8, 24)) for i in range(1 << 16)]
-    seventeens = [IPv4Network((0xAC100000 | i << 8, 24)) for i in range(1 << 12)]
     step = 7919  # a prime, hence every subnet has its turn
-    yield from (tens[(start + i * step) % len(tens)] for i in range(512))
-    yield from (seventeens[(start + i * step) % len(seventeens)] for i in range(len(seventeens)))
+    for base, size, tries in ((0x0A000000, 1 << 16, 512), (0xAC100000, 1 << 12, 1 << 12)):
+        for i in range(tries):
+            yield IPv4Network((base | (start + i * step) % size << 8, 24))
 
 
 def choose_subnet(cluster: str, taken: Iterable[IPv4Network]) -> IPv4Network:

@@ -1,0 +1,87 @@
+"""What an inventory may say."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from harness.clusters.base import Node
+from harness.clusters.inventory import parse_nodes, read_inventory
+from harness.errors import ClusterBusyError, UsageError
+
+FILE = Path("/lab/hosts.toml")
+
+
+def parse(text: str) -> tuple[Node, ...]:
+    return parse_nodes(tomllib.loads(text), FILE)
+
+
+def test_says_things_once_for_all_or_in_a_node() -> None:
+    first, second = parse("""
+        key = "keys/id"
+        user = "admin"
+        [[nodes]]
+        host = "10.0.0.11"
+        [[nodes]]
+        name = "b"
+        host = "192.168.1.2"
+        address = "10.0.0.12"
+        port = 2222
+        key = "/k"
+        user = "root"
+        host_key = "ssh-ed25519 AAAA"
+        data_dir = "/srv"
+    """)
+    assert first == Node("n1", "10.0.0.11", "10.0.0.11", 22, "admin", Path("/lab/keys/id"), None, "/data")
+    assert second == Node("b", "10.0.0.12", "192.168.1.2", 2222, "root", Path("/k"), "ssh-ed25519 AAAA", "/srv")
+
+
+def test_finds_the_address_of_a_name() -> None:
+    (node,) = parse('key = "k"\n[[nodes]]\nhost = "localhost"')
+    assert (node.ssh_host, node.address) == ("localhost", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", r"has no \[\[nodes\]\]"),
+        ("nodes = 3", r"has no \[\[nodes\]\]"),
+        ("nodes = [1]", r"has no \[\[nodes\]\]"),
+        ("[[nodes]]\nhost = '10.0.0.1'", "node 1 has no key"),
+        ("key = 'k'\n[[nodes]]\nname = 'n1'", "node 1 has no host"),
+        ("kee = 'k'\n[[nodes]]\nhost = '10.0.0.1'", "the file has the unknown field 'kee'; known are user, key"),
+        ("[[nodes]]\nhost = '10.0.0.1'\nhostkey = 'x'", "node 1 has the unknown field 'hostkey'"),
+        ("port = '22'\n[[nodes]]\nhost = '10.0.0.1'", "port must be a int, not '22'"),
+        ("port = true\n[[nodes]]\nhost = '10.0.0.1'", "port must be a int, not True"),
+        ("key = 'k'\n[[nodes]]\nname = 'node-1'\nhost = '10.0.0.1'", "name must be small letters and digits"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.1'", "address 10.0.0.1 more than once"),
+        (
+            "key = 'k'\n[[nodes]]\nname = 'n2'\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.2'",
+            "name n2 more than once",
+        ),
+        ("key = 'k'\n[[nodes]]\nhost = 'no.such.host.invalid'", "address of no.such.host.invalid cannot be found"),
+    ],
+)
+def test_refusals_name_the_file_and_the_place(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint) as caught:
+        parse(text)
+    assert str(caught.value).startswith("--cluster inventory:/lab/hosts.toml: ")
+
+
+def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "hosts.toml").write_text("[[nodes]\n")
+    with pytest.raises(UsageError, match=r"is no TOML: .*line 1"):
+        read_inventory(tmp_path / "hosts.toml", print)
+
+
+def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    file = tmp_path / "lab.toml"
+    file.write_text('key = "k"\n[[nodes]]\nhost = "10.0.0.1"\n')
+    one, two = read_inventory(file, print), read_inventory(file, print)
+    with one.lock(), pytest.raises(ClusterBusyError, match=r"cluster lab .*lab.toml. is in use by pid"), two.lock():
+        pass
+    with two.lock():
+        pass
