@@ -15,12 +15,13 @@ from harness.recovery import Recovery, assess
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, Verdict, worst
 
-#: A node's own log saying that something happened which must never happen.  (pattern, meaning, whose fault)
+#: What a node's own log may say, what it means, and what follows: a ``violation``, a ``note`` (the library met an error
+#: that it retries: worth knowing, no proof of anything), or a failure of the ``harness`` (the set-up is wrong).
 ALARMS: Final = (
-    ("[BUG]", "the library met a state that it calls a bug", "system"),
-    ("truncate for data file error", "a data file was destroyed while truncating", "system"),
-    ("Apply task exception", "applying committed entries failed", "system"),
-    ("Fail to recover state machine", "the state machine could not be recovered", "system"),
+    ("truncate for data file error", "a data file was destroyed while truncating", "violation"),
+    ("Fail to recover state machine", "the state machine could not be recovered", "violation"),
+    ("[BUG]", "the library met a state that it calls a bug", "note"),
+    ("Apply task exception", "applying committed entries failed and was tried again", "note"),
     ("IllegalAccessError", "the JVM lacks a module open: the set-up is wrong", "harness"),
     ("OutOfMemoryError", "the server ran out of the memory that the harness gave it", "harness"),
 )
@@ -48,6 +49,7 @@ def judge(
         linearizability(keys),
         recovery_check(recorded, recovery),
         election_safety(recorded.probes),
+        committed_kept(recorded.probes),
         node_logs(recorded.log_hits),
         *gates(recorded),
     )
@@ -150,29 +152,62 @@ def election_safety(probes: Sequence[Probe]) -> Check:
     return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
 
 
+def committed_kept(probes: Sequence[Probe]) -> Check:
+    """A node never removes committed entries from its log.
+
+    Compared are two answers of one process: the commit index of the earlier with the log's end in the later.  A process
+    that was restarted in between has forgotten its commit index, so its answers are not compared across the restart.
+    """
+    deleted: dict[str, tuple[int, int, int]] = {}
+    before: dict[str, Probe] = {}
+    for probe in probes:
+        if not probe.answered:
+            continue
+        earlier = before.get(probe.node)
+        before[probe.node] = probe
+        if earlier is not None and probe.ledger_end < earlier.committed <= probe.committed:
+            deleted.setdefault(probe.node, (probe.time, probe.ledger_end, earlier.committed))
+    asked = "no node removes committed entries from its log"
+    if not deleted:
+        return Check("committed-kept", "check", "valid", asked, f"{len(before)} nodes followed")
+    seen = "; ".join(
+        f"{node}'s log ended at {end} at {time / 1e9:.1f} s although {committed} had been committed there"
+        for node, (time, end, committed) in sorted(deleted.items())
+    )
+    details: dict[str, Any] = {"kind": "committed-entries-deleted", "nodes": sorted(deleted)}
+    highest = max(probe.committed for probe in before.values())
+    if max(probe.ledger_end for probe in before.values()) < highest:
+        details["lost_for_good"] = True
+        seen += f"; at the end of the run no node holds entry {highest}, which was committed"
+    return Check("committed-kept", "check", "invalid", asked, seen, details)
+
+
 def node_logs(log_hits: dict[str, dict[str, int]]) -> Check:
     """The nodes' own logs hold no line that must never be there."""
     asked = "no alarm in the nodes' logs"
-    found = [
-        f"{node}: {count} times {pattern!r} ({meaning})"
-        for pattern, meaning, whose in ALARMS
-        for node, hits in sorted(log_hits.items())
-        if whose == "system" and (count := hits.get(pattern, 0))
-    ]
-    if found:
-        return Check("node-logs", "check", "invalid", asked, "; ".join(found), {"kind": "log-alarm"})
     if not log_hits:
         return Check("node-logs", "check", "unknown", asked, "no logs were collected")
-    return Check("node-logs", "check", "valid", asked, f"{len(log_hits)} logs read")
+    violations, notes = _log_lines(log_hits, "violation"), _log_lines(log_hits, "note")
+    if violations:
+        return Check(
+            "node-logs", "check", "invalid", asked, "; ".join(violations), {"kind": "log-alarm", "notes": notes}
+        )
+    seen = f"{len(log_hits)} logs read" + (f"; noted: {'; '.join(notes)}" if notes else "")
+    return Check("node-logs", "check", "valid", asked, seen, {"notes": notes})
+
+
+def _log_lines(log_hits: dict[str, dict[str, int]], follows: str) -> list[str]:
+    return [
+        f"{count} times {pattern!r} on {', '.join(nodes)} ({meaning})"
+        for pattern, meaning, what in ALARMS
+        if what == follows
+        and (nodes := sorted(node for node, hits in log_hits.items() if hits.get(pattern)))
+        and (count := sum(log_hits[node][pattern] for node in nodes))
+    ]
 
 
 def _setup_failures(log_hits: dict[str, dict[str, int]]) -> list[str]:
-    return [
-        f"{node}: {meaning}"
-        for pattern, meaning, whose in ALARMS
-        for node, hits in sorted(log_hits.items())
-        if whose == "harness" and hits.get(pattern)
-    ]
+    return _log_lines(log_hits, "harness")
 
 
 # -- gates: was the run worth something? ------------------------------------------------------------------------------

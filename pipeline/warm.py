@@ -44,10 +44,11 @@ class WarmSession:
         app: str,
         memory: str = "1g",
         nice: int = LOWEST,
+        brief: bool = True,
         rounds: int = _ROUNDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._start = partial(start_session, master, app=app, memory=memory, nice=nice)
+        self._start = partial(start_session, master, app=app, memory=memory, nice=nice, brief=brief)
         self._nice = nice
         self._rounds = rounds
         self._clock = clock

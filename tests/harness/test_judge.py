@@ -36,7 +36,7 @@ def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
 
 
 def probe(at: float, node: str, applied: int, role: Any = "follower", term: int = 1) -> Probe:
-    return Probe(round(at * S), node, role, term, committed=applied, applied=applied)
+    return Probe(round(at * S), node, role, term, ledger_end=applied, committed=applied, applied=applied)
 
 
 OPERATIONS = (
@@ -174,19 +174,51 @@ def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:
     assert check_named("election-safety", judged(replace(good(), probes=(*fine, *PROBES)))).verdict == "valid"
 
 
-@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "system"], ids=lambda alarm: alarm[0])
+@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "violation"], ids=lambda alarm: alarm[0])
 def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
-    assert (results.verdict, check.seen) == ("invalid", f"n2: 3 times {alarm[0]!r} ({alarm[1]})")
+    assert (results.verdict, check.seen) == ("invalid", f"3 times {alarm[0]!r} on n2 ({alarm[1]})")
+
+
+@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "note"], ids=lambda alarm: alarm[0])
+def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
+    check = check_named("node-logs", results)
+    assert (results.verdict, check.verdict) == ("valid", "valid")
+    assert f"noted: 3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
+
+
+def with_probes(*more: Probe) -> Results:
+    probes = sorted([*good().probes, *more], key=lambda probe: probe.time)
+    return judged(replace(good(), probes=probes))
+
+
+def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> None:
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
+    check = check_named("committed-kept", with_probes(*shrunk))
+    assert check.verdict == "invalid"
+    assert "n2's log ended at 60" in check.seen
+    assert check.details["kind"] == "committed-entries-deleted"
+    assert check.details["lost_for_good"]
+
+
+def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
+    restarted = Probe(65 * S, "n2", "follower", 4, ledger_end=60, committed=-1, applied=-1)
+    assert check_named("committed-kept", with_probes(restarted)).verdict == "valid"
+
+
+def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
+    later = Probe(65 * S, "n2", "follower", 4, ledger_end=300, committed=301, applied=301)
+    assert check_named("committed-kept", with_probes(later)).verdict == "valid"
 
 
 @pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "harness"], ids=lambda alarm: alarm[0])
 def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
-    assert results.harness_failure == f"n2: {alarm[1]}"
+    assert results.harness_failure == f"1 times {alarm[0]!r} on n2 ({alarm[1]})"
     assert check_named("node-logs", results).verdict == "valid"
-    assert results.sentence.startswith(f"the harness failed (n2: {alarm[1]})")
+    assert results.sentence.startswith(f"the harness failed ({results.harness_failure})")
 
 
 def test_logs_that_were_not_collected_say_nothing() -> None:
