@@ -85,7 +85,10 @@ class RegisterClient:
             self._leader = None if self._leader == node else self._leader
             return completion_of_error(invocation, error, node)
         outcome = completion_of(invocation, answer, node)
-        self._leader = node if outcome.type == "ok" else outcome.hint or self._leader
+        if outcome.type == "ok":
+            self._leader = node
+        elif outcome.hint in self._wires:
+            self._leader = outcome.hint
         return outcome
 
 

@@ -156,6 +156,13 @@ def test_a_useless_hint_ends_the_way(hint: Any) -> None:
     assert scene.asked == ["n1"]
 
 
+def test_a_leader_that_is_none_of_our_nodes_is_never_asked() -> None:
+    scene = Scene({"n1": [not_leader("n9"), LOST], "n2": [OK]})
+    for _ in range(3):
+        scene.perform(WRITE)
+    assert scene.asked == ["n1", "n1", "n2"]
+
+
 def test_one_timeout_for_the_whole_way() -> None:
     scene = Scene({"n1": [not_leader("n2")], "n2": [not_leader("n3")], "n3": [OK]})
     scene.clock.step = 1.5
@@ -203,7 +210,7 @@ def test_a_failed_read_says_no_value_and_closing_closes_all() -> None:
 
 
 scripted = st.sampled_from([OK, MISMATCH, AFTER, {}, REFUSED, LOST, not_leader(None), {"ok": True, "applied": False}])
-scripted |= st.sampled_from([*NODES, "n9"]).map(not_leader)
+scripted |= st.sampled_from([*NODES, "n9"]).map(not_leader)  # n9: a node that we do not know
 
 
 def may_have_had_an_effect(answer: Any) -> bool:

@@ -94,7 +94,7 @@ def test_a_run_without_blemish_is_valid() -> None:
 def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
     kinds = {check.name: check.kind for check in judged(good()).checks}
     gates = ("operations", "under-fault", "faults", "final-reads", "whole")
-    checks = ("linearizable", "recovery", "election-safety", "node-logs")
+    checks = ("linearizable", "recovery", "election-safety", "committed-kept", "node-logs")
     assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
 
 

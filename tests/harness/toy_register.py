@@ -17,8 +17,8 @@ Answer = dict[str, Any]
 class ToyRegister:
     """Nodes n1, n2, …, the first of which leads; each has a client port.
 
-    ``deaf`` nodes take requests and never answer.  ``stuck`` nodes never apply more than one entry.  ``lose_every`` is how many writes
-    bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
+    ``deaf`` nodes take requests and never answer.  ``stuck`` nodes never apply more than one entry.  ``lose_every`` is
+    how many writes bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
     """
 
     def __init__(self, nodes: int = 3, *, lose_every: int = 0, forget_every: int = 0) -> None:
