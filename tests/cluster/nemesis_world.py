@@ -1,0 +1,151 @@
+"""Five real nodes with a toy system on them, for the nemesis alone: a TCP echo on the peer port, no JVM."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from harness.clusters.netns import NetnsCluster
+from harness.remote import Remote
+from history import Probe
+from nemesis.clock import MonotonicClock
+from nemesis.facts import survey
+from nemesis.fault import Context, Settings
+from nemesis.view import Command, StartError
+
+PORT = 20911
+PROGRAM = "/run/toy-system.py"
+PYTHON = "/usr/bin/python3"
+
+_ECHO = """
+import os, socket, threading, time
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("", 20911))
+listener.listen(64)
+
+def answer(connection):
+    try:
+        while data := connection.recv(65536):
+            connection.sendall(str(time.time()).encode() if data == b"clock" else data)
+    except OSError:
+        pass
+
+while True:
+    threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+_LISTEN = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7007)); s.settimeout(1.5)
+try:
+    print(s.recv(9).decode())
+except TimeoutError:
+    print("silence")
+"""
+
+_SEND = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(30):
+    try:
+        s.sendto(b"hello", (sys.argv[1], 7007))
+    except ConnectionError:
+        pass
+    time.sleep(0.05)
+"""
+
+_PIDS = r"""for p in /proc/[0-9]*; do
+  case "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" in
+    "$0 $1 ") grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
+  esac
+done
+exit 0"""
+
+
+@dataclass
+class ToySystem:
+    """``environment`` is put before the program's name when it is started."""
+
+    remote: Remote
+    leader: str = "n1"
+    term: int = 1
+    environment: tuple[str, ...] = ()
+    said: dict[str, Probe] = field(default_factory=dict)
+
+    def install(self) -> None:
+        self.remote.run(dict.fromkeys(self.remote.names, Command(("tee", PROGRAM), stdin=_ECHO)))
+        self.start(self.remote.names)
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
+        done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", _PIDS, PYTHON, PROGRAM))))
+        return {node: int(answer.stdout.split()[0]) if answer.stdout.split() else None for node, answer in done.items()}
+
+    def start(self, nodes: Iterable[str]) -> None:
+        down = [node for node, pid in self.pids(nodes).items() if pid is None]
+        script = 'env "$@" >/dev/null 2>&1 </dev/null & exit 0'
+        argv = ("sh", "-c", script, "start", *self.environment, "setsid", PYTHON, PROGRAM)
+        self.remote.run(dict.fromkeys(down, Command(argv)))
+        look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
+        deadline = time.monotonic() + 20
+        while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
+            if time.monotonic() > deadline:
+                raise StartError(dict.fromkeys(down, "does not answer"))
+
+    def probes(self) -> Mapping[str, Probe]:
+        up = self.pids(self.remote.names)
+        return {name: self._probe(name, up[name]) for name in self.remote.names}
+
+    def _probe(self, name: str, pid: int | None) -> Probe:
+        if pid is None:
+            return Probe(0, name, error="connection refused")
+        role = "leader" if name == self.leader else "follower"
+        return self.said.get(name) or Probe(0, name, role, self.term, self.leader)
+
+
+@dataclass
+class World:
+    ctx: Context
+    remote: Remote
+    system: ToySystem
+    cluster: NetnsCluster
+
+    def sh(self, node: str, script: str, *arguments: str, timeout: float = 10.0) -> str:
+        """What a shell on the node prints; fails the test when it does not exit with 0."""
+        done = self.remote.run({node: Command(("sh", "-c", script, "test", *arguments), timeout=timeout)})[node]
+        assert done.code == 0, done
+        return done.stdout
+
+    def python(self, node: str, program: str, *arguments: str, timeout: float = 30.0) -> str:
+        done = self.remote.run({node: Command((PYTHON, "-c", program, *arguments), timeout=timeout)})[node]
+        assert done.code == 0, done
+        return done.stdout
+
+    def hears(self, receiver: str, sender: str) -> bool:
+        """Whether a datagram from ``sender`` arrives at ``receiver``, seen by processes of their own."""
+        listen = Command((PYTHON, "-c", _LISTEN))
+        send = Command((PYTHON, "-c", _SEND, self.remote.address(receiver)))
+        return "hello" in self.remote.run({receiver: listen, sender: send})[receiver].stdout
+
+    def with_settings(self, **changes: object) -> Context:
+        return replace(self.ctx, settings=replace(self.ctx.settings, **changes))
+
+
+@contextmanager
+def real_world(name: str) -> Iterator[World]:
+    """A cluster of its own, gone again at the end."""
+    cluster = NetnsCluster(f"{name}-{os.getpid()}")
+    cluster.up()
+    try:
+        with Remote(cluster.nodes) as remote:
+            system = ToySystem(remote)
+            system.install()
+            settings = Settings(peer_port=PORT, store_dir="/data/store")
+            ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
+            yield World(ctx, remote, system, cluster)
+    finally:
+        cluster.down()

@@ -1,0 +1,211 @@
+"""Network faults on real nodes, looked at from outside the nemesis: other processes, other sockets."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from nemesis.catalogue import find
+from nemesis.facts import Facts
+from nemesis.fault import Targets
+from nemesis.sweep import heal_everything
+from nemesis.view import Command
+from tests.cluster.nemesis_world import World, real_world
+
+pytestmark = pytest.mark.cluster
+
+FIREWALL_STATE = "nft list ruleset; for t in iptables ip6tables; do $t -w -S; done; tc qdisc show"
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-net") as one:
+        for node in one.remote.names:  # the first use of iptables makes its empty tables, which then stay
+            one.sh(node, "for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
+        yield one
+
+
+def rules(world: World, node: str) -> str:
+    return re.sub(r"packets \d+ bytes \d+", "", world.sh(node, FIREWALL_STATE))
+
+
+def stand(world, name, nodes=None, ctx=None, seed=1):
+    fault, ctx = find(name), ctx or world.ctx
+    assert fault.precheck(ctx) is None
+    wanted = Targets(nodes) if nodes else None
+    targets = fault.plan(replace(ctx, wanted=wanted), random.Random(seed))
+    fault.inject(ctx, targets)
+    return fault, ctx, targets
+
+
+def without_nft(world: World):
+    can = {node: able - {"can:nft"} for node, able in world.ctx.facts.can.items()}
+    return replace(world.ctx, facts=Facts(world.ctx.facts.addresses, can))
+
+
+@pytest.mark.parametrize("firewall", ["nft", "iptables"])
+def test_a_cut_node_hears_nobody_and_after_the_heal_everybody(world, firewall):
+    ctx = world.ctx if firewall == "nft" else without_nft(world)
+    before = {node: rules(world, node) for node in world.remote.names}
+    assert world.hears("n3", "n1")
+    fault, ctx, targets = stand(world, "partition-random-node", ("n3",), ctx)
+    try:
+        assert not world.hears("n3", "n1")
+        assert not world.hears("n5", "n3")
+        assert world.hears("n1", "n2")
+        assert fault.witness(ctx, targets)["packets_counted"] >= 8
+    finally:
+        healed = fault.heal(ctx, targets)
+    assert healed["packets_dropped"] > 20
+    assert world.hears("n3", "n1")
+    assert world.hears("n5", "n3")
+    assert {node: rules(world, node) for node in world.remote.names} == before
+
+
+TALK = """
+import socket, sys, time
+s = socket.create_connection((sys.argv[1], 20911))
+s.sendall(b"before"); assert s.recv(99) == b"before"
+print("connected", flush=True)
+open("/run/talking", "w").close()
+s.settimeout(1.5)
+import os
+while not os.path.exists("/run/cut"): time.sleep(0.02)
+s.sendall(b"after")
+try:
+    print("heard", s.recv(99).decode())
+except TimeoutError:
+    print("silence")
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize(("name", "answer"), [("partition-random-node", "silence"), ("reset", "ConnectionResetError")])
+def test_an_established_connection_is_cut_too(world, name, answer):
+    world.sh("n1", "rm -f /run/talking /run/cut")
+    script = 'setsid /usr/bin/python3 -c "$1" "$2" >/run/talk.out 2>&1 </dev/null & exit 0'
+    world.sh("n1", script, TALK, world.remote.address("n2"))
+    world.sh("n1", "for i in $(seq 200); do [ -e /run/talking ] && exit 0; sleep 0.02; done; exit 1")
+    fault, ctx, targets = stand_between(world, name, "n1", "n2")
+    try:
+        world.sh(
+            "n1", "touch /run/cut; for i in $(seq 150); do [ $(wc -l </run/talk.out) = 2 ] && exit 0; sleep 0.02; done"
+        )
+        assert world.sh("n1", "cat /run/talk.out").split() == ["connected", answer]
+    finally:
+        fault.heal(ctx, targets)
+
+
+def stand_between(world, name, one, other):
+    fault = find(name)
+    wanted = Targets((one, other), {one: (other,), other: (one,)})
+    targets = fault.plan(replace(world.ctx, wanted=wanted), random.Random(0))
+    fault.inject(world.ctx, targets)
+    return fault, world.ctx, targets
+
+
+def test_a_one_way_cut_lets_the_other_direction_pass(world):
+    fault, ctx, targets = stand(world, "partition-one-way")
+    try:
+        (deaf, mute) = ("n1", "n2") if "n1" in targets.grudge else ("n2", "n1")
+        assert not world.hears(deaf, mute)
+        assert world.hears(mute, deaf)
+        fault.witness(ctx, targets)
+    finally:
+        fault.heal(ctx, targets)
+    assert world.hears(deaf, mute)
+
+
+COUNT = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+s.bind(("", 7008)); s.settimeout(3.0)
+n = 0
+try:
+    while True:
+        s.recv(99); n += 1; s.settimeout(1.0)
+except TimeoutError:
+    print(n)
+"""
+
+SEND = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+time.sleep(0.5)
+for i in range(int(sys.argv[2])):
+    s.sendto(b"x", (sys.argv[1], 7008))
+    if i % 20 == 0: time.sleep(0.005)
+"""
+
+
+def test_loss_is_within_binomial_bounds(world):
+    sent, asked = 2000, 0.2
+    fault, ctx, targets = stand(world, "packet-loss")
+    try:
+        node, peers = next(iter(targets.grudge.items()))
+        commands = {
+            node: Command(("/usr/bin/python3", "-c", COUNT), timeout=30),
+            peers[0]: Command(("/usr/bin/python3", "-c", SEND, world.remote.address(node), str(sent)), timeout=30),
+        }
+        arrived = int(world.remote.run(commands)[node].stdout)
+        sigma = math.sqrt(sent * asked * (1 - asked))
+        assert abs(sent - arrived - asked * sent) < 5 * sigma
+        assert fault.witness(ctx, targets)["share_dropped"] == pytest.approx(asked, abs=0.1)
+    finally:
+        fault.heal(ctx, targets)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["partition-random-halves", "bridge", "partition-majorities-ring", "partition-leader-minority",
+     "partition-leader-majority", "swizzle", "reset", "slow-link"],
+)  # fmt: skip
+def test_it_stands_is_witnessed_and_leaves_nothing(world, name):
+    before = {node: rules(world, node) for node in world.remote.names}
+    fault, ctx, targets = stand(world, name)
+    try:
+        assert fault.witness(ctx, targets)
+    finally:
+        fault.heal(ctx, targets)
+    fault.heal(ctx, targets)
+    assert {node: rules(world, node) for node in world.remote.names} == before
+
+
+FOREIGN = """
+nft add table inet somebody
+nft add chain inet somebody harness "{ type filter hook input priority 5; policy accept; }"
+nft add rule inet somebody harness ip saddr 192.0.2.7 counter drop
+iptables -w -N other-harness
+iptables -w -A other-harness -s 192.0.2.8 -j DROP
+iptables -w -A INPUT -j other-harness
+tc qdisc add dev eth0 root handle 7: tbf rate 900mbit burst 64kb latency 50ms
+"""
+
+NOT_FOREIGN = """
+nft delete table inet somebody
+iptables -w -D INPUT -j other-harness; iptables -w -F other-harness; iptables -w -X other-harness
+tc qdisc del dev eth0 root
+"""
+
+
+def test_what_is_not_ours_stays_untouched(world):
+    world.sh("n2", FOREIGN)
+    try:
+        before = rules(world, "n2")
+        for ctx in (world.ctx, without_nft(world)):
+            fault, ctx, targets = stand(world, "partition-random-node", ("n2",), ctx)
+            fault.heal(ctx, targets)
+            assert rules(world, "n2") == before
+            stand(world, "partition-random-node", ("n2",), ctx)
+            undone = heal_everything(world.remote, "toy-system")
+            assert all(len(lines) >= 1 for lines in undone.values())
+            assert rules(world, "n2") == before
+        assert not any(heal_everything(world.remote, "toy-system").values())
+    finally:
+        world.sh("n2", NOT_FOREIGN)

@@ -1,0 +1,110 @@
+"""Kills and pauses on real nodes, seen from the host's side of the nodes."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from history import Event, receipts_of
+from nemesis.catalogue import find
+from nemesis.runner import Runner
+from nemesis.schedule import Step
+from nemesis.sweep import heal_everything
+from tests.cluster.nemesis_world import PROGRAM, World, real_world
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-proc") as one:
+        yield one
+
+
+def host_states(world: World) -> dict[str, str]:
+    """State letters of the toy system's processes as the host's /proc has them, by node."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            cmdline = (status.parent / "cmdline").read_bytes()
+            lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+            space = (status.parent / "ns/net").readlink()
+        except OSError:
+            continue
+        if PROGRAM.encode() in cmdline and len(lines["NSpid"].split()) > 1:
+            for node in world.remote.names:
+                if space == Path(f"/proc/{world.cluster.init_of(node)}/ns/net").readlink():
+                    found[node] = lines["State"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kill-random-processes",
+        "kill-leader",
+        "kill-followers",
+        "kill-all",
+        "hammer-time",
+        "pause-leader",
+        "pause-majority",
+    ],
+)
+def test_the_host_sees_what_was_done(world, name):
+    fault = find(name)
+    targets = fault.plan(world.ctx, random.Random(3))
+    fault.inject(world.ctx, targets)
+    try:
+        assert fault.witness(world.ctx, targets)
+        seen = host_states(world)
+        if fault.name.startswith("kill"):
+            assert set(seen) == set(world.remote.names) - set(targets.nodes)
+        else:
+            assert {node for node, state in seen.items() if state == "T"} == set(targets.nodes)
+    finally:
+        fault.heal(world.ctx, targets)
+    assert set(host_states(world)) == set(world.remote.names)
+    assert "T" not in host_states(world).values()
+
+
+def test_a_sweep_continues_what_a_killed_run_left_stopped(world):
+    fault = find("pause-majority")
+    targets = fault.plan(world.ctx, random.Random(3))
+    fault.inject(world.ctx, targets)
+    undone = heal_everything(world.remote, "toy-system")
+    assert {node for node, lines in undone.items() if lines} == set(targets.nodes)
+    assert "T" not in host_states(world).values()
+
+
+def test_rolling_restart_gives_every_node_a_new_process(world):
+    fault = find("restart-rolling")
+    targets = fault.plan(world.ctx, random.Random(3))
+    fault.inject(world.ctx, targets)
+    assert fault.witness(world.ctx, targets)
+    fault.heal(world.ctx, targets)
+
+
+def test_stop_in_the_middle_of_a_fault_heals_at_once(world):
+    events: list[Event] = []
+
+    def record(kind, f, value, /):
+        events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
+
+    steps = [Step(0, "inject", "partition-majorities-ring", 0), Step(60, "heal", "partition-majorities-ring", 0)]
+    runner, stop = Runner(world.ctx, steps, record, random.Random(0)), threading.Event()
+    thread = threading.Thread(target=runner.run, args=(stop,))
+    thread.start()
+    deadline = time.monotonic() + 20
+    while len(events) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    stop.set()
+    thread.join(20)
+    (receipt,) = receipts_of(events)
+    assert receipt.state == "installed"
+    assert receipt.healed is not None
+    assert not runner.active
+    assert all("harness" not in world.sh(node, "nft list tables") for node in world.remote.names)
