@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -41,7 +42,7 @@ class SnapshotRestartTest {
             try (Stream<Path> files = Files.walk(dir)) {
                 assertTrue(files.anyMatch(file -> file.endsWith("data") && Files.isRegularFile(file)));
             }
-            cluster.stop(1);
+            cluster.stop(List.of(1));
 
             cluster.start(1);
             Map<String, Object> status = cluster.status(1);

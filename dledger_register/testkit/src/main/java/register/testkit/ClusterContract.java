@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -153,7 +154,7 @@ public abstract class ClusterContract {
     void aNewLeaderHasEverythingAndTheOldOneComesBackWithItsLog() throws Exception {
         int old = cluster.awaitLeader();
         long term = (long) cluster.status(old).get("term");
-        cluster.stop(old);
+        cluster.stop(List.of(old));
         int leader = cluster.awaitLeader();
         try (LineClient client = cluster.client(leader)) {
             assertTrue((long) client.status().get("term") > term);
@@ -173,11 +174,7 @@ public abstract class ClusterContract {
     @Order(6)
     void withoutAQuorumNothingIsAcknowledgedAndStatusStillAnswers() throws Exception {
         int leader = cluster.awaitLeader();
-        for (int node = 1; node <= cluster.size(); node++) {
-            if (node != leader) {
-                cluster.stop(node);
-            }
-        }
+        cluster.stop(cluster.running().stream().filter(node -> node != leader).toList());
         try (LineClient client = cluster.client(leader); LineClient prober = cluster.client(leader)) {
             client.send("{\"id\":1,\"op\":\"write\",\"key\":\"k\",\"value\":99}");
             cluster.await("the leader to step down", () -> {
