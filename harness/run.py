@@ -28,6 +28,7 @@ from harness.remote import Remote
 from harness.runstate import RunState
 from harness.store import create_run
 from harness.systems import DLedgerRegister
+from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, Results, RunFiles
 from pipeline import WarmSession
 
@@ -68,6 +69,7 @@ class Run:
         plan = self._plan
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
+        find_jar(plan.version)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
         with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
@@ -95,8 +97,8 @@ class Run:
             began = time.monotonic()
             found = cluster.status().nodes
             cluster_was_up = bool(found) and all(node.state == "up" for node in found)
-            cluster.up()
             try:
+                cluster.up()
                 with Remote(cluster.nodes) as remote:
                     self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
                     self._on_nodes(cluster, remote, faults, files, interrupts)

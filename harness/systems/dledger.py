@@ -48,6 +48,14 @@ JVM_FLAGS: Final = (
 TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
 
 
+def find_jar(version: str) -> Path:
+    """The server's jar on this machine.  Raises UsageError with the mend when it was not built."""
+    path = JAR_DIRECTORY / f"dledger-register-{version}.jar"
+    if not path.is_file():
+        raise UsageError(f"{path.name} was not built; run scripts/bootstrap")
+    return path
+
+
 class RemoteNodes(Protocol):
     """What this module needs of the nodes; ``harness.remote.Remote`` is one."""
 
@@ -71,11 +79,7 @@ class DLedgerRegister:
 
     @cached_property
     def jar(self) -> Path:
-        """The server's jar on this machine.  Raises UsageError with the mend when it was not built."""
-        path = JAR_DIRECTORY / f"dledger-register-{self._plan.version}.jar"
-        if not path.is_file():
-            raise UsageError(f"{path.name} was not built; run scripts/bootstrap")
-        return path
+        return find_jar(self._plan.version)
 
     @cached_property
     def jar_hash(self) -> str:

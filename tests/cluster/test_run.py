@@ -1,0 +1,189 @@
+"""The main job, as a person types it: real nodes, real DLedger, good and bad twins, bad luck in every phase."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from conftest import Machine
+
+from history import read_history
+
+pytestmark = pytest.mark.cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+HARNESS = Path(sys.executable).with_name("harness")
+NAME = f"t-{os.getpid()}-run"
+CLUSTER = f"netns:{NAME}"
+
+
+@dataclass
+class Job:
+    """A `harness` command under way; ``lines`` grow while it runs."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+
+    def until(self, text: str, within: float = 60.0) -> None:
+        """Wait until a line holds ``text``."""
+        deadline = time.monotonic() + within
+        while not any(text in line for line in self.lines):
+            assert self.process.poll() is None, "".join(self.lines)
+            assert time.monotonic() < deadline, "".join(self.lines)
+            time.sleep(0.02)
+
+    def end(self, within: float = 180.0) -> int:
+        return self.process.wait(within)
+
+    @property
+    def run(self) -> Path:
+        return Path(self.lines[0].split()[-1])
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines)
+
+
+def start(*words: str) -> Job:
+    process = subprocess.Popen(
+        [HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True
+    )
+    job = Job(process)
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            job.lines.append(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    return job
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """A store of the test's own; afterwards nothing of the cluster may be left."""
+    before = Machine.look(NAME)
+    yield tmp_path / "store"
+    subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
+    deadline = time.monotonic() + 10
+    while (left := Machine.look(NAME).found - before.found) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
+
+
+def run_words(store: Path, *more: str) -> tuple[str, ...]:
+    return ("run", "--cluster", CLUSTER, "--store", str(store), "--seed", "7", *more)
+
+
+def checks(run: Path) -> dict[str, str]:
+    results = json.loads((run / "results.json").read_text())
+    return {check["name"]: check["verdict"] for check in results["checks"]}
+
+
+def test_the_control_survives_a_partition_and_leaves_everything_behind(store: Path) -> None:
+    job = start(
+        *run_words(store, "--dledger-version", "0.3.2", "--nemesis", "partition-majorities-ring"),
+        *("--time-limit", "18", "--interval", "6", "--rate", "100"),
+    )
+    assert job.end() == 0, job.text
+    assert set(checks(job.run).values()) == {"valid"}
+    for name in ("plan.json", "history.jsonl", "probes.jsonl", "run.json", "results.json", "summary.txt", "report.html",
+                 "junit.xml", "harness.log", "tables/operations.parquet", "nodes/n5/register.log"):  # fmt: skip
+        assert (job.run / name).exists(), name
+    assert (store / "latest").resolve() == job.run.resolve()
+    receipt = json.loads((job.run / "results.json").read_text())["receipts"][0]
+    assert receipt["state"] == "installed"
+    assert receipt["witness"]["packets_dropped"] > 0
+
+
+def test_stale_reads_are_found(store: Path) -> None:
+    """The bad twin: reads answered by each node from what it has, and nobody follows the leader."""
+    job = start(*run_words(store, "--read-mode", "unsafe", "--client-follows", "node", "--time-limit", "6"))
+    assert job.end() == 1, job.text
+    results = json.loads((job.run / "results.json").read_text())
+    assert checks(job.run)["linearizable"] == "invalid"
+    examples = [example for key in results["keys"] for example in key["counterexamples"]]
+    assert examples
+    assert all(len(example["operations"]) <= 6 for example in examples)
+
+
+@pytest.mark.parametrize("moment", ["cluster of", "leads after", "main", "partition-random-node", "final"])
+def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
+    job = start(*run_words(store, "--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4"))
+    if moment in ("main", "partition-random-node", "final"):
+        job.until("leads after")
+    job.until(f"  {moment}" if moment in ("main", "final") else moment)
+    if moment == "partition-random-node":
+        while not any(moment in line and "/s" in line for line in job.lines):
+            time.sleep(0.05)
+    job.process.send_signal(signal.SIGINT)
+    assert job.end(90) == 130, job.text
+    if moment != "cluster of" and (job.run / "history.jsonl").exists():
+        assert (job.run / "nodes" / "n1" / "register.log").exists()
+        assert checks(job.run)["whole"] == "unknown"
+
+
+def test_a_killed_run_is_judged_healed_and_cleaned(store: Path) -> None:
+    job = start(*run_words(store, "--nemesis", "partition-random-halves", "--time-limit", "30", "--interval", "6"))
+    job.until("leads after")
+    while not any("partition-random-halves" in line and "/s" in line for line in job.lines):
+        time.sleep(0.05)
+    job.process.kill()
+    job.end()
+    assert read_history(job.run / "history.jsonl").events
+    judged = subprocess.run([HARNESS, "check", "--no-spark", job.run], capture_output=True, text=True)
+    assert judged.returncode == 2, judged.stdout
+    assert checks(job.run)["linearizable"] == "valid"
+    healed = subprocess.run([HARNESS, "heal", "--cluster", CLUSTER], capture_output=True, text=True, check=True)
+    assert "removed nft table inet harness" in healed.stdout
+    again = subprocess.run([HARNESS, "heal", "--cluster", CLUSTER], capture_output=True, text=True, check=True)
+    assert again.stdout == "nothing to heal\n"
+
+
+def test_a_server_that_dies_at_start_shows_its_last_words(store: Path) -> None:
+    subprocess.run([HARNESS, "cluster", "up", "--cluster", CLUSTER], check=True, capture_output=True)
+    from harness.clusters import open_cluster
+    from harness.remote import Remote
+    from nemesis.view import Command
+
+    occupy = "import socket,time\ns=socket.socket();s.bind(('0.0.0.0',20911));s.listen();time.sleep(60)"
+    script = f'setsid -f python3 -c "{occupy}" </dev/null >/dev/null 2>&1'
+    with Remote(open_cluster(CLUSTER).nodes) as remote:
+        assert remote.run({"n3": Command(("sh", "-c", script))})["n3"].code == 0
+    job = start(*run_words(store, "--ready-timeout", "20"))
+    assert job.end() == 255, job.text
+    assert "n3" in job.text
+    assert "20911" in job.text
+
+
+def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "full", store], check=True)
+    try:
+        job = start(*run_words(store, "--nemesis", "partition-random-node", "--time-limit", "60", "--interval", "2"))
+        assert job.end() == 255, job.text
+        assert "No space left" in job.text
+        history = read_history(job.run / "history.jsonl")
+        assert history.events
+        assert not history.torn
+    finally:
+        subprocess.run(["umount", store], check=True)
+
+
+def test_nobody_shares_a_cluster(store: Path) -> None:
+    job = start(*run_words(store, "--time-limit", "8"))
+    job.until("cluster of")
+    second = subprocess.run([HARNESS, *run_words(store)], capture_output=True, text=True)
+    assert second.returncode == 255, second.stderr
+    assert str(job.process.pid) in second.stdout + second.stderr
+    job.process.send_signal(signal.SIGINT)
+    assert job.end(60) == 130
