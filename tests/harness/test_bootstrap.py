@@ -1,0 +1,189 @@
+"""``scripts/bootstrap``, with all that it calls replaced by something that only writes down that it was called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+#: What any Debian has.  Programs that the bootstrap brings are not among them.
+ESSENTIAL = (
+    "bash", "cat", "dirname", "env", "find", "flock", "head", "id", "mkdir", "readlink", "sed", "sha256sum", "sort",
+    "tr", "xargs", "mount", "losetup", "unshare", "ps", "tar", "sleep", "touch", "ssh", "rm", "chmod",
+)  # fmt: skip
+
+APT_GET = """\
+echo "apt-get $*" >>"$CALLS"
+case "$*" in
+*update*) touch "$FARM/updated" ;;
+*install*) [ ! -e "$FARM/broken" ] || exit 100
+    printf '#!/bin/sh\\n%s' "$MVN" >"$FARM/mvn"; chmod +x "$FARM/mvn" ;;
+esac
+"""
+APT_CACHE = """[ ! -e "$FARM/updated" ] || printf 'x:\\n  Candidate: 3.11.2\\n'"""
+MVN = """\
+echo "mvn $*" >>"$CALLS"
+sleep "${MVN_SLEEP:-0}"
+mkdir -p dledger_register/dist
+touch dledger_register/dist/dledger-register-0.4.0.jar dledger_register/dist/dledger-register-0.3.2.jar
+"""
+PYTHON = """\
+case "$*" in *"-m pip"*) echo "pip $*" >>"$CALLS"; touch "${0%/*}/harness"; chmod +x "${0%/*}/harness" ;; esac
+"""
+
+pytestmark = pytest.mark.skipif(
+    not Path("/usr/lib/jvm").is_dir() or not Path("/usr/sbin/sshd").exists(),
+    reason="looks for a JDK and sshd where Debian has them",
+)
+
+
+class Clone:
+    def __init__(self, root: Path) -> None:
+        self.root, self.farm, self.calls = root / "clone", root / "farm", root / "calls"
+        (self.root / "scripts").mkdir(parents=True)
+        shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
+        self.write("requirements/lock.txt", "click==1\n")
+        self.write("pyproject.toml", "")
+        self.write("dledger_register/pom.xml", "<project/>")
+        self.write("dledger_register/core/target/x.class", "")
+        self.farm.mkdir()
+        self.calls.touch()
+        for name in ESSENTIAL:
+            found = shutil.which(name)
+            assert found, name
+            (self.farm / name).symlink_to(found)
+        self.program("java", "")
+        self.script(self.root / ".venv" / "bin" / "python", PYTHON)
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def script(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+
+    def program(self, name: str, text: str) -> None:
+        self.script(self.farm / name, text)
+
+    def give_apt(self) -> None:
+        self.program("apt-get", APT_GET)
+        self.program("apt-cache", APT_CACHE)
+        self.program("sudo", 'shift; exec "$@"')
+
+    def start(self, **extra: str) -> subprocess.Popen[str]:
+        names = {"PATH": str(self.farm), "FARM": str(self.farm), "CALLS": str(self.calls), "MVN": MVN, **extra}
+        words = [str(self.root / "scripts" / "bootstrap")]
+        return subprocess.Popen(words, env=names, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        with self.start() as process:
+            out, err = process.communicate()
+        return subprocess.CompletedProcess([], process.returncode, out, err)
+
+    def called(self) -> list[str]:
+        """What was called since the last time, without its options."""
+        lines = [
+            " ".join(word for word in line.split() if word in KEPT or not word.startswith("-"))
+            for line in self.calls.read_text().splitlines()
+        ]
+        self.calls.write_text("")
+        return lines
+
+
+KEPT = ("--require-hashes", "-e", "--no-deps")
+APT = ["apt-get DPkg::Lock::Timeout=300 update", "apt-get DPkg::Lock::Timeout=300 install maven"]
+PIP = ["pip pip install --require-hashes requirements/lock.txt", "pip pip install --no-deps -e ."]
+JARS = ["mvn dledger_register package"]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path)
+
+
+def test_installs_what_is_missing_and_says_so_before(clone: Clone) -> None:
+    clone.give_apt()
+    done = clone.run()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert [line.replace("-o ", "") for line in clone.called()] == [*APT, *PIP, *JARS]
+    assert "bootstrap: installing with apt-get: maven\n" in done.stderr
+
+
+def test_the_second_time_there_is_nothing_to_do(clone: Clone) -> None:
+    clone.give_apt()
+    clone.run()
+    clone.called()
+    began = time.monotonic()
+    done = clone.run()
+    assert (done.returncode, done.stderr, clone.called()) == (0, "", [])
+    assert time.monotonic() - began < 2
+
+
+def test_only_what_changed_is_made_again(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    clone.run()
+    assert clone.called() == [*PIP, *JARS]
+    clone.write("requirements/lock.txt", "click==2\n")
+    clone.run()
+    assert clone.called() == PIP
+    clone.write("dledger_register/core/src/Main.java", "class Main {}")
+    clone.run()
+    assert clone.called() == JARS
+    clone.write("dledger_register/core/target/y.class", "")
+    (clone.root / "dledger_register" / "dist" / "dledger-register-0.3.2.jar").unlink()
+    clone.run()
+    assert clone.called() == JARS
+
+
+def test_without_apt(clone: Clone) -> None:
+    done = clone.run()
+    assert done.returncode == 255
+    assert done.stderr == (
+        "bootstrap: missing: maven; no apt-get here: install what provides them, then run this again\n"
+    )
+    assert clone.called() == []
+
+
+def test_with_neither_root_nor_sudo(clone: Clone) -> None:
+    clone.give_apt()
+    (clone.farm / "sudo").unlink()
+    (clone.farm / "id").unlink()
+    clone.program("id", "echo 1000")
+    done = clone.run()
+    assert done.returncode == 255
+    assert done.stderr == "bootstrap: missing: maven; neither root nor sudo: as root, apt-get install maven\n"
+
+
+def test_an_installation_that_fails(clone: Clone) -> None:
+    clone.give_apt()
+    (clone.farm / "broken").touch()
+    done = clone.run()
+    assert done.returncode == 255
+    assert done.stderr.endswith("apt-get install maven failed; mend what it says above, then run this again\n")
+
+
+def test_two_at_once_do_the_work_once(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    with clone.start(MVN_SLEEP="1") as one, clone.start(MVN_SLEEP="1") as two:
+        said = one.communicate()[1] + two.communicate()[1]
+    assert (one.returncode, two.returncode) == (0, 0)
+    assert clone.called() == [*PIP, *JARS]
+    assert "bootstrap: waiting for another bootstrap\n" in said
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_the_scripts_are_clean() -> None:
+    init = SCRIPTS.parent / "harness" / "clusters" / "node-init.sh"
+    scripts = [path for path in SCRIPTS.iterdir() if os.access(path, os.X_OK) and path.read_bytes().startswith(b"#!")]
+    shell = [str(path) for path in (*scripts, init) if b"sh\n" in path.read_bytes().partition(b"\n")[0] + b"\n"]
+    done = subprocess.run(["shellcheck", *shell], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
