@@ -30,7 +30,7 @@ from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister
 
 PLAN = Plan(
-    seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.3, interval=0.1,
+    seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.2, interval=0.1,
     client_timeout=0.3, recovery_time=5.0,
 )  # fmt: skip
 
@@ -146,7 +146,7 @@ class ToyFaults:
         self._world.step("precheck")
 
     def runner(self, remote: object, system: object, probes: object, record: Any, clock_ns: object) -> ToyNemesis:
-        self._world.nemesis = ToyNemesis(record, stand_s=0.2)
+        self._world.nemesis = ToyNemesis(record, stand_s=0.12)
         return self._world.nemesis
 
 
@@ -203,7 +203,7 @@ def raising(error: BaseException) -> Event:
 # -- runs that come to their end ---------------------------------------------------------------------------------------
 
 
-def test_a_good_run_is_0_and_everything_is_on_disk(world: World) -> None:
+def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -> None:
     assert world.run() == 0, world.said
     files = world.files
     assert files.root.parent == world.store / PLAN.test
@@ -215,19 +215,10 @@ def test_a_good_run_is_0_and_everything_is_on_disk(world: World) -> None:
     assert state.warnings == ["not collected: n3: no SSH server answered"]
     assert "end" in state.moments
     assert world.results["environment"]["java"] == 'openjdk version "21"'
-
-
-def test_the_steps_of_a_run_are_in_their_order(world: World) -> None:
-    world.run()
     assert world.steps == [
         "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "start", "await_leader", "warm Spark",
         "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
     ]  # fmt: skip
-
-
-def test_without_spark_it_is_judged_all_the_same_and_says_so(world: World) -> None:
-    world.run()
-    assert world.results["verdict"] == "valid"
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
 
 

@@ -1,0 +1,149 @@
+"""The nemesis in a run: names and schedules are refused before anything is touched; what the system does wrong is its
+own finding, and what cannot be healed is ours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness import faults as faults_module
+from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
+from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers
+from harness.plan import Plan, validate
+from harness.systems import DLedgerRegister
+from nemesis.view import Command, Completed, StartError
+
+PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
+
+
+class Nodes:
+    """Answers every command with the same code and output."""
+
+    names = ("n1", "n2")
+
+    def __init__(self, code: int = 0, stdout: str = "") -> None:
+        self.code, self.stdout = code, stdout
+        self.sent: list[Command] = []
+
+    def address(self, node: str) -> str:
+        return "10.0.0.1"
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        self.sent += commands.values()
+        return {node: Completed(node, self.code, self.stdout, "sh: broken", 0.0) for node in commands}
+
+
+def test_two_at_once_are_two_names_and_take_one_turn() -> None:
+    faults = Faults(PLAN)
+    assert faults.names == ("kill-all", "pause-leader", "kill-all")
+    assert {step.fault for step in faults.schedule} == {"kill-all", "pause-leader"}
+
+
+def test_the_schedule_is_decided_by_the_seed() -> None:
+    assert Faults(PLAN).schedule == Faults(PLAN).schedule
+    assert Faults(PLAN).schedule != Faults(replace(PLAN, seed=2)).schedule
+
+
+def test_no_fault_is_an_empty_schedule() -> None:
+    assert Faults(Plan(seed=1)).schedule == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_plan_that_is_not_refused_gives_every_fault_its_turn(seed: int, count: int) -> None:
+    names = ("kill-all", "pause-leader", "kill-leader")[:count]
+    plan = validate(Plan(seed=seed, nemesis=names, interval=10.0, time_limit=20.0 * count))
+    steps = Faults(plan).schedule
+    assert {step.fault for step in steps if step.action == "inject"} == set(names)
+    assert {step.id for step in steps if step.action == "inject"} == {s.id for s in steps if s.action == "heal"}
+    assert all(0 < step.at_s < plan.time_limit for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "message"),
+    [
+        (("kil-all",), "--nemesis: there is no nemesis called 'kil-all'; did you mean kill-all"),
+        (("kill-all+",), "there is no nemesis called ''"),
+        (("kill-all", "xyzzy"), "there is no nemesis called 'xyzzy'; `harness list-nemeses` names them all"),
+    ],
+)
+def test_an_unknown_name_is_refused(nemesis: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Faults(replace(PLAN, nemesis=nemesis))
+    assert message in str(caught.value)
+
+
+def test_a_schedule_that_cannot_be_names_its_options() -> None:
+    with pytest.raises(UsageError, match="--interval, --time-limit: no whole cycle"):
+        Faults(replace(PLAN, time_limit=5.0))
+
+
+def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {"kill-all": None, "pause-leader": "no pids"})
+    with pytest.raises(UsageError, match="--nemesis: pause-leader cannot work on this cluster: no pids"):
+        Faults(PLAN).precheck(Nodes(), system())
+    monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: dict.fromkeys(names))
+    Faults(PLAN).precheck(Nodes(), system())
+
+
+# -- the system as a nemesis sees it -----------------------------------------------------------------------------------
+
+
+def system(start: Callable[..., None] = lambda names: None) -> Any:
+    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7))
+
+
+def raising(error: Exception) -> Callable[..., None]:
+    def start(names: object) -> None:
+        raise error
+
+    return start
+
+
+def test_a_process_that_does_not_come_up_again_is_the_systems_finding() -> None:
+    view = SystemView(system(raising(NotReadyError("n1 ended while starting"))), dict)
+    with pytest.raises(StartError) as caught:
+        view.start(["n1"])
+    assert caught.value.reasons == {"n1": "n1 ended while starting"}
+
+
+def test_a_node_that_cannot_be_asked_is_ours() -> None:
+    with pytest.raises(RemoteError):
+        SystemView(system(raising(RemoteError("n1", "no route"))), dict).start(["n1"])
+
+
+def test_the_clock_of_the_run_waits_until_it_is_stopped() -> None:
+    stop, clock = threading.Event(), RunClock(lambda: 42)
+    assert clock.now() == 42
+    assert not clock.wait(0.001, stop)
+    assert not clock.wait(-5.0, stop)
+    stop.set()
+    assert clock.wait(60.0, stop)
+
+
+# -- leftovers ---------------------------------------------------------------------------------------------------------
+
+
+def test_leftovers_are_told_line_by_line_or_that_there_are_none() -> None:
+    assert heal_leftovers(Nodes()) == ["nothing to heal"]
+    assert heal_leftovers(Nodes(stdout="continued pid 4\n")) == ["n1: continued pid 4", "n2: continued pid 4"]
+
+
+def test_our_processes_are_recognised_by_their_mark() -> None:
+    """The pattern of the sweep and the mark on the command line must never drift apart."""
+    nodes = Nodes()
+    heal_leftovers(nodes)
+    assert PROCESS_PATTERN in nodes.sent[0].argv
+    assert PROCESS_PATTERN.replace("\\", "") in DLedgerRegister._mark("n1")
+
+
+@pytest.mark.parametrize("sweep", [heal_leftovers, lambda nodes: Faults(PLAN).clean(nodes)])
+def test_a_sweep_that_fails_is_our_failure(sweep: Callable[[Nodes], object]) -> None:
+    with pytest.raises(HarnessError, match=r"could not be removed: n1: exit 3: sh: broken"):
+        sweep(Nodes(code=3))
