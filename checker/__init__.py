@@ -13,16 +13,25 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
 """
 
 from checker.api import CertificateError, Report, check, check_operations
-from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register, model_named
+from checker.catalogue import MODELS, model_named
+from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
+from checker.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister, Mutex
 
 __all__ = [
     "ANY",
     "ILLEGAL",
+    "MODELS",
     "UNKNOWN",
     "CasRegister",
     "CertificateError",
+    "Counter",
+    "FifoQueue",
+    "GrowSet",
+    "Log",
     "Model",
     "ModelError",
+    "MultiRegister",
+    "Mutex",
     "Register",
     "Report",
     "check",

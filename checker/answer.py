@@ -16,7 +16,8 @@ class Answer:
     ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
     ``cores`` are small sub-histories that contradict themselves, earliest first, at most a handful; ``violations``
     counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
-    object could be at that moment, for people.  ``reason`` says why a verdict is unknown and how far the engine came.
+    object could be at that moment, for people.  ``reason`` says why a verdict is unknown and how far the engine came;
+    ``kind`` names an anomaly that the engine itself has recognised.
     """
 
     verdict: Verdict
@@ -27,6 +28,7 @@ class Answer:
     last: int | None = None
     states: tuple[str, ...] = ()
     reason: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

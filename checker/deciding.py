@@ -12,12 +12,15 @@ from typing import Any, Final
 from checker.answer import Answer, Limits
 from checker.calls import Call
 from checker.chains import decide_by_chains, new_values_unique
+from checker.logs import decide_by_log_sweep, entries_unique
 from checker.models import ANY, CasRegister, Model, ModelError, Register
+from checker.objects import GrowSet, Log
 from checker.registers import decide_by_zones, values_written_once
 from checker.search import NODE_BYTES, search
+from checker.sets import decide_by_set_sweep
 from checker.wgl import wgl
 
-ENGINES: Final = ("zones", "automaton", "chains", "search", "python-search", "wgl")
+ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "search", "python-search", "wgl")
 # Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
 _SMALL: Final = 400
@@ -31,6 +34,10 @@ def decide(
         return _forced(engine, calls, model, limits, proof=proof)
     if type(model) in (Register, CasRegister):
         return _register(calls, model, limits, proof=proof)
+    if type(model) is Log and entries_unique(calls):
+        return decide_by_log_sweep(calls)
+    if type(model) is GrowSet and all(call.f in ("add", "read") for call in calls):
+        return decide_by_set_sweep(calls)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -101,6 +108,8 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
             register and model.initial is not ANY and new_values_unique(calls, model.initial),
             lambda: decide_by_chains(calls, model),
         ),
+        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls)),
+        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls)),
         "search": (True, by_search),
         "python-search": (True, lambda: search(calls, model, limits)),
         "wgl": (True, lambda: wgl(calls, model, limits)),

@@ -18,7 +18,6 @@ complete: it may have answered anything.  States must be hashable and are compar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
@@ -124,20 +123,3 @@ class CasRegister(Register):
             return super().step(state, f, value, result)
         old, new = value
         return new if state == old or state is ANY else ILLEGAL
-
-
-MODELS: Final[dict[str, Callable[[], Model]]] = {
-    "register": Register,
-    "cas-register": CasRegister,
-    "register-unknown": lambda: Register(ANY),
-    "cas-register-unknown": lambda: CasRegister(ANY),
-}
-
-
-def model_named(model: str | Model) -> Model:
-    """The model of that name, or the model itself.  Raises ModelError naming all models."""
-    if isinstance(model, Model):
-        return model
-    if model not in MODELS:
-        raise ModelError(f"there is no model {model!r}; the models are {', '.join(MODELS)}")
-    return MODELS[model]()

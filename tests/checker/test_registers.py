@@ -133,6 +133,6 @@ def test_wrong_operations_are_refused() -> None:
         check_operations([op(0, "pop", 1, (0, 1))], Register())
     with pytest.raises(ModelError, match=r"\[old, new\]"):
         check_operations([op(0, "cas", 1, (0, 1))], "cas-register")
-    with pytest.raises(ModelError, match="there is no model 'regster'"):
+    with pytest.raises(ModelError, match="there is no model 'regster'; did you mean register"):
         check_operations([], "regster")
     assert check_operations([], "register").verdict == "valid"

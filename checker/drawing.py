@@ -1,0 +1,99 @@
+"""A counterexample as a small drawing for a terminal: one line a process, time from left to right.
+
+k0: stale-read
+process 1 n1  ├─write 7─┤
+process 3 n2              ├─write 9─┤
+process 5 n1                          ├─read → 7─┤
+              12.310 s                           12.530 s
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.telling import shown
+from history import Counterexample, Operation
+
+_GAP = 2
+
+
+def draw(example: Counterexample, *, width: int = 100) -> str:
+    """The drawing, at most ``width`` columns wide if the operations allow it.
+
+    Columns stand for the order of events, not for lengths of time: what overlaps overlaps, what comes later is to the
+    right.
+    """
+    operations = sorted(example.operations, key=lambda operation: operation.invoke_index)
+    if not operations:
+        return ""
+    names = {operation.process: _name(operation) for operation in operations}
+    margin = max(map(len, names.values())) + 1
+    short = False
+    columns = _columns(operations, short)
+    if margin + max(columns.values()) > width:
+        short = True
+        columns = _columns(operations, short)
+    lines = [
+        names[process].ljust(margin) + _row([o for o in operations if o.process == process], columns, short)
+        for process in names
+    ]
+    return "\n".join([*lines, _axis(operations, columns, margin)])
+
+
+def label(operation: Operation, *, short: bool = False) -> str:
+    """``write 7``, ``read → 7``, ``cas 7→8``, or without the function's name where it is evident."""
+    if operation.f == "cas" and isinstance(operation.value, (list, tuple)) and len(operation.value) == 2:
+        return f"cas {shown(operation.value[0])}→{shown(operation.value[1])}"
+    if operation.f == "write":
+        return f"{'w' if short else 'write '}{shown(operation.value)}"
+    if operation.f == "read":
+        return f"{'r' if short else 'read → '}{shown(operation.result)}"
+    asked = "" if operation.value is None else f" {shown(operation.value)}"
+    given = "" if operation.result is None else f" → {shown(operation.result)}"
+    return operation.f + asked + given
+
+
+def _name(operation: Operation) -> str:
+    return f"process {operation.process}" + (f" {operation.node}" if operation.node else "")
+
+
+def _end(operation: Operation) -> int | None:
+    return operation.return_index if operation.outcome == "ok" else None
+
+
+def _columns(operations: Sequence[Operation], short: bool) -> dict[int, int]:
+    """A column for every event, far enough apart for the labels between them."""
+    events = sorted({o.invoke_index for o in operations} | {end for o in operations if (end := _end(o)) is not None})
+    columns: dict[int, int] = {}
+    column = 0
+    for event in events:
+        for operation in operations:
+            if _end(operation) == event:
+                room = len(label(operation, short=short)) + 3
+                column = max(column, columns[operation.invoke_index] + room)
+            elif operation.invoke_index == event:
+                before = [o for o in operations if o.process == operation.process and o.invoke_index < event]
+                for other in before:
+                    if _end(other) is None:
+                        column = max(column, columns[other.invoke_index] + len(label(other, short=short)) + 6)
+        columns[event] = column
+        column += _GAP
+    return columns
+
+
+def _row(operations: Sequence[Operation], columns: dict[int, int], short: bool) -> str:
+    line = ""
+    for operation in operations:
+        start, text, end = columns[operation.invoke_index], label(operation, short=short), _end(operation)
+        line = line.ljust(start)
+        line += f"├─{text}┄┄ ?" if end is None else "├─" + text.ljust(columns[end] - start - 2, "─") + "┤"
+    return line
+
+
+def _axis(operations: Sequence[Operation], columns: dict[int, int], margin: int) -> str:
+    moments = {o.invoke_index: o.invoked for o in operations}
+    moments |= {end: o.returned for o in operations if (end := _end(o)) is not None and o.returned is not None}
+    first, last = min(moments), max(moments)
+    left = f"{moments[first] / 1e9:.3f} s"
+    right = f"{moments[last] / 1e9:.3f} s"
+    return " " * margin + left + right.rjust(max(columns[last] + 1 - len(left), len(right) + 2))

@@ -1,0 +1,132 @@
+"""Logs, sets, counters, queues, mutexes, multi-registers: against the definition, and their counterexamples."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from checker import MODELS, Model, ModelError, check_operations
+from checker.answer import Limits
+from checker.calls import calls_of
+from checker.deciding import decide
+from checker.definition import is_linearization, linearizable
+from checker.sets import final_read
+from history import Operation
+from tests.checker.oracle_objects import OBJECTS, object_history
+
+NO_LIMITS = Limits(lambda: 0.0)
+
+
+def agree(name: str, samples: int, seed: int) -> None:
+    random, seen = Random(seed), {"valid": 0, "invalid": 0}
+    model = MODELS[name]()
+    for _ in range(samples):
+        history = object_history(random, name, random.randint(1, 7), random.randint(2, 4), random.choice([0.7, 1.0]))
+        calls = calls_of(history, model)
+        answer = decide(calls, model, NO_LIMITS)
+        truth = linearizable(calls, model)
+        assert answer.verdict == ("valid" if truth else "invalid"), history
+        assert answer.order is None or is_linearization(answer.order, calls, model), history
+        seen[answer.verdict] += 1
+    assert min(seen.values()) > samples / 20
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_small_history_is_judged_as_by_the_definition(name: str) -> None:
+    agree(name, 10_000, 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_million_small_histories(name: str) -> None:
+    agree(name, 1_000_000, 2)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_counterexamples_speak_of_real_moments(name: str) -> None:
+    random, found = Random(4), 0
+    while found < 60:
+        history = object_history(random, name, 7, 3, 0.7)
+        moments = {moment for o in history for moment in (o.invoked, o.returned)}
+        for example in check_operations(history, name).counterexamples:
+            found += 1
+            assert example.kind
+            assert all(operation in history for operation in example.operations)
+            told = re.findall(r"(\d+\.\d{3,})", example.sentence)
+            assert all(round(float(text) * 1e9) in moments for text in told), example.sentence
+
+
+@pytest.mark.parametrize("engine", ["search", "wgl", "python-search"])
+@pytest.mark.parametrize("name", OBJECTS)
+def test_general_engines_agree(name: str, engine: str) -> None:
+    random, model = Random(8), MODELS[name]()
+    for _ in range(300):
+        calls = calls_of(object_history(random, name, 7, 3, 0.8), model)
+        answer = decide(calls, model, NO_LIMITS, engine=engine)
+        assert (answer.verdict == "valid") == linearizable(calls, model)
+        assert answer.order is None or is_linearization(answer.order, calls, model)
+
+
+def op(process: int, f: str, value: object, result: object, start: int, end: int, outcome: str = "ok") -> Operation:
+    return Operation(process, f, None, value, result, outcome, start * 10**6, end * 10**6, start, end)  # type: ignore[arg-type]
+
+
+def kind(model: str, *operations: Operation) -> str:
+    verdict = check_operations(operations, model)
+    return verdict.counterexamples[0].kind if verdict.counterexamples else verdict.verdict
+
+
+def test_kinds_of_logs() -> None:
+    append = op(0, "append", 7, 0, 0, 1)
+    assert kind("log", append, op(1, "append", 8, 0, 2, 3)) == "log-overwrite"
+    assert kind("log", append, op(1, "list", None, [7, 7], 2, 3)) == "duplicate"
+    assert kind("log", append, op(1, "get", 0, 9, 2, 3)) == "log-overwrite"
+    assert kind("log", op(1, "get", 0, 9, 2, 3)) == "never-written"
+    assert kind("log", op(1, "append", 9, 2, 2, 3)) == "log-hole"
+    assert kind("log", append, op(1, "get", 0, None, 2, 3)) == "lost-write"
+    assert kind("log", op(0, "append", 7, None, 0, 1, "info"), op(1, "append", 8, 1, 2, 3)) == "valid"
+
+
+def test_kinds_of_sets() -> None:
+    add = op(0, "add", 7, None, 0, 1)
+    assert kind("set", add, op(1, "read", None, [], 2, 3)) == "lost-element"
+    assert kind("set", op(1, "read", None, [4], 2, 3)) == "never-written"
+    assert kind("set", op(1, "add", 4, None, 0, 9), op(1, "read", None, [4], 2, 3), op(2, "read", None, [], 4, 5)) == (
+        "read-inversion"
+    )
+
+
+def test_final_read() -> None:
+    history = [
+        op(0, "add", 1, None, 0, 1), op(0, "add", 2, None, 2, 3), op(0, "add", 3, None, 4, 5, "info"),
+        op(1, "read", None, [2, 2, 3, 9], 6, 7),
+    ]  # fmt: skip
+    found = final_read(history)
+    assert found is not None
+    assert (found.attempts, found.ok, found.lost, found.unexpected) == (3, 2, (1,), (9,))
+    assert (found.recovered, found.duplicated, found.valid) == ((3,), (2,), False)
+    assert final_read(history[:3]) is None
+
+
+class Latch(Model):
+    """A user's own model: set once, then never free again."""
+
+    name = "latch"
+    initial = False
+
+    def step(self, state: object, f: str, value: object, result: object) -> object:
+        return True if f == "set" else super().step(state, f, value, result)
+
+
+def test_a_users_own_model_goes_to_the_general_engine() -> None:
+    assert check_operations([op(0, "set", None, None, 0, 1)], Latch()).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("name", "f"), [("mutex", "grab"), ("log", "pop"), ("set", "pop"), ("counter", "x"), ("queue", "y")]
+)
+def test_unknown_functions_are_refused(name: str, f: str) -> None:
+    with pytest.raises(ModelError, match=f):
+        check_operations([op(0, f, 1, None, 0, 1)], name)
