@@ -45,6 +45,20 @@ def test_a_node_that_stayed_behind_is_1_and_told_apart(tmp_path: Path) -> None:
     assert json.loads(run.results.read_text())["sentence"].startswith("linearizable: yes; recovery: no, n3 silent")
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ERROR truncate for data file error 17", 1),
+        ("java.lang.OutOfMemoryError: Java heap space", 255),
+        ("WARN \udcff nothing of note", 0),
+    ],
+)
+def test_the_nodes_own_logs_are_read(tmp_path: Path, line: str, code: int) -> None:
+    run = record(tmp_path)
+    (run.nodes / "n2" / "console.log").write_bytes(f"INFO fine\n{line}\n".encode(errors="surrogateescape"))
+    assert check(tmp_path) == code
+
+
 def test_a_run_that_was_killed_is_2(tmp_path: Path) -> None:
     record(tmp_path, ended=False)
     assert check(tmp_path) == 2
