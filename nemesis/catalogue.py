@@ -10,10 +10,11 @@ from nemesis.fault import Context, Fault
 from nemesis.links import LINKS
 from nemesis.network import NETWORK
 from nemesis.processes import PROCESSES
+from nemesis.shaping import SHAPING
 from nemesis.successions import SUCCESSIONS
 from nemesis.traffic import TRAFFIC
 
-_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, LINKS, TRAFFIC, PROCESSES, SUCCESSIONS)
+_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, LINKS, TRAFFIC, SHAPING, PROCESSES, SUCCESSIONS)
 
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for family in _FAMILIES for fault in family}
 

@@ -14,6 +14,7 @@ FirewallKind: TypeAlias = Literal["nft", "iptables"]
 TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
 
 # The table is made and deleted in one transaction: the kernel says whether it could, and nothing is left either way.
+# What cannot be undone in one go is tried in a network namespace of its own.
 _SURVEY = r"""
 for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
 try='add table inet harness_survey
@@ -25,8 +26,8 @@ try=$(printf '%s\n' "$try" | sed 's/counter/numgen random mod 1000 < 1 counter/'
 printf '%s\n' "$try" | nft -f - >/dev/null 2>&1 && echo "can nft-loss"
 iptables -w -nL INPUT >/dev/null 2>&1 && echo "can iptables"
 ip6tables -w -nL INPUT >/dev/null 2>&1 && echo "can ip6tables"
+unshare -n iptables -w -A INPUT -j NFQUEUE --queue-num 0 --queue-bypass >/dev/null 2>&1 && echo "can nfqueue"
 ip -o -6 addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print "ipv6 " $4 }'
-python3 -c 'import netfilterqueue' >/dev/null 2>&1 && echo "can netfilterqueue"
 for lib in /usr/lib/*/faketime/libfaketimeMT.so.1; do [ -e "$lib" ] && echo "faketime $lib"; done
 exit 0
 """

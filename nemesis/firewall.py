@@ -29,7 +29,7 @@ class Rule:
     """What a node does with packets from one peer, under all of the peer's addresses.
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
-    number for ``queue``.
+    number for ``queue`` (iptables only: few kernels have nftables' own).
     """
 
     peer: str
@@ -112,8 +112,6 @@ echo gone"""
         if rule.action == "slow":
             rate = f"limit rate over {round(rule.amount)} kbytes/second burst {BURST_KBYTES} kbytes"
             return [(f"{match} {rate}", f"{count} drop {note}")]
-        if rule.action == "queue":
-            return [(match, f"{count} queue num {round(rule.amount)} bypass {note}")]
         if rule.action == "reset":
             # The peer's own resets must come through: they are what makes this side notice.
             return [

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from harness.clusters.netns import NetnsCluster
 from harness.remote import Remote
 from history import Probe
@@ -138,6 +140,8 @@ class World:
 @contextmanager
 def real_world(name: str) -> Iterator[World]:
     """A cluster of its own, gone again at the end."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
     cluster = NetnsCluster(f"{name}-{os.getpid()}")
     cluster.up()
     try:

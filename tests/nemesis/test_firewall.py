@@ -37,7 +37,6 @@ def test_nft_installs_a_partition_in_one_transaction():
             Rule("n2", ("10.0.0.2",), "slow", 64),
             'ip saddr 10.0.0.2 limit rate over 64 kbytes/second burst 16 kbytes counter drop comment "from n2"',
         ),
-        (Rule("n2", ("10.0.0.2",), "queue", 7), 'ip saddr 10.0.0.2 counter queue num 7 bypass comment "from n2"'),
     ],
 )
 def test_nft_rules(rule, text):
@@ -118,3 +117,11 @@ def test_nft_removes_one_chain_and_succeeds_where_there_is_none():
     assert NFT.remove("bridge").stdin == (
         "add table inet harness\nadd chain inet harness fault_bridge\ndelete chain inet harness fault_bridge\n"
     )
+
+
+def test_iptables_queues_all_but_our_own_copies():
+    batch = IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "queue", 60)]).argv[-2]
+    assert (
+        '-A harness-x -s 10.0.0.2 -m mark ! --mark 0x77 -m comment --comment "from n2" '
+        "-j NFQUEUE --queue-num 60 --queue-bypass\n"
+    ) in batch

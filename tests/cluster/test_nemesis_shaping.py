@@ -1,0 +1,122 @@
+"""Delay, reordering and duplication on real nodes, measured by processes of their own."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from nemesis.catalogue import find
+from nemesis.fault import Targets
+from nemesis.sweep import heal_everything
+from nemesis.view import Command
+from tests.cluster.nemesis_world import PYTHON, real_world
+
+pytestmark = pytest.mark.cluster
+
+# A round-trip probe at a fixed rate: numbered datagrams out, echoed back, each trip timed.
+ECHO = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 7010)); s.settimeout(4.0)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+try:
+    while True:
+        data, peer = s.recvfrom(99); s.sendto(data, peer)
+except TimeoutError:
+    pass
+"""
+
+PING = """
+import socket, sys, threading, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2.0)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+s.connect((sys.argv[1], 7010))
+rate, count = float(sys.argv[2]), int(sys.argv[3])
+time.sleep(0.7)
+sent, trips, order = {}, {}, []
+def listen():
+    try:
+        while True:
+            n = int(s.recv(99)); order.append(n); trips.setdefault(n, time.monotonic() - sent[n])
+    except (TimeoutError, ConnectionError):
+        pass
+t = threading.Thread(target=listen); t.start()
+began = time.monotonic()
+for n in range(count):
+    while (ahead := began + n / rate - time.monotonic()) > 0: time.sleep(min(ahead, 0.002))
+    sent[n] = time.monotonic(); s.send(b"%d" % n)
+t.join()
+ms = sorted(1000 * x for x in trips.values())
+late = sum(1 for i in range(1, len(order)) if order[i] < order[i - 1])
+print(len(trips), len(order), late, ms[len(ms) // 2])
+"""
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-shape") as one:
+        if why := find("packet-delay").precheck(one.ctx):
+            pytest.skip(why)
+        yield one
+
+
+def ping(world, sender, receiver, rate, count):
+    """(answered, answers, out of order, median round trip in ms)"""
+    commands = {
+        receiver: Command((PYTHON, "-c", ECHO), timeout=40),
+        sender: Command((PYTHON, "-c", PING, world.remote.address(receiver), str(rate), str(count)), timeout=40),
+    }
+    answered, answers, late, median = world.remote.run(commands)[sender].stdout.split()
+    return int(answered), int(answers), int(late), float(median)
+
+
+def shaped(world, name, **options):
+    ctx = world.with_settings(options=options)
+    fault = find(name)
+    wanted = Targets(("n1",), {"n1": ("n2",)})
+    targets = fault.plan(replace(ctx, wanted=wanted), random.Random(1))
+    fault.inject(ctx, targets)
+    return fault, ctx, targets
+
+
+def test_fifty_milliseconds_are_fifty_and_nothing_is_lost(world):
+    fault, ctx, targets = shaped(world, "packet-delay", jitter_ms=0)
+    try:
+        answered, _, _, median = ping(world, "n1", "n2", 2000, 6000)
+        assert fault.witness(ctx, targets)["round_trip_ms"]["n1<-n2"] >= 45
+    finally:
+        fault.heal(ctx, targets)
+    assert answered == 6000
+    assert 45 <= median <= 60
+    assert ping(world, "n1", "n2", 500, 500)[3] < 20
+
+
+def test_a_share_overtakes(world):
+    fault, ctx, targets = shaped(world, "packet-reorder")
+    try:
+        _, _, late, _ = ping(world, "n1", "n2", 500, 1000)
+        assert late > 100
+        assert fault.witness(ctx, targets)["came_late"]["n1<-n2"] > 0
+    finally:
+        fault.heal(ctx, targets)
+
+
+def test_a_share_comes_twice(world):
+    fault, ctx, targets = shaped(world, "packet-duplicate", duplicate=0.1)
+    try:
+        answered, answers, _, _ = ping(world, "n1", "n2", 500, 2000)
+        assert answered == 2000
+        assert 120 < answers - answered < 280
+        assert fault.witness(ctx, targets)["came_twice"]["n1<-n2"] > 0
+    finally:
+        fault.heal(ctx, targets)
+
+
+def test_a_dead_helper_lets_packets_pass_and_is_swept(world):
+    fault, ctx, targets = shaped(world, "packet-delay")
+    world.sh("n1", "kill -9 $(cat /run/harness-queue-60.ready)")
+    assert ping(world, "n1", "n2", 200, 100)[3] < 20
+    heal_everything(world.remote, "toy-system")
+    assert world.sh("n1", "ls /run | grep harness-queue- || true") == ""
+    fault.heal(ctx, targets)
