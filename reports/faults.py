@@ -57,8 +57,9 @@ class FaultWindow:
 
     @property
     def never_recovered(self) -> bool:
-        """It stood, it was healed, there had been load before, and the rate did not come back."""
-        return self.installed and self.healed is not None and bool(self.rate_before) and self.recovered_ms is None
+        """It was healed, there was load before and after, and the rate did not come back."""
+        compared = bool(self.rate_before) and self.rate_after is not None
+        return self.installed and self.healed is not None and compared and self.recovered_ms is None
 
 
 def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:

@@ -155,7 +155,7 @@ def render(drawn: Drawn) -> str:
         "violations": part("counterexamples", lambda: violations_of(drawn), []),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
-        "behind": part("replica progress", lambda: tracks.behind_at_end(drawn.tracks), []),
+        "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations)[:20], []),
@@ -183,11 +183,13 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
     name = system.get("name", "") if isinstance(system, Mapping) else ""
     options = run.plan.get("options") if isinstance(run.plan.get("options"), Mapping) else {}
     timers = run.plan.get("timers") or (system.get("timers") if isinstance(system, Mapping) else None)
+    nemesis = run.plan.get("nemesis")
+    told = (run.results.get("environment") or {}).get("system")
     rows = [
         ("test", run.test),
         ("run", run.name),
-        ("nemesis", run.plan.get("nemesis")),
-        ("system", f"{name} {version}".strip() if version else name),
+        ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
+        ("system", told or (f"{name} {version}".strip() if version else name)),
         ("timers", timers or (options or {}).get("timers")),
         ("seed", run.seed),
         ("started", run.started),
@@ -356,6 +358,11 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
     return {
         "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
         "faultColours": FAULT_COLOURS,
+        "phases": [
+            {"name": name, "start": bounds[0] / 1e9}
+            for name in ("main", "final")
+            if (bounds := phase_bounds(operations, name))
+        ],
         "faults": [_fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),

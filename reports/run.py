@@ -58,7 +58,9 @@ class Run:
     @property
     def failure(self) -> str | None:
         """Why the harness failed, if it did."""
-        found = self.results.get("harness_failure") or self.state.get("harness_failure")
+        found = self.results.get("harness_failure")
+        if not found and isinstance(failures := self.state.get("failures"), list):
+            found = "; ".join(map(str, failures))
         return str(found) if found else None
 
     @property

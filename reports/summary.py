@@ -110,7 +110,8 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         started, healed = row.get("started"), row.get("healed")
         gap = row.get("longest_gap_ms")
-        never = row.get("state") == "installed" and healed is not None and row.get("rate_before")
+        compared = row.get("rate_before") and row.get("rate_after") is not None
+        never = row.get("state") == "installed" and healed is not None and compared
         lines.append(
             (
                 str(row.get("id", "")),
@@ -131,13 +132,31 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    rows = [(one_line(name, 60), number(value)) for name, value in _leaves(counts)]
-    return "Counts\n" + table(rows, right=(1,)) if rows else ""
+    """Operations by phase, kind and outcome as a table where they are counted so, everything else as it is."""
+    parts = []
+    if phases := _by_outcome(counts.get("phases")):
+        parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
+    others = {name: value for name, value in counts.items() if name != "phases" or not phases}
+    if rows := [(one_line(name, 60), number(value)) for name, value in _leaves(others)]:
+        parts.append(table(rows, right=(1,)))
+    return "\n".join(["Operations", *parts]) if parts else ""
+
+
+def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
+    if not isinstance(phases, Mapping):
+        return []
+    return [
+        (one_line(phase, 20), one_line(kind, 20), *map(number, map(outcomes.get, ("ok", "info", "fail"))))
+        for phase, kinds in phases.items()
+        if isinstance(kinds, Mapping)
+        for kind, outcomes in kinds.items()
+        if isinstance(outcomes, Mapping)
+    ]
 
 
 def _figures(timings: Mapping[str, Any]) -> str:
     rows = [(one_line(name, 60), number(value, 3)) for name, value in _leaves(timings)]
-    return "Figures\n" + table(rows, right=(1,)) if rows else ""
+    return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
 
 
 def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

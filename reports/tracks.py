@@ -164,27 +164,51 @@ def progress_of(tracks: Sequence[Track], end_s: float, points: int = 3000) -> Pr
     return Progress(time, applied, committed, lag)
 
 
-def behind_at_end(tracks: Sequence[Track]) -> list[tuple[str, int]]:
-    """(node, entries) that each node's last answer is behind the highest commit index, the furthest first.
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """What a node said last.  ``behind``: entries between the cluster's highest commit index and its own applied one.
 
-    Nodes within one probe interval of the front are left out: they are counted only if they lag by more than the
-    cluster committed in the last second of the probes.
+    ``late`` tells that this is more than the cluster committed in its last second, so not just the age of the answer.
+    ``silent_s`` is the time between this answer and the last probe of any node.
     """
-    ends = {track.node: _last_answer(track) for track in tracks}
-    front = max((committed for _, committed, _ in ends.values()), default=-1)
-    allowed = max((recent for _, _, recent in ends.values()), default=0)
-    late = [(node, front - applied) for node, (applied, _, _) in ends.items() if 0 <= applied < front - allowed - 1]
-    return sorted(late, key=lambda row: -row[1])
+
+    node: str
+    role: str
+    term: int
+    applied: int
+    committed: int
+    behind: int
+    late: bool
+    silent_s: float
 
 
-def _last_answer(track: Track) -> tuple[int, int, int]:
-    """(applied, committed, committed in the last second) at a node's last answer; -1 where it never answered."""
-    rows = np.nonzero(track.applied >= 0)[0]
-    if not len(rows):
-        return -1, -1, 0
-    last = int(rows[-1])
+def last_words(tracks: Sequence[Track]) -> list[LastWord]:
+    """One for every node that ever answered, in the order of the tracks."""
+    lasts = [(track, rows[-1]) for track in tracks if len(rows := np.nonzero(track.role != SILENT)[0])]
+    front = max((int(track.committed[last]) for track, last in lasts), default=-1)
+    allowed = max((_recently_committed(track, int(last)) for track, last in lasts), default=0) + 1
+    end = max((float(track.time[-1]) for track, _ in lasts), default=0.0)
+    found = []
+    for track, last in lasts:
+        behind = max(front - max(int(track.applied[last]), 0), 0)
+        found.append(
+            LastWord(
+                node=track.node,
+                role=ROLES[int(track.role[last])],
+                term=int(track.term[last]),
+                applied=int(track.applied[last]),
+                committed=int(track.committed[last]),
+                behind=behind,
+                late=behind > allowed,
+                silent_s=end - float(track.time[last]),
+            )
+        )
+    return found
+
+
+def _recently_committed(track: Track, last: int) -> int:
     before = int(np.searchsorted(track.time, track.time[last] - 1.0))
-    return int(track.applied[last]), int(track.committed[last]), int(track.committed[last] - track.committed[before])
+    return int(track.committed[last] - track.committed[before])
 
 
 def _resample(track: Track, column: Ints, time: Floats) -> Floats:
@@ -192,7 +216,7 @@ def _resample(track: Track, column: Ints, time: Floats) -> Floats:
         return np.full(len(time), np.nan)
     place = np.searchsorted(track.time, time, side="right") - 1
     held = np.maximum(place, 0)
-    values = column[held].astype(np.float64)
-    absent = (place < 0) | (time - track.time[held] > STALE_S) | (track.role[held] == SILENT) | (values < 0)
+    values = np.maximum(column[held], 0).astype(np.float64)
+    absent = (place < 0) | (time - track.time[held] > STALE_S) | (track.role[held] == SILENT)
     values[absent] = np.nan
     return values

@@ -23,6 +23,7 @@ function makePlot(data, id, height, series, values, more) {
       drawClear: [(u) => {
         const ratio = uPlot.pxRatio, context = u.ctx, box = u.bbox;
         drawBands(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height);
+        drawPhases(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height, ratio);
         if (more.scatter) { context.save(); more.scatter(u, context, ratio); context.restore(); }
       }],
       setSelect: [(u) => {

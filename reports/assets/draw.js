@@ -45,6 +45,21 @@ function drawBands(context, data, toX, left, right, top, height) {
   context.restore();
 }
 
+// Where the main and the final phase begin.
+function drawPhases(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = context.fillStyle = Ink.quiet;
+  context.lineWidth = ratio; context.setLineDash([2 * ratio, 3 * ratio]);
+  context.font = Ink.font.replace("12px", 11 * ratio + "px"); context.textBaseline = "top"; context.textAlign = "left";
+  for (const phase of data.phases) {
+    const x = toX(phase.start);
+    if (x < left || x > right - 30 * ratio) continue;
+    context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
+    context.fillText(phase.name, x + 3 * ratio, top + 1);
+  }
+  context.restore();
+}
+
 function niceStep(span, wanted) {
   const rough = span / wanted, power = 10 ** Math.floor(Math.log10(rough));
   for (const factor of [1, 2, 5, 10]) if (factor * power >= rough) return factor * power;

@@ -63,7 +63,7 @@ def make(root: Path, shape: Shape, *, tables: bool = False) -> RunFiles:
     _write_plan(files, shape)
     _write_logs(files, shape, faults, example, rng)
     if shape.kind == "harness-failure":
-        files.state.write_text(json.dumps({"harness_failure": "SSH to n3 was lost: connection reset by peer"}))
+        files.state.write_text(json.dumps({"failures": ["SSH to n3 was lost: connection reset by peer"]}))
     else:
         files.results.write_text(json.dumps(_results(shape, operations, faults, example).to_json()))
     if tables:

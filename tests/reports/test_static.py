@@ -89,6 +89,7 @@ def test_summary_draws_the_rate_and_the_faults() -> None:
         "started": 10**9,
         "healed": 3 * 10**9,
         "rate_before": 9.0,
+        "rate_after": 1.0,
     }
     text = reports.render_summary({"verdict": "valid", "windows": [*windows, fault]})
     assert "██·▅" in text
