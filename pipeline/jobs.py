@@ -83,10 +83,8 @@ def run_tables(
     operations = spark.sql(PAIRING, events=spark.createDataFrame(events)).repartition(4, "key").persist()
     try:
         with replacing(run.tables) as fresh:
-            counts = _write_operations(operations, fresh, recording)
-            watch.lap("operations")
-            tables = {**_judge_and_slice(operations, events, model, deadline_s, clock), **small_tables(recording)}
-            watch.lap("verdicts, windows")
+            counts, tables = _compute(operations, recording, fresh, model, _budget(events, deadline_s, clock))
+            watch.lap("compute")
             write_tables(fresh, tables)
             watch.lap("write")
     finally:
@@ -94,7 +92,32 @@ def run_tables(
     return as_values(recording, tables, counts, watch.laps)
 
 
+def _budget(events: pa.Table, deadline_s: float, clock: Callable[[], float]) -> Budget:
+    clients = events.filter(pc.is_valid(events["process"]))
+    return Budget.of(deadline_s, len(pc.unique(clients["key"])), clock)
+
+
+def _compute(
+    operations: DataFrame, recording: Recording, root: Path, model: str, budget: Budget
+) -> tuple[Counts, dict[str, pa.Table]]:
+    """Write the operations, and compute all other tables from them, in jobs that run at the same time."""
+    paired = operations.where("problem IS NULL")
+    verdicts = paired.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), _ddl(VERDICTS))
+    slices = paired.selectExpr(*COLUMNS, f"returned div {SLICE_S * SECOND} AS slice").where("slice IS NOT NULL")
+    windows = slices.groupBy("slice").applyInArrow(window_table, _ddl(WINDOWS))
+    with ThreadPoolExecutor(3, "spark-job") as pool:
+        written = pool.submit(_write_operations, operations, root, recording)
+        judged, counted = (pool.submit(_run, frame.toArrow) for frame in (verdicts, windows))
+        tables = small_tables(recording)
+        counts = written.result()
+        tables["verdicts"] = judged.result().cast(VERDICTS)
+        by = [(name, "ascending") for name in ("second", "f", "outcome")]
+        tables["windows"] = counted.result().cast(WINDOWS).sort_by(by)
+    return counts, tables
+
+
 def _write_operations(operations: DataFrame, root: Path, recording: Recording) -> Counts:
+    """Write the operations as one file.  Raises FormatError for the first event that does not pair."""
     spans = installed_spans(recording.receipts, load_of(recording.events))
     ordered = operations.coalesce(1).sortWithinPartitions("invoke_index")
     reports = ordered.mapInArrow(_writer(root, spans), "report string")
@@ -134,23 +157,6 @@ def _refuse(recording: Recording, report: dict[str, Any]) -> None:
     """Raise the pairing's complaint, in the words of the format's own reader where it is at hand."""
     pair(recording.events, recording.source)
     raise FormatError(recording.source, f"index {report['index']}", report["problem"])
-
-
-def _judge_and_slice(
-    operations: DataFrame, events: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]
-) -> dict[str, pa.Table]:
-    clients = events.filter(pc.is_valid(events["process"]))
-    budget = Budget.of(deadline_s, len(pc.unique(clients["key"])), clock)
-    verdicts = operations.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), _ddl(VERDICTS))
-    slices = operations.selectExpr(*COLUMNS, f"returned div {SLICE_S * SECOND} AS slice").where("slice IS NOT NULL")
-    windows = slices.groupBy("slice").applyInArrow(window_table, _ddl(WINDOWS))
-    with ThreadPoolExecutor(2, "spark-job") as pool:
-        jobs = [pool.submit(_run, frame.toArrow) for frame in (verdicts, windows)]
-        judged, seconds = (job.result() for job in jobs)
-    return {
-        "verdicts": judged.cast(VERDICTS),
-        "windows": seconds.cast(WINDOWS).sort_by([(name, "ascending") for name in ("second", "f", "outcome")]),
-    }
 
 
 def _ddl(schema: pa.Schema) -> str:
