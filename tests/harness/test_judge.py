@@ -203,6 +203,14 @@ def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> Non
     assert check.details["lost_for_good"]
 
 
+def test_entries_that_another_node_still_holds_are_not_lost_for_good() -> None:
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
+    holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)
+    check = check_named("committed-kept", with_probes(*shrunk, holder))
+    assert check.verdict == "invalid"
+    assert "lost_for_good" not in check.details
+
+
 def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
     restarted = Probe(65 * S, "n2", "follower", 4, ledger_end=60, committed=-1, applied=-1)
     assert check_named("committed-kept", with_probes(restarted)).verdict == "valid"

@@ -85,6 +85,11 @@ def test_a_leader_known_too_early_or_too_late_is_none(late: int) -> None:
     assert recovery.target == (70 if late < 0 else 30)
 
 
+def test_without_a_leader_the_highest_commit_index_known_up_to_the_heal_is_the_target() -> None:
+    probes = [probe(-9, "n1", 40), probe(0, "n2", 45), probe(0.5, "n3", 60)]
+    assert assess(probes, NODES, HEAL, None).target == 45
+
+
 def test_a_leader_that_stepped_down_since_is_none() -> None:
     assert assess([LEADER, probe(-0.1, "n2", 49, committed=50)], NODES, HEAL, None).leader is None
 
