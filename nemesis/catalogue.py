@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from nemesis.disks import DISKS
 from nemesis.errors import UnknownFaultError
 from nemesis.fault import Context, Fault
 from nemesis.links import LINKS
 from nemesis.network import NETWORK
+from nemesis.power import POWER
 from nemesis.processes import PROCESSES
 from nemesis.shaping import SHAPING
 from nemesis.successions import SUCCESSIONS
 from nemesis.traffic import TRAFFIC
 
-_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, LINKS, TRAFFIC, SHAPING, PROCESSES, SUCCESSIONS)
+_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, LINKS, TRAFFIC, SHAPING, PROCESSES, SUCCESSIONS, POWER, DISKS)
 
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for family in _FAMILIES for fault in family}
 

@@ -1,0 +1,132 @@
+"""Power cuts: the node's data filesystem loses every byte that was not synced.
+
+The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
+without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  Healing mounts the
+filesystem anew, which replays its journal, and starts the process.  A canary that was written just before the cut and
+not synced is looked for afterwards.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Final
+
+from nemesis.errors import FaultError
+from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.processes import Choose, everybody, pids_of, random_subset, restart, running_pids, see_gone
+from nemesis.view import Command
+
+CANARY: Final = ".harness-unsynced"
+FILESYSTEMS: Final = ("ext4", "xfs")
+
+# The mount at a directory: device numbers, type, device, options.  The last line wins, as it does in the kernel.
+_MOUNT: Final = """mount_of() { awk -v d="$1" '$5 == d { for (i = 7; $i != "-"; i++); print $3, $(i+1), $(i+2), $6 }' \
+/proc/self/mountinfo | tail -n 1; }
+"""
+
+_LOOK: Final = _MOUNT + 'mount_of "$0"'
+
+_CUT: Final = """kill -s STOP "$1" || exit
+echo lost >"$0/$2"
+xfs_io -x -c shutdown "$0" || { kill -s CONT "$1"; exit 1; }
+kill -s KILL "$1"
+"""
+
+_WRITE: Final = (
+    """if (: >"$0/.harness-write") 2>/dev/null; then rm -f "$0/.harness-write"; echo writable; else echo refused; fi"""
+)
+
+# The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
+# its own /dev may lack the device's file.
+_REMOUNT: Final = (
+    _MOUNT
+    + """if ! (: >"$0/.harness-write") 2>/dev/null; then
+  set -- "$1" $(mount_of "$0")
+  [ $# = 5 ] || { echo "error: nothing is mounted at $0" >&2; exit 1; }
+  case "$3" in ext4|xfs) ;; *) echo "error: $0 is refused by a $3" >&2; exit 1;; esac
+  device=/dev/harness-data
+  rm -f "$device"; mknod "$device" b "${2%:*}" "${2#*:}"
+  exec 9<"$device"
+  i=0
+  until umount "$0" 2>/dev/null; do i=$((i + 1)); [ $i -lt 100 ] || { umount "$0"; exit; }; sleep 0.02; done
+  source=$4; [ -b "$source" ] || source=$device
+  mount -t "$3" -o "$5" "$source" "$0" || exit
+  exec 9<&-
+  rm -f "$device"
+  echo remounted
+fi
+rm -f "$0/.harness-write"
+if [ -s "$0/$1" ]; then echo "canary kept"; else echo "canary lost"; fi
+rm -f "$0/$1"
+"""
+)
+
+# A killed run may have left a filesystem shut down; nothing is done to one that can be written to.
+SWEEP: Final = f"""if grep -q " $2 " /proc/self/mounts && ! (: >"$2/.harness-write") 2>/dev/null; then
+  sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} |
+    sed -n 's/^remounted$/remounted the data filesystem/p'
+fi
+rm -f "$2/.harness-write" "$2/{CANARY}" 2>/dev/null"""
+
+
+def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
+    """(filesystem type, device numbers) of each node's data directory; nodes where it is no mount are left out."""
+    answers = ctx.nodes.run(dict.fromkeys(ctx.nodes.names, Command(("sh", "-c", _LOOK, ctx.settings.data_dir))))
+    words = {node: answer.stdout.split() for node, answer in answers.items()}
+    return {node: (found[1], found[0]) for node, found in words.items() if len(found) == 4}
+
+
+class PowerCut:
+    """The nodes' data filesystems are shut down without a flush, their processes killed."""
+
+    family: Family = "machine"
+    stops = True
+
+    def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
+        self.name = name
+        self.summary = summary
+        self.choose = choose
+        self.beyond_quorum = beyond_quorum
+
+    def precheck(self, ctx: Context) -> str | None:
+        if why := ctx.facts.refusal("xfs_io", "mount", "umount"):
+            return why
+        found, path = mounts(ctx), ctx.settings.data_dir
+        if none := [node for node in ctx.nodes.names if found.get(node, ("", ""))[0] not in FILESYSTEMS]:
+            return f"{path} is no XFS or ext4 filesystem of its own on {', '.join(none)}"
+        shared = [node for node, (_, device) in found.items() if not device.startswith("7:")]
+        if shared and not ctx.settings.option("cut_real_disks", 0):
+            return f"{path} is on a real disk on {', '.join(shared)}; the option cut_real_disks allows to shut it down"
+        return None
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        cuts = {
+            node: Command(("sh", "-c", _CUT, ctx.settings.data_dir, str(pid), CANARY))
+            for node, pid in pids_of(targets).items()
+        }
+        ctx.run_checked(cuts)
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        gone = see_gone(ctx, pids_of(targets))
+        write = Command(("sh", "-c", _WRITE, ctx.settings.data_dir))
+        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, write))
+        if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
+            raise FaultError(f"{ctx.settings.data_dir} can still be written to on {', '.join(alive)}")
+        return {**gone, "writes_refused": list(targets.nodes)}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        remount = Command(("sh", "-c", _REMOUNT, ctx.settings.data_dir, CANARY), timeout=30.0)
+        answers = ctx.run_checked(dict.fromkeys(targets.nodes, remount))
+        lost = {node: "canary lost" in answer.stdout for node, answer in answers.items()}
+        return {**restart(ctx, targets.nodes), "unsynced_lost": lost}
+
+
+POWER: Iterable[PowerCut] = (
+    PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
+    PowerCut("crash-all", "a power cut of all nodes at once", everybody, beyond_quorum=True),
+)

@@ -1,0 +1,95 @@
+"""Faults of whole machines on real nodes, looked at from outside the nemesis."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from nemesis.catalogue import find
+from nemesis.fault import Targets
+from nemesis.sweep import heal_everything
+from tests.cluster.nemesis_world import real_world
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-mach") as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _whole(world):
+    yield
+    heal_everything(world.remote, "toy-system")
+    world.system.start(world.remote.names)
+
+
+def planned(world, name, nodes=("n2",)):
+    fault = find(name)
+    if why := fault.precheck(world.ctx):
+        pytest.skip(why)
+    return fault, fault.plan(replace(world.ctx, wanted=Targets(nodes)), random.Random(1))
+
+
+WRITE = """
+import os
+os.makedirs("/data/store", exist_ok=True)
+with open("/data/store/synced", "wb") as f:
+    f.write(b"x" * 100000); f.flush(); os.fsync(f.fileno())
+    f.write(b"y" * 50000); f.flush()
+with open("/data/store/unsynced", "wb") as f:
+    f.write(b"z" * 1000); f.flush()
+"""
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
+    fault, targets = planned(world, "crash-random-nodes")
+    world.sh("n2", "rm -rf /data/store; sync -f /data")
+    world.python("n2", WRITE)
+    fault.inject(world.ctx, targets)
+    assert fault.witness(world.ctx, targets)["writes_refused"] == ["n2"]
+    assert world.system.pids(["n2"]) == {"n2": None}
+    assert world.system.pids(["n1"])["n1"]
+    if swept:
+        assert heal_everything(world.remote, "toy-system")["n2"] == ["remounted the data filesystem"]
+    else:
+        assert fault.heal(world.ctx, targets)["unsynced_lost"] == {"n2": True}
+        assert world.system.pids(["n2"])["n2"]
+    assert world.sh("n2", "cd /data/store; stat -c '%n %s' *").split() == ["synced", "100000"]
+    assert fault.heal(world.ctx, targets)
+    assert world.sh("n2", "grep -c ' /data ' /proc/self/mounts").strip() == "1"
+
+
+def test_a_full_disk_is_met_by_other_writers_and_free_again(world):
+    fault, targets = planned(world, "disk-full")
+    free = world.sh("n2", "stat -f -c %f /data")
+    fault.inject(world.ctx, targets)
+    try:
+        assert fault.witness(world.ctx, targets)
+        said = world.sh(
+            "n2", "head -c 8192 /dev/zero 2>&1 >/data/other; cat /data/other 2>/dev/null | wc -c; rm -f /data/other"
+        )
+        assert int(said.split()[-1]) < 8192
+        world.sh("n1", "head -c 8192 /dev/zero >/data/other; rm /data/other")
+    finally:
+        fault.heal(world.ctx, targets)
+    assert int(world.sh("n2", "stat -f -c %f /data")) >= int(free) - 16
+
+
+@pytest.mark.parametrize("name", ["file-truncate", "file-bitflip"])
+def test_damage_is_done_while_the_process_is_down(world, name):
+    world.sh("n2", "rm -rf /data/store; mkdir -p /data/store; seq 20000 >/data/store/segment; sync")
+    before = world.sh("n2", "sha256sum /data/store/segment")
+    fault, targets = planned(world, name)
+    fault.inject(world.ctx, targets)
+    assert world.system.pids(["n2"]) == {"n2": None}
+    damage = fault.witness(world.ctx, targets)["damaged"]["n2"]
+    assert damage["file"] == "/data/store/segment"
+    fault.heal(world.ctx, targets)
+    assert world.system.pids(["n2"])["n2"]
+    assert world.sh("n2", "sha256sum /data/store/segment") != before
