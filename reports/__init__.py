@@ -88,6 +88,6 @@ def _write_junit(drawn: page.Drawn, path: Path) -> list[Path]:
 def _write(path: Path, text: str) -> list[Path]:
     """Replace a file as a whole, so that a reader never sees half a page.  Raises OSError."""
     draft = path.with_name(path.name + ".tmp")
-    draft.write_text(text, encoding="utf-8")
+    draft.write_text(text, encoding="utf-8", errors="replace")
     draft.replace(path)
     return [path]

@@ -86,24 +86,29 @@ class Operations:
 def from_operations(operations: Iterable[Operation]) -> Operations:
     """Columns from paired operations."""
     rows = list(operations)
-
-    def text(value: Any) -> str | None:
-        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
     columns: dict[str, list[Any]] = {
-        name: [getattr(row, name) for row in rows]
+        name: [_whole(getattr(row, name)) for row in rows]
         for name in OPERATIONS.names
         if name not in ("key", "value", "result")
     }
-    columns["key"] = [text(row.key) for row in rows]
-    columns["value"] = [text(row.value) or "null" for row in rows]
-    columns["result"] = [(text(row.result) or "null") if row.outcome == "ok" else None for row in rows]
-    return from_table(
-        pa.table(
-            [pa.array(columns[name], OPERATIONS.field(name).type) for name in OPERATIONS.names],
-            schema=pa.schema([pa.field(f.name, f.type) for f in OPERATIONS]),
-        )
-    )
+    columns["key"] = [_json(row.key) for row in rows]
+    columns["value"] = [_json(row.value) or "null" for row in rows]
+    columns["result"] = [(_json(row.result) or "null") if row.outcome == "ok" else None for row in rows]
+    schema = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
+    return from_table(pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema))
+
+
+def _json(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(_whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _whole(value: Any) -> Any:
+    """Text without lone surrogates, which JSON can express and UTF-8 cannot; anything else as it is."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode()
+    return value
 
 
 def from_table(table: Any) -> Operations:

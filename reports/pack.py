@@ -37,7 +37,9 @@ def pack(columns: Mapping[str, Ints], data: Mapping[str, Any]) -> str:
         entry, bytes_of_it = _column(name, column)
         described.append(entry)
         planes.append(bytes_of_it)
-    head = json.dumps({"columns": described, "data": clean(data)}, separators=(",", ":"), ensure_ascii=False).encode()
+    head = json.dumps({"columns": described, "data": clean(data)}, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
     body = b"".join([struct.pack("<I", len(head)), head, *planes])
     return base64.b64encode(zlib.compress(body, 6)).decode("ascii")
 

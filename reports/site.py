@@ -1,0 +1,133 @@
+"""The site over many runs: the list, a page per nemesis, trends; as text for the server or as files for CI.
+
+The same pages in both: links are relative, the list travels inside the page (packed as in the report), filtering,
+searching and comparing happen there.  Names of runs are hostile too: links are percent-encoded, text is escaped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from history import RunFiles
+from reports import trends
+from reports.pack import pack
+from reports.page import asset, environment, policy
+from reports.store_index import RunRow, StoreIndex
+
+SCRIPTS: Final = ("decode.js", "site.js")
+COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
+PLAIN_ROWS: Final = 200
+"""So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
+
+
+def slug(name: str) -> str:
+    """A file name for any name: what is harmless of it, and a digest of all of it."""
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "_" for letter in name)
+    return f"{kept[:60].strip('.') or 'none'}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
+
+
+def href(place: str, base: str = "") -> str:
+    """A relative link to a run's folder or a file in it."""
+    return base + "runs/" + quote(os.fsencode(place), safe="/")
+
+
+def _render(template: str, base: str, title: str, **context: Any) -> str:
+    scripts, styles = "\n".join(map(asset, SCRIPTS)), asset("page.css") + "\n" + asset("site.css")
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            base=base,
+            title=title,
+            scripts=Markup(scripts),  # noqa: S704 (our own files)
+            styles=Markup(styles),  # noqa: S704
+            policy=policy(scripts, styles),
+            href=href,
+            slug=slug,
+            **context,
+        )
+    )
+
+
+def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[trends.Group] = ()) -> str:
+    """The list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
+    data = pack({}, {"rows": [_packed(row) for row in rows], "base": base})
+    return _render(
+        "site_list.html.j2", base, title, rows=rows[:PLAIN_ROWS], total=len(rows), data=data, groups=_drawn(groups)
+    )
+
+
+def trends_page(rows: Sequence[RunRow], base: str = "") -> str:
+    """Verdicts, recovery and rate by nemesis and version, and what got worse."""
+    groups = trends.groups_of(rows)
+    return _render(
+        "site_trends.html.j2", base, "Trends", groups=_drawn(groups), regressions=trends.regressions_of(groups), data=""
+    )
+
+
+def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -> str:
+    """The files of one run, for download: (path inside the run, bytes)."""
+    return _render("site_folder.html.j2", base, row.place, row=row, files=files, data="")
+
+
+def _drawn(groups: Sequence[trends.Group]) -> list[dict[str, Any]]:
+    drawn = []
+    for group in groups:
+        dots, top = trends.strip(group)
+        drawn.append({"group": group, "dots": dots, "top": top})
+    return drawn
+
+
+def _packed(row: RunRow) -> dict[str, Any]:
+    return {**asdict(row), "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+
+
+def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
+    """The rows of every nemesis, in the order of its newest run."""
+    found: dict[str, list[RunRow]] = {}
+    for row in rows:
+        found.setdefault(row.nemesis, []).append(row)
+    return found
+
+
+def write_site(store: Path, target: Path) -> list[Path]:
+    """Write the static site of a store.  Runs whose report was not drawn are listed without a link.  Raises OSError.
+
+    Copies reports, summaries, results, JUnit files and PNG plots, so that the folder can be kept without the store.
+    """
+    rows = StoreIndex(store, remember=False).rows()
+    target.mkdir(parents=True, exist_ok=True)
+    pages = {target / "index.html": list_page(rows), target / "trends.html": trends_page(rows)}
+    for nemesis, members in by_nemesis(rows).items():
+        groups = trends.groups_of(members)
+        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = list_page(members, "../", nemesis or "no fault", groups)
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    copied = [path for row in rows for path in _copy_run(store, target, row)]
+    return [*pages, *copied]
+
+
+def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
+    files = RunFiles(store / row.test / row.run)
+    folder = target / "runs" / row.test / row.run
+    folder.mkdir(parents=True, exist_ok=True)
+    copied = []
+    for path in [*(files.root / name for name in COPIED), *sorted(files.plots.glob("*.png"))]:
+        if path.is_file() and not path.is_symlink():
+            place = folder / path.relative_to(files.root)
+            place.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, place)
+            copied.append(place)
+    listed = [(str(path.relative_to(folder)), path.stat().st_size) for path in copied]
+    (folder / "index.html").write_text(folder_page(row, listed, "../../../"), encoding="utf-8", errors="replace")
+    return [folder / "index.html", *copied]

@@ -1,0 +1,149 @@
+"""The server: what it serves, and above all what it does not."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+import pytest
+
+import reports
+from history import RunFiles
+from reports import serve
+from tests.reports.runs import Shape, make
+
+RUN = "/runs/register/20260301T020000.000Z-7"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.txt").write_text("secret")
+    store = outside / "store"
+    files = make(store / "register" / "20260301T020000.000Z-7", Shape(operations=300, rate=60.0))
+    reports.write_report(files)
+    (files.root / "link.txt").symlink_to(outside / "secret.txt")
+    (files.root / "up").symlink_to(outside)
+    (files.root / ".hidden.txt").write_text("hidden")
+    (files.nodes / "n1" / "evil.html").write_text("<script>alert(1)</script>")
+    (files.nodes / "n1" / "evil.svg").write_text(
+        "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    )
+    (files.nodes / "n1" / "core.bin").write_bytes(b"\0\1")
+    os.mkfifo(files.root / "pipe.txt")
+    (store / "register" / "latest").symlink_to("20260301T020000.000Z-7")
+    (store / "loose.txt").write_text("loose")
+    return store
+
+
+class Answer:
+    def __init__(self, site: serve.Site, path: str, method: str = "GET", host: str = "127.0.0.1:8000") -> None:
+        raw = unquote_to_bytes(path).decode("latin-1")
+        environ = {"REQUEST_METHOD": method, "PATH_INFO": raw, "HTTP_HOST": host, "wsgi.input": io.BytesIO()}
+        self.status, self.headers = 0, dict[str, str]()
+        body = site(environ, self._start)
+        self.body = b"".join(body)
+        getattr(body, "close", lambda: None)()
+
+    def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+        self.status, self.headers = int(status.split()[0]), dict(headers)
+
+
+@pytest.fixture(scope="module")
+def site(store: Path) -> serve.Site:
+    return serve.Site(store)
+
+
+def test_pages_and_files_are_served(site: serve.Site) -> None:
+    assert b"20260301T020000.000Z-7" in Answer(site, "/").body
+    assert Answer(site, "/trends.html").status == 200
+    assert Answer(site, RUN).headers["Location"] == RUN + "/"
+    assert b"history.jsonl" in Answer(site, RUN + "/").body
+    report = Answer(site, RUN + "/report.html")
+    assert report.headers["Content-Type"].startswith("text/html")
+    assert "default-src 'none'" in report.headers["Content-Security-Policy"]
+    assert Answer(site, RUN + "/nodes/n1/register.log").headers["Content-Type"].startswith("text/plain")
+
+
+def test_nothing_but_the_report_is_active(site: serve.Site) -> None:
+    assert Answer(site, RUN + "/nodes/n1/evil.html").headers["Content-Type"].startswith("text/plain")
+    assert "sandbox" in Answer(site, RUN + "/nodes/n1/evil.svg").headers["Content-Security-Policy"]
+    assert Answer(site, RUN + "/nodes/n1/core.bin").headers["Content-Disposition"] == "attachment"
+    for path in ("/", RUN + "/", RUN + "/report.html", RUN + "/plan.json"):
+        assert Answer(site, path).headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/register/20260301T020000.000Z-7/../../../secret.txt",
+        "/runs/register/20260301T020000.000Z-7/%2e%2e/%2e%2e/%2e%2e/secret.txt",
+        "/runs/register/20260301T020000.000Z-7/..%2f..%2f..%2fsecret.txt",
+        "/runs/register/20260301T020000.000Z-7/..%5c..%5csecret.txt",
+        "/runs/../loose.txt",
+        "/runs/register/..",
+        "/runs/register/20260301T020000.000Z-7/link.txt",
+        "/runs/register/20260301T020000.000Z-7/up/secret.txt",
+        "/runs/register/20260301T020000.000Z-7/up/store/loose.txt",
+        "/runs/register/20260301T020000.000Z-7/.hidden.txt",
+        "/runs/register/20260301T020000.000Z-7/pipe.txt",
+        "/runs/register/20260301T020000.000Z-7/nodes",
+        "/runs/register/20260301T020000.000Z-7/nothing.txt",
+        "/runs/register/latest/plan.json",
+        "/runs/register/latest/",
+        "/runs//etc/passwd",
+        "/loose.txt",
+        "/nemesis/nothing.html",
+        "/.index.json",
+        "//etc/passwd",
+        "/%00",
+        "/runs/register/%ff/plan.json",
+        "/runs/register/20260301T020000.000Z-7/" + "x" * 5000,
+    ],
+)
+def test_nothing_outside_is_served(site: serve.Site, path: str) -> None:
+    answer = Answer(site, path)
+    assert answer.status == 404
+    assert b"secret" not in answer.body.lower().replace(quote(path).encode(), b"")
+
+
+def test_only_reading_and_only_from_here(site: serve.Site) -> None:
+    assert Answer(site, "/", method="POST").status == 405
+    assert Answer(site, "/", method="HEAD").body == b""
+    assert Answer(site, RUN + "/plan.json", method="HEAD").status == 200
+    assert Answer(site, "/", host="evil.example").status == 403
+    assert Answer(site, "/", host="127.0.0.1.evil.example:80").status == 403
+    for host in ("localhost:8000", "[::1]:8000", "127.0.0.1"):
+        assert Answer(site, "/", host=host).status == 200
+
+
+@pytest.fixture
+def address(store: Path) -> Iterator[str]:
+    server = serve.make(store)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_real_server_answers_on_the_loopback_address_only(address: str, store: Path) -> None:
+    with urllib.request.urlopen(address + RUN + "/report.html") as answer:
+        assert answer.read() == RunFiles(store / "register" / "20260301T020000.000Z-7").report.read_bytes()
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(b"GET /runs/register/../../../secret.txt HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert b" 404 " in raw.makefile("rb").readline()
+
+
+def test_no_store_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotADirectoryError, match="there is no run store"):
+        serve.make(tmp_path / "none")

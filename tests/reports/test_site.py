@@ -1,0 +1,172 @@
+"""The site: rows of a store, pages, trends, the static copy."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import reports
+from reports import site, trends
+from reports.store_index import INDEX_NAME, RunRow, StoreIndex
+from tests.reports.runs import HOSTILE, KINDS, Shape, make
+
+EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of every kind, a hostile one, links, and things that are no runs."""
+    root = tmp_path_factory.mktemp("store")
+    for place, kind in enumerate(KINDS):
+        shape = Shape(kind=kind, operations=600, rate=60.0, interval_s=2.0)
+        reports.write_report(make(root / "register" / f"20260301T02000{place}.000Z-7", shape))
+    make(root / EVIL / f"{EVIL}\n", Shape(operations=300, rate=60.0, hostile=True))
+    (root / os.fsdecode(b"bad\xff") / "run").mkdir(parents=True)
+    (root / os.fsdecode(b"bad\xff") / "run" / "plan.json").write_text("[]")
+    (root / "latest").symlink_to("register")
+    (root / "register" / "latest").symlink_to("20260301T020000.000Z-7")
+    (root / "warehouse").mkdir()
+    (root / "empty" / "nothing").mkdir(parents=True)
+    return root
+
+
+def test_rows_tell_what_the_files_tell(store: Path) -> None:
+    rows = {row.run: row for row in StoreIndex(store, remember=False).rows()}
+    assert len(rows) == len(KINDS) + 2
+    verdicts = [rows[f"20260301T02000{place}.000Z-7"].verdict for place in range(len(KINDS))]
+    assert verdicts == ["valid", "invalid", "unknown", "harness failure", "invalid"]
+    assert rows["20260301T020001.000Z-7"].kind == "stale read"
+    assert rows["20260301T020004.000Z-7"].kind == "no recovery"
+    assert rows["20260301T020003.000Z-7"].sentence.startswith("SSH to n3 was lost")
+    assert rows["20260301T020000.000Z-7"].started == "2026-03-01T02:00:00Z"
+    assert rows["20260301T020000.000Z-7"].version == "0.4.0"
+
+
+def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
+    index = StoreIndex(store)
+    before = index.rows()
+    assert (store / INDEX_NAME).is_file()
+    again = StoreIndex(store)
+    assert again.rows() == before
+    results = store / "register" / "20260301T020000.000Z-7" / "results.json"
+    kept = results.read_text()
+    results.write_text(json.dumps({**json.loads(kept), "sentence": "changed"}))
+    assert "changed" in [row.sentence for row in again.rows()]
+    results.write_text(kept)
+    assert again.rows() == before
+    (store / INDEX_NAME).write_text("{nonsense")
+    assert StoreIndex(store).rows() == before
+    (store / INDEX_NAME).unlink()
+
+
+def test_pages_escape_names(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    for page in (site.list_page(rows), site.trends_page(rows), site.folder_page(rows[0], [(EVIL, 3)], "../")):
+        assert "<img" not in page
+        assert "onerror=alert(1)>" not in page
+        assert page.count("<script>") == 1
+
+
+def test_static_site(store: Path, tmp_path: Path) -> None:
+    written = site.write_site(store, tmp_path / "site")
+    assert {"index.html", "trends.html"} <= {path.name for path in written}
+    assert all(path.is_file() for path in written)
+    names = {path.relative_to(tmp_path / "site").parts[0] for path in written}
+    assert names == {"index.html", "trends.html", "nemesis", "runs"}
+    assert (tmp_path / "site" / "runs" / "register" / "20260301T020001.000Z-7" / "report.html").is_file()
+    assert not list((tmp_path / "site").rglob("history.jsonl"))
+    assert site.write_site(store, tmp_path / "site") == written
+
+
+def test_slugs_differ_where_names_differ() -> None:
+    names = ["", "a", "A", "a b", "a_b", "../..", EVIL, "x" * 300, "x" * 301]
+    slugs = [site.slug(name) for name in names]
+    assert len(set(slugs)) == len(names)
+    assert all(set(text) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") for text in slugs)
+    assert all(not text.startswith(".") and len(text) < 80 for text in slugs)
+
+
+def row(number: int, **changes: object) -> RunRow:
+    plain = RunRow(
+        test="t",
+        run=f"r{number}",
+        started=f"2026-03-{number:02d}",
+        verdict="valid",
+        kind="",
+        sentence="",
+        nemesis="kill",
+        version="0.4.0",
+        seed="1",
+        timers="fast",
+        operations=1000,
+        rate=200.0,
+        gap_s=1.0,
+        recovery_s=2.0,
+        never=0,
+        violations=0,
+        length_s=60.0,
+        checks=(),
+        files=(),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def test_a_change_beyond_the_spread_is_a_regression() -> None:
+    calm = [row(day, recovery_s=2.0 + 0.1 * (day % 3)) for day in range(1, 11)]
+    assert trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=2.15)])) == []
+    (found,) = trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=9.0)]))
+    assert (found.metric, found.seen, found.before, found.low, found.high) == ("recovery time", 9.0, 10, 2.0, 2.2)
+    (slow,) = trends.regressions_of(trends.groups_of([*calm, row(11, rate=90.0)]))
+    assert slow.metric == "rate"
+    assert trends.regressions_of(trends.groups_of([*calm, row(11, rate=400.0)])) == []
+    assert trends.regressions_of(trends.groups_of([*calm[:4], row(11, recovery_s=9.0)])) == []
+
+
+def test_groups_count_and_call_flaky() -> None:
+    (group,) = trends.groups_of([row(1), row(2, verdict="invalid", violations=3, never=1), row(3, recovery_s=None)])
+    assert group.verdicts == {"valid": 2, "invalid": 1, "unknown": 0, "harness failure": 0}
+    assert (group.flaky, group.violations, group.never, group.recovery_s) == (True, 3, 1, 2.0)
+    dots, top = trends.strip(group)
+    assert [dot.y is None for dot in dots] == [False, False, True]
+    assert top == 2.0
+
+
+def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
+    assert "no run in this store" in site.list_page(StoreIndex(tmp_path).rows())
+    assert "no run in this store" in site.trends_page([])
+    assert HOSTILE not in site.trends_page([])
+
+
+@pytest.mark.nightly
+def test_ten_thousand_runs_are_listed_within_a_second(tmp_path: Path) -> None:
+    many_runs(tmp_path, 10_000)
+    StoreIndex(tmp_path).rows()
+    started = time.process_time()
+    page = site.list_page(StoreIndex(tmp_path).rows())
+    spent = time.process_time() - started
+    print(f"10,000 runs: {spent:.2f} s of CPU, {len(page) / 1e6:.2f} MB")
+    assert spent < 3
+
+
+def many_runs(store: Path, count: int) -> None:
+    """Small run directories with plan, state and results."""
+    for number in range(count):
+        root = (
+            store
+            / f"test-{number % 20}"
+            / f"20260301T{number // 3600 % 24:02d}{number // 60 % 60:02d}{number % 60:02d}.000Z-{number}"
+        )
+        root.mkdir(parents=True)
+        verdict = ("valid", "valid", "invalid", "unknown")[number % 4]
+        plan = {"nemesis": [f"nemesis-{number % 20}"], "version": ("0.4.0", "0.3.2")[number % 2], "seed": number}
+        fault = {"fault": "x", "healed": 1, "rate_before": 9.0, "rate_after": 8.0, "recovered_ms": 100.0 + number % 50}
+        checks = [{"name": name, "kind": "check", "verdict": verdict, "asked": "", "seen": ""} for name in "abcdef"]
+        results = {"verdict": verdict, "sentence": f"sentence {number}", "checks": checks, "windows": [fault] * 6}
+        (root / "plan.json").write_text(json.dumps(plan))
+        (root / "run.json").write_text(json.dumps({"moments": {"main": 0, "main-end": 60 * 10**9}}))
+        (root / "results.json").write_text(json.dumps(results))
