@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import Machine
 
 from history import read_history
+from tests.cluster.conftest import Machine
 
 pytestmark = pytest.mark.cluster
 
@@ -32,6 +32,7 @@ class Job:
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
+    reader: threading.Thread | None = None
 
     def until(self, text: str, within: float = 60.0) -> None:
         """Wait until a line holds ``text``."""
@@ -42,7 +43,10 @@ class Job:
             time.sleep(0.02)
 
     def end(self, within: float = 180.0) -> int:
-        return self.process.wait(within)
+        code = self.process.wait(within)
+        if self.reader is not None:
+            self.reader.join(10)
+        return code
 
     @property
     def run(self) -> Path:
@@ -61,10 +65,12 @@ def start(*words: str) -> Job:
 
     def read() -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            job.lines.append(line)
+        with process.stdout:
+            for line in process.stdout:
+                job.lines.append(line)
 
-    threading.Thread(target=read, daemon=True).start()
+    job.reader = threading.Thread(target=read, daemon=True)
+    job.reader.start()
     return job
 
 
@@ -123,7 +129,7 @@ def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> No
         job.until("leads after")
     job.until(f"  {moment}" if moment in ("main", "final") else moment)
     if moment == "partition-random-node":
-        while not any(moment in line and "/s" in line for line in job.lines):
+        while not any(moment in line and "/s  ok" in line for line in job.lines):
             time.sleep(0.05)
     job.process.send_signal(signal.SIGINT)
     assert job.end(90) == 130, job.text
@@ -135,7 +141,7 @@ def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> No
 def test_a_killed_run_is_judged_healed_and_cleaned(store: Path) -> None:
     job = start(*run_words(store, "--nemesis", "partition-random-halves", "--time-limit", "30", "--interval", "6"))
     job.until("leads after")
-    while not any("partition-random-halves" in line and "/s" in line for line in job.lines):
+    while not any("partition-random-halves" in line and "/s  ok" in line for line in job.lines):
         time.sleep(0.05)
     job.process.kill()
     job.end()
