@@ -174,7 +174,7 @@ def register() -> Iterator[ToyRegister]:
 @pytest.fixture
 def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(register, tmp_path / "store")
-    monkeypatch.setattr(probes_module, "PERIOD_S", 0.05)
+    monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
     monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
     monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
     for name, toy in {

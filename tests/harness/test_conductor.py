@@ -30,7 +30,7 @@ PLAN = Plan(
     seed=1, nemesis=("toy",), concurrency=5, rate=400.0, keys=3, warm_up=0.1, time_limit=0.4, interval=0.1,
     client_timeout=0.3, recovery_time=2.0,
 )  # fmt: skip
-SHORT = replace(PLAN, warm_up=0.02, time_limit=0.15)
+SHORT = replace(PLAN, warm_up=0.02, time_limit=0.1)
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes_module, "PERIOD_S", 0.05)
+    monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
     monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
     monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
 
@@ -108,7 +108,7 @@ def register() -> Iterator[ToyRegister]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """One undisturbed run for all the tests that only look."""
     with ToyRegister() as register, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes_module, "PERIOD_S", 0.05)
+        patch.setattr(probes_module, "PERIOD_S", 0.02)
         yield Scene(tmp_path_factory.mktemp("whole"), register, PLAN).run()
 
 
