@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from nemesis.clocks import CLOCKS
 from nemesis.disks import DISKS
 from nemesis.errors import UnknownFaultError
 from nemesis.fault import Context, Fault
+from nemesis.limits import LIMITS
 from nemesis.links import LINKS
 from nemesis.network import NETWORK
 from nemesis.power import POWER
@@ -16,7 +18,18 @@ from nemesis.shaping import SHAPING
 from nemesis.successions import SUCCESSIONS
 from nemesis.traffic import TRAFFIC
 
-_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (NETWORK, LINKS, TRAFFIC, SHAPING, PROCESSES, SUCCESSIONS, POWER, DISKS)
+_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (
+    NETWORK,
+    LINKS,
+    TRAFFIC,
+    SHAPING,
+    PROCESSES,
+    SUCCESSIONS,
+    POWER,
+    DISKS,
+    CLOCKS,
+    LIMITS,
+)
 
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for family in _FAMILIES for fault in family}
 

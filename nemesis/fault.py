@@ -66,7 +66,8 @@ class Settings:
 
     ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` is the
     node's data filesystem and ``store_dir`` the system's files on it.  ``snapshots`` tells whether the system saves
-    any.  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``options`` are the faults' own figures.
+    any, ``faketime`` whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop,
+    or damage, a majority.  ``options`` are the faults' own figures.
     """
 
     peer_port: int = 20911
@@ -76,6 +77,7 @@ class Settings:
     snapshots: bool = True
     snapshot_threshold: int = 1000
     clock_file: str = "/run/harness-clock"
+    faketime: bool = False
     beyond_quorum: bool = False
     witness_s: float = 3.0
     options: Mapping[str, float] = field(default_factory=dict)

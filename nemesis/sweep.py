@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nemesis import disks, firewall, power, shaping
+from nemesis import clocks, disks, firewall, limits, power, shaping
 from nemesis.errors import FaultError
 from nemesis.view import Command, Nodes
 
@@ -13,7 +13,9 @@ _CONTINUE: Final = """for status in $(grep -ls '^State:.T' /proc/[0-9]*/status);
   tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qE -- "$1" && kill -s CONT "$pid" && echo "continued pid $pid"
 done"""
 
-_SCRIPT: Final = "\n".join([firewall.SWEEP, shaping.SWEEP, power.SWEEP, disks.SWEEP, _CONTINUE, "exit 0"])
+_SCRIPT: Final = "\n".join(
+    [firewall.SWEEP, shaping.SWEEP, power.SWEEP, disks.SWEEP, clocks.SWEEP, limits.SWEEP, _CONTINUE, "exit 0"]
+)
 
 
 def sweep_command(process_pattern: str, data_dir: str = "/data") -> Command:

@@ -93,3 +93,51 @@ def test_damage_is_done_while_the_process_is_down(world, name):
     fault.heal(world.ctx, targets)
     assert world.system.pids(["n2"])["n2"]
     assert world.sh("n2", "sha256sum /data/store/segment") != before
+
+
+def cpu_seconds(world, node, pid):
+    words = world.sh(node, f"cat /proc/{pid}/stat").rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / 100
+
+
+SPIN_IN_SYSTEM = """
+import socket, sys, time
+end = time.monotonic() + 2.0
+s = socket.create_connection(("127.0.0.1", 20911))
+while time.monotonic() < end:
+    s.sendall(b"x" * 60000); s.settimeout(3); s.recv(65536)
+"""
+
+
+def test_a_starved_process_gets_little_of_the_processor(world):
+    fault, targets = planned(world, "cpu-starve")
+    pid = world.system.pids(["n2"])["n2"]
+    fault.inject(world.ctx, targets)
+    try:
+        assert fault.witness(world.ctx, targets)
+        before = cpu_seconds(world, "n2", pid)
+        world.python("n2", SPIN_IN_SYSTEM)
+        assert cpu_seconds(world, "n2", pid) - before < 0.4
+    finally:
+        fault.heal(world.ctx, targets)
+    assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
+
+
+@pytest.mark.parametrize("name", ["memory-pressure", "disk-slow"])
+def test_limits_come_and_go(world, name):
+    fault, targets = planned(world, name)
+    fault.inject(world.ctx, targets)
+    pid = world.system.pids(["n2"])["n2"]
+    try:
+        assert "harness-" in world.sh("n2", f"cat /proc/{pid}/cgroup")
+        assert fault.witness(world.ctx, targets)
+    finally:
+        fault.heal(world.ctx, targets)
+    assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
+    assert fault.heal(world.ctx, targets)
+
+
+def test_a_sweep_removes_limits(world):
+    fault, targets = planned(world, "cpu-starve")
+    fault.inject(world.ctx, targets)
+    assert heal_everything(world.remote, "toy-system")["n2"] == ["removed limits (cpu)"]

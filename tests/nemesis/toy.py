@@ -99,7 +99,7 @@ class ToyNodes:
                 return 0, "", ""
             case ("sh", "-c", processes._STATE, pid):
                 return 0, self.states.get((node, int(pid)), "") + "\n", ""
-        raise AssertionError(f"the toy does not know {command}")
+        return 127, "", f"the toy does not know {command.argv}"
 
     def _listing(self, counts: Counter[str] | None) -> str:
         lines = (f'  ip saddr x counter packets {n} bytes 9 drop comment "from {p}"' for p, n in (counts or {}).items())

@@ -1,0 +1,75 @@
+"""Wrong clocks of a real process, by the time that it tells itself."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+
+import pytest
+
+from history import Probe
+from nemesis.catalogue import find
+from nemesis.clocks import environment, prepare
+from nemesis.fault import Targets
+from nemesis.sweep import heal_everything
+from nemesis.view import Command
+from tests.cluster.nemesis_world import PYTHON, ToySystem, real_world
+
+pytestmark = pytest.mark.cluster
+
+ASK = """
+import socket, sys
+s = socket.create_connection(("127.0.0.1", 20911)); s.sendall(b"clock"); print(s.recv(99).decode())
+"""
+
+
+class Telling(ToySystem):
+    """Asks every node's process for its time."""
+
+    def probes(self):
+        asked = self.remote.run(dict.fromkeys(self.remote.names, Command((PYTHON, "-c", ASK))))
+        now = time.monotonic_ns()
+        return {n: Probe(now, n, "follower", 1, clock_ms=int(1000 * float(a.stdout))) for n, a in asked.items()}
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-clock") as one:
+        wanted = environment(one.ctx.facts, "n1", one.ctx.settings.clock_file)
+        if not wanted:
+            pytest.skip("no libfaketime on this machine")
+        one.sh("n1", "true")
+        one.remote.run(dict.fromkeys(one.remote.names, prepare(one.ctx.settings.clock_file)))
+        for node, pid in one.system.pids(one.remote.names).items():
+            one.sh(node, f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done")
+        one.system = Telling(one.remote, environment=tuple(f"{name}={value}" for name, value in wanted.items()))
+        one.system.start(one.remote.names)
+        one.ctx = replace(one.ctx, system=one.system, settings=replace(one.ctx.settings, faketime=True))
+        yield one
+
+
+@pytest.mark.parametrize("name", ["clock-skew", "clock-jump", "clock-strobe"])
+def test_the_process_itself_tells_the_wrong_time_and_then_the_right_one(world, name):
+    fault = find(name)
+    assert fault.precheck(world.ctx) is None
+    targets = fault.plan(replace(world.ctx, wanted=Targets(("n2",))), random.Random(1))
+    fault.inject(world.ctx, targets)
+    try:
+        off = fault.witness(world.ctx, targets)["clock_off_ms"]["n2"]
+        assert abs(off) > 300
+        if name == "clock-skew":
+            probes = world.system.probes()
+            assert abs(probes["n2"].clock_ms - probes["n1"].clock_ms - off) < 1000
+    finally:
+        healed = fault.heal(world.ctx, targets)
+    assert abs(healed["clock_off_ms_now"]["n2"]) < 300
+
+
+def test_a_sweep_sets_the_clock_right(world):
+    fault = find("clock-jump")
+    targets = fault.plan(replace(world.ctx, wanted=Targets(("n2",))), random.Random(1))
+    fault.inject(world.ctx, targets)
+    assert heal_everything(world.remote, "toy-system")["n2"] == ["set the clock right"]
+    probes = world.system.probes()
+    assert abs(probes["n2"].clock_ms - probes["n1"].clock_ms) < 1000

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from history import Probe
+from nemesis.catalogue import find
+from nemesis.clocks import Tune, environment
+from nemesis.errors import FaultError, NotYetError
+from nemesis.facts import Facts
+from nemesis.fault import Settings
+from nemesis.view import Command, Completed
+from tests.nemesis.toy import ToyClock, ToyNodes, ToySystem, facts, world
+
+LIBRARY = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+
+
+class Clocked(ToyNodes):
+    """Keeps the offset file of every node; a tune of several offsets stands at its last."""
+
+    def run(self, commands):
+        done = {}
+        for node, command in commands.items():
+            self.sent.append((node, command))
+            if command.argv[3] == "/run/harness-clock":
+                words = command.argv[4:]
+                self.states[node, 0] = words[-1] if words and not self.deaf_rules else "+0"
+            done[node] = Completed(node, 0, "", "", 0.0)
+        return done
+
+    def offset(self, node):
+        return float(self.states.get((node, 0), "0"))
+
+
+class Telling(ToySystem):
+    """Its nodes' clocks differ by a second each without any fault."""
+
+    def probes(self):
+        now = self.nodes.clock.now()
+        return {
+            name: Probe(
+                now, name, "follower", 1, clock_ms=int(1.7e12 + now / 1e6 + 1000 * (place + self.nodes.offset(name)))
+            )
+            for place, name in enumerate(self.nodes.names)
+        }
+
+
+def clocked(**quirks):
+    ctx, *_ = world()
+    nodes = Clocked(ctx.nodes.names, clock=ToyClock(), **quirks)
+    system = Telling(nodes)
+    able = facts(nodes.names, nodes, f"faketime:{LIBRARY}")
+    return replace(ctx, nodes=nodes, system=system, clock=nodes.clock, facts=able, settings=Settings(faketime=True))
+
+
+@pytest.mark.parametrize("name", ["clock-skew", "clock-jump", "clock-strobe"])
+def test_a_wrong_clock_is_seen_in_the_probes_and_healed(name):
+    ctx, fault = clocked(), find(name)
+    assert fault.precheck(ctx) is None
+    targets = fault.plan(ctx, random.Random(1))
+    fault.inject(ctx, targets)
+    seen = fault.witness(ctx, targets)["clock_off_ms"]
+    for node, shift in seen.items():
+        assert shift == pytest.approx(1000 * targets.detail["offsets_s"][node][-1], abs=20)
+    told = fault.heal(ctx, targets)["clock_off_ms_now"]
+    assert all(abs(shift) < 20 for shift in told.values())
+
+
+def test_a_clock_that_does_not_follow_is_doubt():
+    ctx, fault = clocked(deaf_rules=True), find("clock-skew")
+    targets = fault.plan(ctx, random.Random(1))
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="did not tell a wrong time"):
+        fault.witness(ctx, targets)
+
+
+def test_a_node_that_tells_no_time_is_waited_for():
+    ctx, *_ = world()
+    with pytest.raises(NotYetError):
+        find("clock-skew").plan(ctx, random.Random(0))
+
+
+def test_one_offset_is_set_and_several_are_played():
+    assert Tune((1.5,)).play("/run/c").argv[3:] == ("/run/c", "+1.500")
+    assert Tune((0.0, -2.25), 0.1).play("/run/c").argv[3:] == ("/run/c", "0.1", "+0.000", "-2.250")
+
+
+def test_the_environment_is_that_under_which_timed_waits_stay_true():
+    able = Facts({"n1": ("10.0.0.1",)}, {"n1": frozenset({f"faketime:{LIBRARY}"})})
+    wanted = environment(able, "n1", "/run/c")
+    assert wanted["LD_PRELOAD"] == LIBRARY
+    assert wanted["FAKETIME_FORCE_MONOTONIC_FIX"] == "0"
+    assert environment(able, "n2", "/run/c") == {}
+
+
+def test_it_is_refused_without_the_library_or_when_the_system_runs_without_it():
+    ctx, *_ = world()
+    assert "libfaketime is missing on n1" in find("clock-jump").precheck(ctx)
+    assert "does not run under" in find("clock-jump").precheck(replace(clocked(), settings=Settings()))
+
+
+def test_commands_are_values():
+    assert isinstance(Tune((1.0,)).play("/run/c"), Command)
