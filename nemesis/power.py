@@ -14,7 +14,17 @@ from typing import Final
 
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
-from nemesis.processes import Choose, everybody, pids_of, random_subset, restart, running_pids, see_gone
+from nemesis.processes import (
+    Choose,
+    everybody,
+    kill,
+    pids_of,
+    random_subset,
+    restart,
+    running_pids,
+    see_gone,
+    states,
+)
 from nemesis.view import Command
 
 CANARY: Final = ".harness-unsynced"
@@ -77,6 +87,15 @@ def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
     return {node: (found[1], found[0]) for node, found in words.items() if len(found) == 4}
 
 
+def refused_writes(ctx: Context, targets: Targets) -> Witness:
+    """Raises FaultError when one of the nodes can still write to its data filesystem."""
+    write = Command(("sh", "-c", _WRITE, ctx.settings.data_dir))
+    answers = ctx.nodes.run(dict.fromkeys(targets.nodes, write))
+    if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
+        raise FaultError(f"{ctx.settings.data_dir} can still be written to on {', '.join(alive)}")
+    return {"writes_refused": list(targets.nodes)}
+
+
 class PowerCut:
     """The nodes' data filesystems are shut down without a flush, their processes killed."""
 
@@ -112,12 +131,7 @@ class PowerCut:
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        gone = see_gone(ctx, pids_of(targets))
-        write = Command(("sh", "-c", _WRITE, ctx.settings.data_dir))
-        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, write))
-        if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
-            raise FaultError(f"{ctx.settings.data_dir} can still be written to on {', '.join(alive)}")
-        return {**gone, "writes_refused": list(targets.nodes)}
+        return {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         remount = Command(("sh", "-c", _REMOUNT, ctx.settings.data_dir, CANARY), timeout=30.0)
@@ -126,7 +140,33 @@ class PowerCut:
         return {**restart(ctx, targets.nodes), "unsynced_lost": lost}
 
 
+class DiskError(PowerCut):
+    """The disk fails under the running process: from one moment on every write is answered with an I/O error.
+
+    What had reached the journal is flushed first, so this tells how a system takes errors, not what it loses.
+    """
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        shut = Command(("xfs_io", "-x", "-c", "shutdown -f", ctx.settings.data_dir))
+        ctx.run_checked(dict.fromkeys(targets.nodes, shut))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        now = states(ctx, pids_of(targets))
+        return {**refused_writes(ctx, targets), "process": {node: letter or "gone" for node, letter in now.items()}}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """A process that has met the errors is ended: it holds the filesystem, and nobody knows what it believes."""
+        write = Command(("sh", "-c", _WRITE, ctx.settings.data_dir))
+        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, write))
+        broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
+        running = {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
+        kill(ctx, running)
+        see_gone(ctx, running)
+        return super().heal(ctx, targets)
+
+
 POWER: Iterable[PowerCut] = (
     PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
     PowerCut("crash-all", "a power cut of all nodes at once", everybody, beyond_quorum=True),
+    DiskError("disk-error", "every write to the disks of random nodes is answered with an I/O error", random_subset),
 )

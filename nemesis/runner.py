@@ -74,7 +74,8 @@ class Runner:
                 if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
                     break
                 for step in agenda.take(self._ctx.clock.now()):
-                    self._take(step, stop)
+                    if not stop.is_set():
+                        self._take(step, stop)
                 self._watch(agenda, stop)
         finally:
             self.heal_all()

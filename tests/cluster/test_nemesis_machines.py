@@ -65,6 +65,17 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
     assert world.sh("n2", "grep -c ' /data ' /proc/self/mounts").strip() == "1"
 
 
+def test_a_failing_disk_refuses_other_writers_until_it_is_healed(world):
+    fault, targets = planned(world, "disk-error")
+    pid = world.system.pids(["n2"])["n2"]
+    fault.inject(world.ctx, targets)
+    assert fault.witness(world.ctx, targets)["process"] == {"n2": "S"}
+    said = world.sh("n2", "touch /data/other 2>&1 || true")
+    assert "Input/output error" in said
+    assert fault.heal(world.ctx, targets)["pids_now"]["n2"] != pid
+    world.sh("n2", "touch /data/other && rm /data/other")
+
+
 def test_a_full_disk_is_met_by_other_writers_and_free_again(world):
     fault, targets = planned(world, "disk-full")
     free = world.sh("n2", "stat -f -c %f /data")

@@ -69,6 +69,17 @@ def test_a_power_cut_is_witnessed_by_refused_writes_and_the_lost_canary():
     assert all(pid for pid in healed["pids_now"].values())
 
 
+def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
+    ctx, fault, targets = ready(
+        "disk-error",
+        {power._WRITE: lambda *_: "refused", power._REMOUNT: lambda *_: "canary lost", "shutdown -f": lambda *_: ""},
+    )
+    fault.inject(ctx, targets)
+    assert set(fault.witness(ctx, targets)["process"].values()) == {"S"}
+    healed = fault.heal(ctx, targets)["pids_now"]
+    assert all(healed[node] != pid for node, pid in targets.detail["pids"].items())
+
+
 def test_a_disk_that_still_takes_writes_was_not_cut():
     ctx, fault, targets = cut_world(writes="writable")
     fault.inject(ctx, targets)
