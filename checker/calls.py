@@ -72,11 +72,13 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
     for source, operation in enumerate(operations):
         if operation.outcome == "ok":
             call = _ok(operation, source)
+        elif operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:
+            call = replace(_ok(operation, source), f="refused")
         elif operation.outcome == "fail" or operation.f in model.reads:
             continue
         else:
             call = Call(operation.f, freeze(operation.value), UNKNOWN, operation.invoke_index, NEVER, source)
-        if call.f == "cas" and not (isinstance(call.value, tuple) and len(call.value) == 2):
+        if operation.f == "cas" and not (isinstance(call.value, tuple) and len(call.value) == 2):
             raise ModelError(f"the value of a cas must be [old, new], found {operation.value!r}")
         calls.append(call)
     calls.sort(key=lambda call: call.invoke)
@@ -86,7 +88,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
 def _ok(operation: Operation, source: int) -> Call:
     if operation.return_index is None or operation.return_index <= operation.invoke_index:
         raise ModelError(
-            f"the operation invoked at {operation.invoke_index} is ok, but returns at {operation.return_index!r}"
+            f"the operation invoked at {operation.invoke_index} is answered, but returns at {operation.return_index!r}"
         )
     value, result = freeze(operation.value), freeze(operation.result)
     return Call(operation.f, value, result, operation.invoke_index, operation.return_index, source)

@@ -6,20 +6,22 @@ import difflib
 from collections.abc import Callable
 from typing import Final
 
-from checker.models import ANY, CasRegister, Model, ModelError, Register
-from checker.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister, Mutex
+from checker.models import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
+from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
     "cas-register": CasRegister,
     "register-unknown": lambda: Register(ANY),
     "cas-register-unknown": lambda: CasRegister(ANY),
+    "cas-register-strict": StrictCasRegister,
     "mutex": Mutex,
     "multi-register": MultiRegister,
     "log": Log,
     "set": GrowSet,
     "counter": Counter,
     "queue": FifoQueue,
+    "kv": KeyValue,
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from checker.answer import Answer, Limits
 from checker.calls import Call, ranked
-from checker.models import ANY, Model, Register
+from checker.models import ANY, CasRegister, Model, Register
 from checker.search import ENGINE, Transitions
 
 NODE_BYTES: Final = 48
@@ -30,7 +30,7 @@ class _Numbers:
         self.model = model
         self.table = np.zeros((1, 1), np.int32)
         self.transitions: Transitions | None = None
-        if isinstance(model, Register):
+        if type(model) in (Register, CasRegister):
             self._register(calls, kernel)
         else:
             self._general(calls, kernel)
@@ -182,7 +182,7 @@ def _bits(mask: int) -> list[int]:
 
 def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
     """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
-    if not isinstance(model, Register):
+    if type(model) not in (Register, CasRegister):
         return list(calls)
     asked = {call.result for call in calls if call.f == "read"} | {call.value[0] for call in calls if call.f == "cas"}
     return [call for call in calls if not call.pending or (call.value if call.f == "write" else call.value[1]) in asked]

@@ -67,6 +67,14 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None
     return answer if answer.verdict != "unknown" or limits.over() else None
 
 
+def _early(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:
+    """What classic WGL can say soon, or None: taking calls early finds orders that taking them late misses."""
+    if len(calls) > _SMALL or isinstance(model, Register):
+        return None
+    answer = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
+    return answer if answer.verdict != "unknown" or limits.over() else None
+
+
 def _automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     from checker.automaton import decide_by_automaton
 
@@ -79,7 +87,7 @@ def _automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
 def _search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
     from checker.compiled_search import compiled_search
 
-    quick = _quick(calls, model, limits)
+    quick = _quick(calls, model, limits) or _early(calls, model, limits)
     if quick is not None:
         return quick
     answer = compiled_search(calls, model, limits, proof=proof)
@@ -97,7 +105,7 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
 
         return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
 
-    register = isinstance(model, Register)
+    register = type(model) in (Register, CasRegister)
     fits: dict[str, tuple[Any, Callable[[], Answer]]] = {
         "zones": (
             register and _plain(calls) and values_written_once(calls, model.initial),

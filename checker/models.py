@@ -123,3 +123,22 @@ class CasRegister(Register):
             return super().step(state, f, value, result)
         old, new = value
         return new if state == old or state is ANY else ILLEGAL
+
+
+class StrictCasRegister(CasRegister):
+    """A cas register that promises more: a cas that ``fail``s was refused because the value was another one.
+
+    Only for systems whose ``fail`` means that and nothing else; a refused cas is then as good as a read.
+    """
+
+    name = "cas-register-strict"
+    reads = frozenset({"read", "refused"})
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "refused":
+            return ILLEGAL if state == value[0] else state
+        return super().step(state, f, value, result)
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
+        # A write that nobody read may still be what made a cas be refused.
+        return frozenset()

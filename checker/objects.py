@@ -7,6 +7,7 @@ mutex           ``acquire``, ``release``
 multi-register  ``txn`` with a list of ["read" or "r", key, null] and ["write" or "w", key, value]; answered likewise
 log             ``append`` value -> index; ``get`` index -> value or null; ``list`` -> all values in order
 set             ``add`` element; ``read`` -> all elements
+kv              ``put`` text, ``append`` text, ``get`` -> text
 counter         ``add`` number; ``read`` -> sum
 queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 ==============  ==================================================================================================
@@ -139,6 +140,23 @@ class GrowSet(Model):
 
     def describe(self, state: State) -> str:
         return f"a set of {len(state)} elements"
+
+
+class KeyValue(Model):
+    """One key of porcupine's key-value store: a text that is ``put``, ``append``ed to, and ``get``; "" at the start."""
+
+    name = "kv"
+    initial: State = ""
+    reads = frozenset({"get"})
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "put":
+            return value
+        if f == "append":
+            return state + value
+        if f != "get":
+            raise ModelError(f"a key-value store has no operation {f!r}")
+        return state if result is UNKNOWN or (result or "") == state else ILLEGAL
 
 
 class Counter(Model):

@@ -35,10 +35,10 @@ def decide_by_zones(calls: Sequence[Call], model: Model, *, proof: bool = True) 
     if found.valid:
         order = [calls[row] for row in linearization(columns, found)] if proof else None
         return Answer("valid", ENGINE, order=order)
-    groups = list(_groups(found))
-    rows = _Rows(columns)
+    groups = list(groups_of(found))
+    finder = Finder(columns)
     cores = tuple(
-        tuple(calls[row] for row in minimal([calls[row] for row in rows.core(found, *group)], calls, model))
+        tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
         for group in groups[:SHOWN]
     )
     return Answer("invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores))
@@ -66,7 +66,7 @@ def cluster_columns(calls: Sequence[Call], initial: Any) -> ClusterColumns:
     )
 
 
-def _groups(found: Zones) -> Iterator[tuple[int, int]]:
+def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
     """One (outer, inner) pair a violation, earliest first; outer -1: the inner cluster contradicts itself.
 
     All values that fall into the stretch of one stale value are one violation: a replica that is stuck makes thousands.
@@ -79,7 +79,7 @@ def _groups(found: Zones) -> Iterator[tuple[int, int]]:
         yield outer, inner
 
 
-class _Rows:
+class Finder:
     """Finds the rows that carry a cluster's write, its f and its s."""
 
     def __init__(self, columns: ClusterColumns) -> None:

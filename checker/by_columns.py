@@ -1,0 +1,177 @@
+"""``check_columns``: the verdict on a history of millions of operations, key by key, in one pass where it can be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from checker.anomalies import Scene
+from checker.answer import Answer, Limits
+from checker.api import Report, check_operations, counterexamples
+from checker.calls import NEVER, thaw
+from checker.catalogue import model_named
+from checker.columns import Prepared, Rows, calls_at, prepare, taking_part
+from checker.models import CasRegister, Model, ModelError, Register
+from checker.registers import Finder, groups_of, minimal
+from checker.shrink import least, shrink
+from checker.zones import ENGINE as ZONES
+from checker.zones import IntArray, zones
+from history import KeyVerdict, worst
+from history.foreign.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
+
+_SMALL: Final = 3000
+_TAIL: Final = 4000
+_SHOWN: Final = 8
+
+
+class _ColumnScene(Scene):
+    """What sentences refer to, looked up in the columns instead of in a list of operations."""
+
+    def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
+        self.columns, self.number = columns, key
+        super().__init__(Rows(columns), model, columns.keys[key])
+
+    def __post_init__(self) -> None:
+        """Nothing to collect: the columns are searched when a sentence asks."""
+
+    def _rows(self, value: Any) -> Any:
+        number = ABSENT if value is None else value
+        return (self.columns.value == number) & (self.columns.key == self.number)
+
+    def was_read(self, value: Any) -> bool:
+        return bool((self._rows(thaw(value)) & (self.columns.kind == READ) & (self.columns.outcome == OK)).any())
+
+    def failed_write(self, value: Any) -> Any:
+        rows = np.flatnonzero(self._rows(thaw(value)) & (self.columns.kind != READ) & (self.columns.outcome == FAIL))
+        return self.columns.operation(int(rows[0])) if rows.size else None
+
+
+def check_columns(
+    columns: OperationColumns,
+    model: str | Model = "register",
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check registers by columns; the arguments are those of ``check``.  Raises ModelError for other models."""
+    started = clock()
+    chosen = model_named(model)
+    if type(chosen) not in (Register, CasRegister):
+        raise ModelError(f"columns are for registers, not for a {chosen.name}")
+    limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
+    verdicts: dict[int, KeyVerdict] = {}
+    simple = np.zeros(len(columns.keys), np.bool_)
+    if engine in (None, "zones") and chosen.initial is None:
+        prepared = prepare(columns)
+        simple = prepared.simple
+        verdicts = _by_zones(columns, prepared, chosen, limits)
+    rest = np.flatnonzero(~simple)
+    for key, rows in _rows_by_key(columns, rest):
+        verdicts[key] = _one(columns, rows, chosen, limits, key, engine)
+    ordered = tuple(verdicts[key] for key in range(len(columns.keys)))
+    return Report(worst(verdict.verdict for verdict in ordered), ordered)
+
+
+def _rows_by_key(columns: OperationColumns, keys: IntArray) -> Any:
+    if keys.size == len(columns.keys) == 1:
+        return [(0, np.arange(columns.key.size))]
+    order = np.argsort(columns.key, kind="stable")
+    bounds = np.searchsorted(columns.key[order], np.arange(len(columns.keys) + 1))
+    return [(key, order[bounds[key] : bounds[key + 1]]) for key in keys.tolist()]
+
+
+def _by_zones(columns: OperationColumns, prepared: Prepared, model: Model, limits: Limits) -> dict[int, KeyVerdict]:
+    found = zones(prepared.clusters)
+    counts = np.bincount(prepared.key, minlength=len(columns.keys))
+    seconds = (limits.clock() - limits.started) / max(1, int(prepared.simple.sum()))
+    verdicts = {
+        key: KeyVerdict(columns.keys[key], "valid", ZONES, int(counts[key]), seconds)
+        for key in np.flatnonzero(prepared.simple).tolist()
+    }
+    if found.valid:
+        return verdicts
+    owner = np.zeros(prepared.clusters.clusters, np.int64)
+    owner[prepared.clusters.cluster] = prepared.key
+    by_key: dict[int, list[tuple[int, int]]] = {}
+    for outer, inner in groups_of(found):
+        by_key.setdefault(int(owner[inner]), []).append((outer, inner))
+    finder = Finder(prepared.clusters)
+    for key, groups in by_key.items():
+        cores = []
+        for group in groups[:_SHOWN]:
+            core = calls_at(columns, prepared.rows[finder.core(found, *group)])
+            cores.append(tuple(core[place] for place in minimal(core, core, model)))
+        answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+        verdicts[key] = _verdict(columns, answer, model, key, verdicts[key].operations, limits)
+    return verdicts
+
+
+def _verdict(
+    columns: OperationColumns, answer: Answer, model: Model, key: int, operations: int, limits: Limits
+) -> KeyVerdict:
+    scene = _ColumnScene(columns, model, key)
+    return KeyVerdict(
+        columns.keys[key], answer.verdict, answer.engine, operations, limits.clock() - limits.started,
+        answer.violations, counterexamples(answer, [], scene, limits), answer.reason,
+    )  # fmt: skip
+
+
+def _one(
+    columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int, engine: str | None
+) -> KeyVerdict:
+    """One key that the zones cannot decide."""
+    kinds = columns.kind[rows]
+    plain = bool((kinds <= WRITE).all()) and model.initial is None and engine in (None, "automaton")
+    if rows.size <= _SMALL or not plain:
+        left = None if limits.deadline is None else max(0.0, limits.deadline - limits.clock())
+        operations = [columns.operation(row) for row in rows.tolist()]
+        return check_operations(
+            operations, model, deadline_s=left, memory_cap=limits.memory, engine=engine, clock=limits.clock
+        )
+    return _by_automaton(columns, rows[np.isin(rows, taking_part(columns))], model, limits, key)
+
+
+def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:
+    from checker.automaton import TimelineColumns, answer_of, timeline
+
+    done = columns.outcome[rows] == OK
+    moments = np.sort(np.concatenate([columns.invoke[rows], columns.ret[rows[done]]]))
+    distinct, value = np.unique(columns.value[rows], return_inverse=True)
+    # ABSENT is the least of all numbers; the object starts absent whether or not anybody saw it.
+    value = value + int(distinct[0] != ABSENT)
+    names = ["absent", *(str(number) for number in distinct.tolist() if number != ABSENT)]
+    timed = TimelineColumns(
+        columns.kind[rows] == WRITE,
+        value.astype(np.int64),
+        np.searchsorted(moments, columns.invoke[rows]),
+        np.where(done, np.searchsorted(moments, columns.ret[rows]), NEVER),
+        len(names),
+        moments.size,
+    )
+    answer = answer_of(timeline(timed, np.zeros(1, np.int64), limits), timed, names)
+    if answer.verdict != "invalid":
+        return _verdict(columns, answer, model, key, rows.size, limits)
+    assert answer.last is not None
+    last = int(moments[answer.last])
+    answer = replace(answer, last=last, cores=_tail_cores(columns, rows, model, last, limits))
+    return _verdict(columns, answer, model, key, rows.size, limits)
+
+
+def _tail_cores(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:
+    """The violation's core from the operations just before it if that will do, else from all of them."""
+    rows = rows[columns.invoke[rows] <= last]
+    moment = columns.invoke[rows[-_TAIL:][0]]
+    still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
+    for near in (rows[(columns.invoke[rows] >= moment) | still_open], rows):
+        calls = calls_at(columns, near)
+        core = shrink(calls, model, last, limits)
+        # A core that starts late starts from any value, so what was left out before it cannot matter.
+        if core.start or near.size == rows.size:
+            return (tuple(least(core.calls, calls, model)),)
+    return ()

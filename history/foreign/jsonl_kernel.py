@@ -1,0 +1,195 @@
+"""The compiled scanner of ``history.jsonl``: one pass over the bytes, one row an event.
+
+It knows exactly the JSON that our own writer emits, with the fields in any order; a line with anything else in it (an
+escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON library.
+"""
+
+# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
+# ruff: noqa: C901
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+ABSENT: Final = -(1 << 63)
+# Columns of a row.
+INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END = range(11)
+WIDTH: Final = 11
+# What a value looked like.
+NULL, INTEGER, PAIR = range(3)
+# A key that is no string.
+NUMBERED: Final = 1 << 61
+# Marks in SHAPE.
+STRANGE: Final = 99
+NEMESIS: Final = -(1 << 62)
+_LIMIT: Final = 922337203685477579
+
+
+@njit(cache=True)
+def _name_hash(data, start, end):  # type: ignore[no-untyped-def]
+    h = np.uint64(14695981039346656037)
+    for place in range(start, end):
+        h = (h ^ np.uint64(data[place])) * np.uint64(1099511628211)
+    return np.int64(h & np.uint64(0x1FFFFFFFFFFFFFFF))
+
+
+@njit(cache=True)
+def _integer(data, place, end):  # type: ignore[no-untyped-def]
+    """(number, where it ends); where it ends is -1 if it is none that fits."""
+    negative = data[place] == 45
+    if negative:
+        place += 1
+    start, number = place, 0
+    while place < end and 48 <= data[place] <= 57:
+        if number >= _LIMIT:
+            return 0, -1
+        number = number * 10 + (data[place] - 48)
+        place += 1
+    if place == start or (data[start] == 48 and place > start + 1):
+        return 0, -1
+    if place < end and (data[place] == 46 or data[place] == 101 or data[place] == 69):
+        return 0, -1
+    return (-number if negative else number), place
+
+
+@njit(cache=True)
+def _string_end(data, place, end):  # type: ignore[no-untyped-def]
+    """Where the string that starts after ``place`` ends; -1 for an escape or no end."""
+    place += 1
+    while place < end and data[place] != 34:
+        if data[place] == 92 or data[place] < 32:
+            return -1
+        place += 1
+    return place if place < end else -1
+
+
+@njit(cache=True)
+def _is_null(data, place, end):  # type: ignore[no-untyped-def]
+    return (
+        place + 4 <= end
+        and data[place] == 110
+        and data[place + 1] == 117
+        and data[place + 2] == 108
+        and data[place + 3] == 108
+    )
+
+
+@njit(cache=True)
+def _value(data, place, end, row):  # type: ignore[no-untyped-def]
+    """Parse null, an integer, or a pair of them into the row; answers where it ends, -1 for anything else."""
+    if _is_null(data, place, end):
+        row[VALUE], row[SHAPE] = ABSENT, NULL
+        return place + 4
+    if data[place] != 91:
+        row[VALUE], place = _integer(data, place, end)
+        row[SHAPE] = INTEGER
+        return place
+    place += 1
+    for column in (OLD, VALUE):
+        if _is_null(data, place, end):
+            row[column] = ABSENT
+            place += 4
+        else:
+            row[column], place = _integer(data, place, end)
+            if place < 0:
+                return -1
+        closing = 44 if column == OLD else 93
+        if place >= end or data[place] != closing:
+            return -1
+        place += 1
+    row[SHAPE] = PAIR
+    return place
+
+
+@njit(cache=True)
+def _line(data, start, end, row):  # type: ignore[no-untyped-def]
+    """Parse one event into the row; False if the line is strange."""
+    row[:] = 0
+    row[START], row[END] = start, end
+    row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
+    seen = 0
+    place = start
+    if end - start < 2 or data[place] != 123 or data[end - 1] != 125:
+        return False
+    place += 1
+    while place < end:
+        if data[place] != 34:
+            return False
+        stop = _string_end(data, place, end)
+        if stop < 0 or stop + 2 >= end or data[stop + 1] != 58:
+            return False
+        size, first, third = stop - place - 1, data[place + 1], data[place + 3] if stop > place + 3 else 0
+        place = stop + 2
+        if size == 5 and first == 105 and third == 100:
+            row[INDEX], place = _integer(data, place, end)
+            seen |= 1
+        elif size == 4 and first == 116 and third == 109:
+            row[TIME], place = _integer(data, place, end)
+            seen |= 2
+        elif size == 5 and first == 118 and third == 108:
+            place = _value(data, place, end, row)
+            seen |= 64
+        elif size == 7 and first == 112 and third == 111 and data[place] != 34:
+            row[PROCESS], place = _integer(data, place, end)
+            seen |= 8
+        elif size == 3 and first == 107 and data[place] != 34:
+            begin = place
+            _, place = _integer(data, begin, end)
+            if place < 0:
+                return False
+            row[KEY] = _name_hash(data, begin, place) | NUMBERED
+        elif data[place] == 34:
+            stop = _string_end(data, place, end)
+            if stop < 0:
+                return False
+            name = _name_hash(data, place + 1, stop)
+            if size == 4 and first == 116 and third == 112:
+                row[TYPE] = name
+                seen |= 4
+            elif size == 7 and first == 112 and third == 111:
+                row[PROCESS] = NEMESIS
+                return False
+            elif size == 1 and first == 102:
+                row[F] = name
+                seen |= 16
+            elif size == 3 and first == 107:
+                row[KEY] = name
+            elif not (size == 4 and first == 110) and not (size == 5 and (first == 112 or first == 101)):
+                return False
+            place = stop + 1
+        else:
+            return False
+        if place < 0 or place >= end:
+            return False
+        if data[place] == 125:
+            return place == end - 1 and seen == 95
+        if data[place] != 44:
+            return False
+        place += 1
+    return False
+
+
+@njit(cache=True)
+def scan(data, start, rows):  # type: ignore[no-untyped-def]
+    """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte)."""
+    count, place = 0, start
+    while count < rows.shape[0]:
+        end = place
+        while end < data.size and data[end] != 10:
+            end += 1
+        if end >= data.size:
+            break
+        if not _line(data, place, end, rows[count]):
+            rows[count, SHAPE] = STRANGE
+            rows[count, START], rows[count, END] = place, end
+        count += 1
+        place = end + 1
+    return count, place
+
+
+@njit(cache=True)
+def hash_name(data):  # type: ignore[no-untyped-def]
+    """The hash that ``scan`` gives to a name."""
+    return _name_hash(data, 0, data.size)

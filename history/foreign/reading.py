@@ -1,0 +1,80 @@
+"""Any history from a file: which format it is, is told from what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from history.errors import FormatError
+from history.events import Event, read_history
+from history.foreign.columns import OperationColumns
+from history.foreign.edn import read_edn
+from history.foreign.jepsen_log import read_jepsen_log
+from history.foreign.porcupine_kv import read_porcupine_kv
+from history.operations import Operation, pair
+
+# From this size on the compiled reader (0.3 s to load) is worth it.
+LARGE: Final = 20 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A history as read: its operations, or columns if it is large; ``model`` is the one that the file names."""
+
+    format: str
+    operations: list[Operation] | None = None
+    columns: OperationColumns | None = None
+    model: str | None = None
+    torn: bool = False
+
+
+def read_any(path: Path, *, large: int = LARGE) -> Foreign:
+    """Read our JSONL and Parquet, Jepsen's EDN and console log, porcupine's kv.
+
+    Raises FormatError with the line or byte, what was expected and what was found; and OSError.
+    """
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if not head:
+        raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
+    if head.startswith(b"PAR1"):
+        from history.foreign.parquet import read_parquet
+
+        return Foreign("parquet", read_parquet(path))
+    if head.lstrip().startswith(b'{"'):
+        return _jsonl(path, large)
+    return _text(path, head)
+
+
+def _jsonl(path: Path, large: int) -> Foreign:
+    if path.stat().st_size >= large:
+        from history.foreign.jsonl_columns import NotColumnarError, read_columns
+
+        try:
+            found = read_columns(path)
+            return Foreign("jsonl", columns=found.columns, model=found.header.model, torn=found.torn)
+        except NotColumnarError:
+            pass
+    history = read_history(path)
+    return Foreign("jsonl", pair(history.events, str(path)), model=history.header.model, torn=history.torn)
+
+
+def _text(path: Path, head: bytes) -> Foreign:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
+    start = head.decode("utf-8", "replace")
+    name, read = _text_format(start)
+    return Foreign(name, pair(read(text, str(path)), str(path)), model="kv" if name == "porcupine-kv" else None)
+
+
+def _text_format(start: str) -> tuple[str, Callable[[str, str], list[Event]]]:
+    code = "\n".join(line for line in start.splitlines() if not line.lstrip().startswith(";")).lstrip()
+    if not code.startswith(("{", "[", "(", "#")):
+        return "jepsen-log", read_jepsen_log
+    if ":key" in code and any(f":f {f}" in code for f in (":get", ":put", ":append")):
+        return "porcupine-kv", read_porcupine_kv
+    return "edn", read_edn
