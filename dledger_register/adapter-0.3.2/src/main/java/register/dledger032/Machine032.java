@@ -38,7 +38,10 @@ final class Machine032 implements StateMachine {
                     apply(next);
                 }
             }
-        } catch (RuntimeException | Error error) {
+        } catch (RuntimeException error) {
+            health.applyError(error);
+            throw error;
+        } catch (Error error) {
             health.report("applying failed: " + error, error);
             throw error;
         }

@@ -42,7 +42,10 @@ final class Machine040 implements StateMachine {
             while (entries.hasNext()) {
                 apply(entries.next());
             }
-        } catch (RuntimeException | Error error) {
+        } catch (RuntimeException error) {
+            health.applyError(error);
+            throw error;
+        } catch (Error error) {
             health.report("applying failed: " + error, error);
             throw error;
         }

@@ -26,6 +26,8 @@ public final class Answers {
             int snapshotsSaved,
             int snapshotsLoaded,
             long unappliedOks,
+            long applyErrors,
+            long reapplied,
             String fault,
             long clockMs,
             long pid) {
@@ -105,6 +107,8 @@ public final class Answers {
             json.writeNumberField("clockMs", process.clockMs());
             json.writeStringField("version", process.version());
             json.writeNumberField("unappliedOks", process.unappliedOks());
+            json.writeNumberField("applyErrors", process.applyErrors());
+            json.writeNumberField("reapplied", process.reapplied());
             json.writeStringField("fault", process.fault());
             json.writeNumberField("pid", process.pid());
         });

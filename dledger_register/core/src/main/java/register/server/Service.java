@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import register.port.LineHandler;
@@ -104,7 +105,7 @@ final class Service implements LineHandler, AutoCloseable {
         try {
             Answers.Process process = new Answers.Process(
                     node, version, machine.snapshotsSaved(), machine.snapshotsLoaded(), health.unappliedOks(),
-                    health.fault(), clockMs.getAsLong(), ProcessHandle.current().pid());
+                    health.applyErrors(), health.reapplied(), health.fault(), clockMs.getAsLong(), ProcessHandle.current().pid());
             return Answers.status(id, replica.status(), process);
         } catch (RuntimeException error) {
             LOGGER.error("status", error);
@@ -126,20 +127,28 @@ final class Service implements LineHandler, AutoCloseable {
 
         @Override
         public void ok(Result result, boolean applied) {
-            if (answered.compareAndSet(false, true)) {
+            once(() -> {
                 if (!applied) {
-                    health.countUnappliedOk();
-                    LOGGER.warn("acknowledged without having been applied: {}", request);
+                    health.unappliedOk(request);
                 }
                 ReplicaStatus now = replica.status();
-                reply.send(Answers.ok(request.id(), request.operation(), result, applied, now.term(), now.leader()));
-            }
+                return Answers.ok(request.id(), request.operation(), result, applied, now.term(), now.leader());
+            });
         }
 
         @Override
         public void fail(Failure failure) {
+            once(() -> Answers.error(request.id(), failure, replica.status().leader()));
+        }
+
+        /** Whatever goes wrong here must not reach DLedger's apply thread, which may be the caller. */
+        private void once(Supplier<byte[]> answer) {
             if (answered.compareAndSet(false, true)) {
-                reply.send(Answers.error(request.id(), failure, replica.status().leader()));
+                try {
+                    reply.send(answer.get());
+                } catch (RuntimeException error) {
+                    health.report("no answer could be written for " + request, error);
+                }
             }
         }
     }

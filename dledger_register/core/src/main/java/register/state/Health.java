@@ -6,32 +6,42 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What went wrong inside this process, for the log and for the status answer; and the count of hollow
- * acknowledgements.
+ * What went wrong inside this process, for the log and for the status answer. A fault is of this process or its set-up; the
+ * counts are of what DLedger did, which is for others to judge.
  */
 public final class Health {
 
     private static final Logger LOGGER = LoggerFactory.getLogger(Health.class);
 
-    /**
-     * An apply that fails is tried again with every commit; its first reports tell all, the rest would flood the
-     * log.
-     */
-    private static final int REPORTED_IN_FULL = 10;
-    private static final int REPORTED_THEN = 1000;
-
-    private final AtomicLong reports = new AtomicLong();
     private final AtomicReference<String> fault = new AtomicReference<>();
-    private final AtomicLong unappliedOks = new AtomicLong();
+    private final Counter faults = new Counter();
+    private final Counter unappliedOks = new Counter();
+    private final Counter applyErrors = new Counter();
+    private final Counter reapplied = new Counter();
+
+    /** Counts, and says which of the events to log: what fails at every commit would flood the log. */
+    private static final class Counter {
+
+        private static final int FIRST = 10;
+        private static final int THEN_EVERY = 1000;
+
+        private final AtomicLong count = new AtomicLong();
+
+        boolean addAndAskWhetherToLog() {
+            long now = count.incrementAndGet();
+            return now <= FIRST || now % THEN_EVERY == 0;
+        }
+
+        long get() {
+            return count.get();
+        }
+    }
 
     /** Logs a fault. The first one stays the answer to status: later ones are mostly its consequences. */
     public void report(String what, Throwable cause) {
         fault.compareAndSet(null, what);
-        long count = reports.incrementAndGet();
-        if (count <= REPORTED_IN_FULL) {
-            LOGGER.error("[FAULT] {}", what, cause);
-        } else if (count % REPORTED_THEN == 0) {
-            LOGGER.error("[FAULT] {} ({} faults so far)", what, count);
+        if (faults.addAndAskWhetherToLog()) {
+            LOGGER.error("[FAULT] {} (number {})", what, faults.get(), cause);
         }
     }
 
@@ -40,12 +50,36 @@ public final class Health {
         return fault.get();
     }
 
-    /** Counts an answer ok whose entry was never seen to be applied. */
-    public void countUnappliedOk() {
-        unappliedOks.incrementAndGet();
+    /** An answer ok whose entry was never seen to be applied. */
+    public void unappliedOk(Object request) {
+        if (unappliedOks.addAndAskWhetherToLog()) {
+            LOGGER.warn("acknowledged without having been applied (number {}): {}", unappliedOks.get(), request);
+        }
     }
 
     public long unappliedOks() {
         return unappliedOks.get();
+    }
+
+    /** DLedger could not hand over a committed entry; it will come back to it, beginning with its last batch. */
+    public void applyError(Throwable cause) {
+        if (applyErrors.addAndAskWhetherToLog()) {
+            LOGGER.warn("DLedger failed in the midst of applying (number {})", applyErrors.get(), cause);
+        }
+    }
+
+    public long applyErrors() {
+        return applyErrors.get();
+    }
+
+    /** DLedger went back: it handed over an entry that is not after the last one. */
+    public void reapplied(long index, long lastIndex) {
+        if (reapplied.addAndAskWhetherToLog()) {
+            LOGGER.warn("entry {} applied after entry {} (number {})", index, lastIndex, reapplied.get());
+        }
+    }
+
+    public long reapplied() {
+        return reapplied.get();
     }
 }

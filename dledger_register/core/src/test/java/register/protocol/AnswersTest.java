@@ -64,10 +64,11 @@ class AnswersTest {
         assertLine(
                 "{\"id\":4,\"ok\":true,\"node\":\"n1\",\"role\":\"leader\",\"term\":3,\"leader\":\"n1\",\"ledgerBegin\":0,"
                         + "\"ledgerEnd\":9,\"committed\":8,\"applied\":7,\"snapshotsSaved\":1,\"snapshotsLoaded\":2,"
-                        + "\"clockMs\":1732190000000,\"version\":\"0.4.0\",\"unappliedOks\":5,\"fault\":null,\"pid\":77}",
+                        + "\"clockMs\":1732190000000,\"version\":\"0.4.0\",\"unappliedOks\":5,"
+                        + "\"applyErrors\":6,\"reapplied\":8,\"fault\":null,\"pid\":77}",
                 Answers.status(
                         4L,
                         new ReplicaStatus("leader", 3, "n1", 0, 9, 8, 7),
-                        new Answers.Process("n1", "0.4.0", 1, 2, 5, null, 1732190000000L, 77)));
+                        new Answers.Process("n1", "0.4.0", 1, 2, 5, 6, 8, null, 1732190000000L, 77)));
     }
 }

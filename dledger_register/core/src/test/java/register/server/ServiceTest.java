@@ -102,7 +102,8 @@ class ServiceTest {
         assertEquals(
                 "{\"id\":\"s\",\"ok\":true,\"node\":\"n1\",\"role\":\"candidate\",\"term\":3,\"leader\":null,"
                         + "\"ledgerBegin\":0,\"ledgerEnd\":-1,\"committed\":-1,\"applied\":-1,\"snapshotsSaved\":0,"
-                        + "\"snapshotsLoaded\":0,\"clockMs\":1234,\"version\":\"0.0\",\"unappliedOks\":0,\"fault\":null,"
+                        + "\"snapshotsLoaded\":0,\"clockMs\":1234,\"version\":\"0.0\",\"unappliedOks\":0,"
+                        + "\"applyErrors\":0,\"reapplied\":0,\"fault\":null,"
                         + "\"pid\":" + ProcessHandle.current().pid() + "}\n",
                 answer());
         send("{\"id\":\"u\",\"op\":\"read\",\"key\":\"k\",\"mode\":\"unsafe\"}");
