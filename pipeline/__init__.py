@@ -16,6 +16,11 @@ module             subject
 ``counting``       counts for the gates
 ``storage``        Parquet on disk, never half a table
 ``tables``         what a job hands back
+``run_row``        a run as one row, to be compared with others
+``warehouse``      the tables of all runs
+``ingest``         many runs into the warehouse
+``trends``         how runs of one kind went over time, and regressions
+``big_keys``       verdicts on keys that no machine holds, by distributed zones
 ``errors``         the tree of exceptions
 =================  =========================================================================
 
@@ -23,23 +28,32 @@ Importing this package does not import pyspark.
 """
 
 from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError, TableError
+from pipeline.ingest import Outcome, ingest
 from pipeline.jobs import run_tables
 from pipeline.local import local_tables
 from pipeline.session import start_session
 from pipeline.storage import read_table
 from pipeline.tables import Tables
+from pipeline.trends import trend_table
+from pipeline.warehouse import append_run, read_all, read_runs
 from pipeline.warm import WarmSession
 
 __all__ = [
     "JavaMissingError",
     "JobError",
+    "Outcome",
     "PipelineError",
     "SessionError",
     "TableError",
     "Tables",
     "WarmSession",
+    "append_run",
+    "ingest",
     "local_tables",
+    "read_all",
+    "read_runs",
     "read_table",
     "run_tables",
     "start_session",
+    "trend_table",
 ]

@@ -107,7 +107,7 @@ def _compute(
     windows = slices.groupBy("slice").applyInArrow(window_table, _ddl(WINDOWS))
     with ThreadPoolExecutor(3, "spark-job") as pool:
         written = pool.submit(_write_operations, operations, root, recording)
-        judged, counted = (pool.submit(_run, frame.toArrow) for frame in (verdicts, windows))
+        judged, counted = (pool.submit(run_action, frame.toArrow) for frame in (verdicts, windows))
         tables = small_tables(recording)
         counts = written.result()
         tables["verdicts"] = judged.result().cast(VERDICTS)
@@ -122,7 +122,7 @@ def _write_operations(operations: DataFrame, root: Path, recording: Recording) -
     ordered = operations.coalesce(1).sortWithinPartitions("invoke_index")
     reports = ordered.mapInArrow(_writer(root, spans), "report string")
     counts: Counts = Counter()
-    for row in _run(reports.collect):
+    for row in run_action(reports.collect):
         report = json.loads(row.report)
         if report["problem"] is not None:
             _refuse(recording, report)
@@ -165,7 +165,7 @@ def _ddl(schema: pa.Schema) -> str:
     return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
 
 
-def _run(action: Callable[[], Any]) -> Any:
+def run_action(action: Callable[[], Any]) -> Any:
     """Run a Spark action.  Raises JobError with the first cause instead of Spark's own exceptions."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

@@ -67,7 +67,7 @@ def start_session(
 ) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
-    ``memory`` is the driver's (in local mode: everybody's) heap.  ``nice`` is added to the priority of the JVM and of
+    ``memory`` is the driver's (in local mode: everybody's) heap.  ``nice`` is added to our own priority for the JVM and
     the Python workers that it starts.  ``brief`` is for a session that works for seconds: its code is compiled less
     thoroughly, which halves what the start costs.  ``settings`` are further Spark settings.
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
@@ -77,8 +77,9 @@ def start_session(
     scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}-{os.getpid()}-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log = scratch / "spark.log"
+    own = os.getpriority(os.PRIO_PROCESS, 0)
     (scratch / "log4j2.properties").write_text(_LOG4J)
-    (scratch / "spark-env.sh").write_text(_ENV.format(log=log, nice=nice))
+    (scratch / "spark-env.sh").write_text(_ENV.format(log=log, nice=min(19, own + nice)))
     options = {**_SETTINGS, **_places(scratch, brief), "spark.driver.memory": memory, **(settings or {})}
     with _environment(scratch, home):
         return _in_own_thread(master, app, options, log)

@@ -7,11 +7,13 @@ what killed ones left behind.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import glob
 import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,7 @@ from pipeline.errors import TableError
 
 _NAME: Final = b"harness.table"
 _VERSION: Final = b"harness.version"
+_ATTEMPTS: Final = 10
 
 
 def stamped(name: str) -> pa.Schema:
@@ -87,7 +90,7 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
         write_part(root, name, [table])
 
 
-@contextmanager
+@contextlib.contextmanager
 def replacing(final: Path) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise."""
     sweep(final)
@@ -96,12 +99,25 @@ def replacing(final: Path) -> Iterator[Path]:
     fresh.mkdir(parents=True)
     try:
         yield fresh
-        if final.exists():
-            final.rename(old)
-        fresh.rename(final)
+        _swap(fresh, final, old)
     finally:
-        for rest in (fresh, old):
+        for rest in (fresh, *final.parent.glob(f"{glob.escape(old.name)}-*")):
             shutil.rmtree(rest, ignore_errors=True)
+
+
+def _swap(fresh: Path, final: Path, old: Path) -> None:
+    """Put ``fresh`` in the place of ``final``.  Raises OSError if others do the same again and again."""
+    for attempt in range(_ATTEMPTS):
+        with contextlib.suppress(FileNotFoundError):
+            final.rename(old.with_name(f"{old.name}-{attempt}"))
+        try:
+            fresh.rename(final)
+        except OSError as error:
+            # Somebody else put theirs there in between.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
 
 
 def sweep(final: Path) -> None:
@@ -112,7 +128,7 @@ def sweep(final: Path) -> None:
 
 def sweep_dead(directory: Path, prefix: str) -> None:
     """Remove the directories ``<prefix>-<pid>-<anything>`` whose process is gone."""
-    for rest in directory.glob(f"{prefix}-*-*"):
+    for rest in directory.glob(f"{glob.escape(prefix)}-*-*"):
         pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
             shutil.rmtree(rest, ignore_errors=True)

@@ -1,8 +1,8 @@
 """A Spark session that is started while something else goes on, and has done everything once before it is asked.
 
 Spark is slow the first time: classes are loaded, plans compiled, Python workers forked.  So the first job is the real
-one, on a small made-up run.  All of it happens at the lowest priority, since the clients of a run that is being
-recorded must not wait for it; when the session is fetched, its priority is put right again as far as the system
+one, on a small made-up run.  All of it happens at a low priority, since the clients of a run that is being recorded
+must not wait for it; when the session is fetched, its priority is put right again as far as the system
 permits (only root may raise one).
 """
 
@@ -26,7 +26,9 @@ from pipeline.session import start_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOWEST: Final = 19
+#: Ten steps below ourselves: about a tenth of the share of whoever is busy with the run, and enough to get somewhere
+#: on a machine that is busy with other things as well (at the lowest priority of all it never starts there).
+BELOW: Final = 10
 _ROUNDS: Final = 2
 
 
@@ -43,7 +45,7 @@ class WarmSession:
         *,
         app: str,
         memory: str = "1g",
-        nice: int = LOWEST,
+        nice: int = BELOW,
         brief: bool = True,
         rounds: int = _ROUNDS,
         clock: Callable[[], float] = time.monotonic,
