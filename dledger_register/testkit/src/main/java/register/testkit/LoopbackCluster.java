@@ -18,7 +18,7 @@ import register.state.Health;
 /** Real nodes in this JVM, talking over loopback on ports that were free a moment ago. */
 public final class LoopbackCluster implements AutoCloseable {
 
-    private static final long DEADLINE_S = 25;
+    private static final long DEADLINE_S = 40;
 
     private final ReplicaFactory factory;
     private final Path dir;
@@ -134,7 +134,7 @@ public final class LoopbackCluster implements AutoCloseable {
         return leader[0];
     }
 
-    /** Waits until a condition holds, 25 s at most; an I/O error counts as not yet. */
+    /** Waits until a condition holds, 40 s at most; an I/O error counts as not yet. */
     public void await(String what, Callable<Boolean> condition) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(DEADLINE_S);
         while (true) {
