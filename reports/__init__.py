@@ -15,6 +15,8 @@ module               subject
 ``plots``            PNG and SVG
 ``junit``            ``junit.xml``
 ``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
+``store_index``      the runs of a store as rows; ``trends`` groups them
+``site``             the pages over many runs, as text and as files; ``serve`` serves them
 ===================  =================================================================
 """
 
@@ -29,7 +31,7 @@ from reports import junit, page, summary
 from reports.errors import ReportOutcome
 from reports.run import read_run
 
-__all__ = ["ReportOutcome", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
 
 def write_report(files: RunFiles) -> ReportOutcome:
@@ -59,6 +61,11 @@ def write_junit(files: RunFiles, path: Path) -> None:
 def render_summary(results: Mapping[str, Any]) -> str:
     """The text of ``summary.txt`` from the contents of ``results.json``."""
     return summary.render_summary(results)
+
+
+def render_run(files: RunFiles) -> str:
+    """The summary of a run with sparklines over its time, for a terminal.  Needs no results."""
+    return summary.render_run(read_run(files))
 
 
 def _write_page(drawn: page.Drawn) -> ReportOutcome:

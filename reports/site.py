@@ -10,7 +10,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -60,7 +59,7 @@ def _render(template: str, base: str, title: str, **context: Any) -> str:
 
 def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[trends.Group] = ()) -> str:
     """The list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
-    data = pack({}, {"rows": [_packed(row) for row in rows], "base": base})
+    data = pack({}, {"rows": [_packed(row) for row in rows], "base": base}, cleaned=True)
     return _render(
         "site_list.html.j2", base, title, rows=rows[:PLAIN_ROWS], total=len(rows), data=data, groups=_drawn(groups)
     )
@@ -88,7 +87,8 @@ def _drawn(groups: Sequence[trends.Group]) -> list[dict[str, Any]]:
 
 
 def _packed(row: RunRow) -> dict[str, Any]:
-    return {**asdict(row), "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+    told = {name: getattr(row, name) for name in RunRow.__slots__}
+    return {**told, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:

@@ -8,6 +8,7 @@ Symbolic links in a store (``latest``) are never followed.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -189,32 +190,36 @@ def _kind(results: Mapping[str, Any], failure: str) -> str:
     if kinds:
         return kinds[0]
     for verdict in ("invalid", "unknown"):
-        for check in results.get("checks", ()):
-            if check.get("verdict") == verdict:
-                return "no recovery" if check.get("name") == "recovery" else str(check.get("name", ""))
+        names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
+        if names:
+            return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
     return ""
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:
     start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
-    return (end - start) / 1e9 if start is not None and end is not None and end > start else None
+    return round((end - start) / 1e9, 3) if start is not None and end is not None and end > start else None
 
 
 def _length(state: Mapping[str, Any]) -> float | None:
     moments = [value for value in (state.get("moments") or {}).values() if _whole(value) is not None]
-    return max(moments) / 1e9 if moments else None
+    return round(max(moments) / 1e9, 3) if moments else None
 
 
 def _rate(results: Mapping[str, Any], main_s: float | None) -> float | None:
     kinds = _at(results, "counts", "phases", "main")
     if main_s is None or not isinstance(kinds, Mapping):
         return None
-    return sum(_whole(_at(outcomes, "ok")) or 0 for outcomes in kinds.values()) / main_s
+    return round(sum(_whole(_at(outcomes, "ok")) or 0 for outcomes in kinds.values()) / main_s, 2)
 
 
 def _largest(faults: list[dict[str, Any]], name: str) -> float | None:
-    values = [float(window[name]) for window in faults if isinstance(window.get(name), int | float)]
-    return max(values) / 1000 if values else None
+    values = [float(window[name]) for window in faults if _finite(window.get(name))]
+    return round(max(values) / 1000, 4) if values else None
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _never(window: Mapping[str, Any]) -> bool:

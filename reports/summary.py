@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from history import Counterexample
-from reports import boxes
+from reports import boxes, figures, tracks
 from reports.errors import Notes
-from reports.run import tidy
+from reports.run import Run, tidy
 from reports.texts import milliseconds, number, one_line, printable, seconds
 
 MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
+SPARK_COLUMNS: Final = 80
 
 
 def render_summary(results: Mapping[str, Any]) -> str:
@@ -30,6 +33,44 @@ def render_summary(results: Mapping[str, Any]) -> str:
         _warnings(results.get("warnings") or ()),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_run(run: Run) -> str:
+    """The summary with sparklines of rate, latency and lag over the run's time: what ``harness show`` prints."""
+    text = render_summary(run.results or {"verdict": "unknown", "sentence": run.sentence})
+    lines = run.notes.attempt("sparklines", lambda: _sparklines(run), "")
+    return text + ("\n" + lines + "\n" if lines else "")
+
+
+def _sparklines(run: Run) -> str:
+    if not len(run.operations):
+        return ""
+    rates = figures.rates_of(run.operations, run.end)
+    rows = [("ok a second", rates.rows[0], "lowest of each stretch")]
+    rows.append(("info and fail a second", rates.rows[1] + rates.rows[2], "highest"))
+    p99 = np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2])
+    rows.append(("p99 latency of ok, ms", p99, "highest"))
+    if run.probes:
+        lag = tracks.progress_of(tracks.tracks_of(run.probes, run.nodes), run.end / 1e9).lag
+        rows.append(("furthest behind, entries", np.nan_to_num(lag).max(axis=0), "highest"))
+    told = [("", f"0 to {run.end / 1e9:.0f} s", "highest")]
+    for title, values, which in rows:
+        line = spark(values.tolist(), SPARK_COLUMNS, lowest=which.startswith("lowest"))
+        told.append((title, line, number(float(values.max()))))
+    return table([*told, ("faults", _fault_line(run), "")], right=(2,))
+
+
+def _fault_line(run: Run) -> str:
+    """A mark for each stretch of time in which a fault stood, a darker one where several did."""
+    cells = [0] * SPARK_COLUMNS
+    for receipt in run.receipts:
+        if receipt.state == "skipped":
+            continue
+        stop = receipt.healed if receipt.healed is not None else run.end
+        last = min(stop * SPARK_COLUMNS // run.end, SPARK_COLUMNS - 1)
+        for cell in range(receipt.started * SPARK_COLUMNS // run.end, last + 1):
+            cells[cell] += 1
+    return "".join(" ▒▓"[min(cell, 2)] for cell in cells)
 
 
 def _verdict(results: Mapping[str, Any]) -> str:
@@ -179,11 +220,23 @@ def _rate(windows: Sequence[Mapping[str, Any]]) -> str:
     return f"ok operations a second, 0 to {number(max(values), 0)}\n  {spark(values)}"
 
 
-def spark(values: Sequence[float], columns: int = 100) -> str:
-    """A line of block characters, the lowest value in each column; an empty column is a space, zero a dot."""
+def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
+    """Block characters, the lowest (or highest) value in each of ``columns`` equal stretches; zero is a dot.
+
+    Without ``columns`` as many as there are values, at most :data:`SPARK_COLUMNS`.
+    """
+    count = len(values)
+    wanted = columns or min(count, SPARK_COLUMNS)
     top = max(values, default=0) or 1
-    width = max(1, -(-len(values) // columns))
-    cells = [min(values[start : start + width]) for start in range(0, len(values), width)]
+    pick = min if lowest else max
+    cells = (
+        [
+            pick(values[place * count // wanted : max(place * count // wanted + 1, (place + 1) * count // wanted)])
+            for place in range(wanted)
+        ]
+        if count
+        else []
+    )
     return "".join("·" if cell <= 0 else SPARKS[min(int(cell / top * len(SPARKS)), len(SPARKS) - 1)] for cell in cells)
 
 

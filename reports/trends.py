@@ -112,7 +112,10 @@ def _regression(group: Group, name: str, title: str, unit: str, worse: int) -> R
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One run in a strip, ``x`` and ``y`` in the strip's picture; ``y`` None: the run does not tell."""
+    """One run in a strip, ``x`` and ``y`` in the strip's picture; ``y`` None: the run does not tell.
+
+    ``place`` is the page that it leads to, below ``runs/``.
+    """
 
     x: float
     y: float | None
@@ -130,5 +133,6 @@ def strip(group: Group, width: float = 360.0, height: float = 44.0) -> tuple[lis
     for place, row in enumerate(rows):
         y = None if row.recovery_s is None else height - 6 - (height - 12) * row.recovery_s / top
         told = "no recovery time" if row.recovery_s is None else f"recovery {row.recovery_s:.2f} s"
-        dots.append(Dot(6 + step * place, y, row.verdict, row.place, f"{row.run}: {row.verdict}, {told}"))
+        leads_to = f"{row.place}/{'report' if 'report.html' in row.files else 'index'}.html"
+        dots.append(Dot(6 + step * place, y, row.verdict, leads_to, f"{row.run}: {row.verdict}, {told}"))
     return dots, top

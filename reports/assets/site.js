@@ -2,7 +2,7 @@
 // The list of runs: filter, search, sort, compare two. Everything is in the page; nothing is fetched.
 const Site = { rows: [], shown: [], sort: "started", down: true, picked: [], base: "", limit: 300 };
 const COLUMNS = ["started", "verdict", "kind", "nemesis", "version", "seed", "operations", "rate", "gap_s", "recovery_s", "sentence"];
-const NUMERIC = { operations: 0, rate: 1, gap_s: 2, recovery_s: 2 };
+const NUMERIC = { operations: 0, rate: 1, gap_s: 2, recovery_s: 2, length_s: 1 };
 const FILTERS = ["verdict", "nemesis", "version", "test"];
 
 function byId(id) { return document.getElementById(id); }
@@ -50,7 +50,7 @@ function drawRow(row) {
   pick.addEventListener("change", () => pickRow(row, pick.checked));
   first.append(pick); line.append(first);
   for (const name of COLUMNS) {
-    const cell = element("td", undefined, name in NUMERIC || name === "seed" ? "num" : name === "sentence" ? "told" : name === "version" ? "mono" : name === "started" ? "nowrap" : "");
+    const cell = element("td", undefined, name in NUMERIC || name === "seed" ? "num" : name === "sentence" ? "what" : name === "version" ? "mono" : name === "started" ? "nowrap" : "");
     if (name === "started") {
       const link = element("a", row.started || row.run);
       link.href = Site.base + row.href + (row.files.includes("report.html") ? "/report.html" : "/index.html");
@@ -59,7 +59,8 @@ function drawRow(row) {
       const link = element("a", row.nemesis || "–");
       link.href = Site.base + row.nemesisHref;
       cell.append(link);
-    } else cell.textContent = shownValue(row, name);
+    } else if (name === "sentence") { const text = element("div", row.sentence); text.title = row.sentence; cell.append(text); }
+    else cell.textContent = shownValue(row, name);
     if (name === "verdict") cell.className = "verdict nowrap " + row.verdict.replace(" ", "-");
     if (name === "recovery_s" && row.never) cell.className = "num red strong";
     line.append(cell);
@@ -95,7 +96,7 @@ function pickRow(row, on) {
 function compare() {
   const [a, b] = Site.picked, table = element("table"), head = element("tr"), body = element("tbody");
   head.append(element("th", ""), ...[a, b].map((row) => { const cell = element("th"), link = element("a", row.run); link.href = Site.base + row.href + "/index.html"; cell.append(link); return cell; }));
-  const rows = ["test", "started", "verdict", "kind", "sentence", "nemesis", "version", "seed", "timers", "operations", "rate", "gap_s", "recovery_s", "never", "violations", "length_s"].map((name) => [name.replace("_s", ", s"), shownValue(a, name), shownValue(b, name)]);
+  const rows = ["test", "started", "length_s", "verdict", "kind", "sentence", "nemesis", "version", "seed", "timers", "operations", "rate", "gap_s", "recovery_s", "never", "violations"].map((name) => [name.replace("_s", ", s"), shownValue(a, name), shownValue(b, name)]);
   const checks = [...new Set([...a.checks, ...b.checks].map(([name]) => name))];
   const verdictOf = (row, name) => (row.checks.find(([other]) => other === name) ?? ["", "–"])[1];
   for (const name of checks) rows.push(["check: " + name, verdictOf(a, name), verdictOf(b, name)]);

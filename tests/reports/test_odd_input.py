@@ -1,0 +1,90 @@
+"""Whatever the JSON files hold, there is a page, a summary and no exception."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import reports
+from history import RunFiles
+from reports.store_index import row_of
+from tests.reports.runs import Shape, make
+
+names = st.sampled_from(
+    [
+        "verdict",
+        "sentence",
+        "checks",
+        "keys",
+        "counts",
+        "receipts",
+        "windows",
+        "harness_failure",
+        "environment",
+        "warnings",
+        "timings",
+        "name",
+        "kind",
+        "seen",
+        "details",
+        "counterexamples",
+        "operations",
+        "key",
+        "violations",
+        "fault",
+        "id",
+        "started",
+        "healed",
+        "state",
+        "test",
+        "nemesis",
+        "seed",
+        "options",
+        "system",
+        "version",
+        "command",
+        "failures",
+        "moments",
+        "main",
+    ]
+)
+leaves = st.none() | st.booleans() | st.integers(-3, 10**20) | st.floats() | st.text(max_size=8)
+values = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4), max_leaves=12
+)
+records = st.dictionaries(names, values, max_size=8)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
+    return make(tmp_path_factory.mktemp("odd") / "t" / "run", Shape(operations=60, rate=10.0, interval_s=1.0))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(results=records, plan=records, state=records)
+def test_any_json_has_a_page(
+    files: RunFiles, results: dict[str, Any], plan: dict[str, Any], state: dict[str, Any]
+) -> None:
+    files.results.write_text(json.dumps(results))
+    files.plan.write_text(json.dumps(plan))
+    files.state.write_text(json.dumps(state))
+    outcome = reports.write_report(files)
+    assert outcome.paths == [files.report], outcome.warnings
+    assert isinstance(reports.render_summary(results), str)
+    assert isinstance(reports.render_run(files), str)
+    reports.write_junit(files, files.junit)
+    row_of(files)
+
+
+def test_a_run_directory_that_goes_away_is_a_warning(tmp_path: Path) -> None:
+    files = make(tmp_path / "t" / "run", Shape(operations=60, rate=10.0, interval_s=1.0))
+    shutil.rmtree(files.root)
+    outcome = reports.write_all(files)
+    assert outcome.paths == []
+    assert outcome.warnings

@@ -1,0 +1,215 @@
+"""Fault windows, topology, tracks, figures, logs: each on small inputs that can be worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from history import Event, Operation, Probe, Receipt, RunFiles, receipts_of
+from reports import faults, figures, logs, topology, tracks
+from reports.columns import from_operations
+from reports.palette import FAULT_COLOURS, family_of
+
+S = 10**9
+NODES = ("n1", "n2", "n3", "n4", "n5")
+
+
+def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -> Operation:
+    start, stop = int(at_s * S - took_ms * 1e6), int(at_s * S)
+    return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
+
+
+def test_longest_gap_first_ok_and_recovery() -> None:
+    times = [0.1 * n for n in range(1, 50)] + [7.5] + [10 + 0.1 * n for n in range(30)]
+    oks = np.array([int(t * S) for t in times], dtype=np.int64)
+    receipt = Receipt(0, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
+    found = faults._figures(receipt, oks, 0, 13 * S, 13 * S)
+    assert found["rate_before"] == pytest.approx(9.8)
+    assert found["rate_during"] == pytest.approx(1 / 3)
+    assert found["longest_gap_ms"] == pytest.approx(2500)
+    assert found["first_ok_ms"] == pytest.approx(2000)
+    assert found["recovered_ms"] == pytest.approx(2000)
+
+
+def test_a_rate_that_never_came_back_is_never() -> None:
+    oks = np.array([int(0.1 * n * S) for n in range(1, 50)], dtype=np.int64)
+    receipt = Receipt(0, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
+    found = faults._figures(receipt, oks, 0, 13 * S, 13 * S)
+    assert (found["first_ok_ms"], found["recovered_ms"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("grudge", "leader", "cut"),
+    [
+        ({"n1": ["n2", "n3", "n4"]}, "n1", True),
+        ({"n1": ["n2", "n3"], "n2": ["n1"], "n3": ["n1"]}, "n1", False),
+        ({n: ["n1"] for n in NODES[1:]}, "n1", True),
+        ({n: ["n1"] for n in NODES[1:]}, "n2", False),
+        ({}, None, None),
+    ],
+)
+def test_whether_the_leader_still_reaches_a_majority(
+    grudge: dict[str, list[str]], leader: str | None, cut: bool | None
+) -> None:
+    assert faults.leader_cut(leader, grudge, NODES) is cut
+
+
+def test_links_are_kept_cut_or_one_way() -> None:
+    network = topology.network(NODES, {"n1": ("n2",), "n2": ("n1",), "n3": ("n4",)}, ("n5", "n9"))
+    states = {frozenset((link.source, link.target)): link for link in network.links}
+    assert len(states) == 10
+    assert states[frozenset(("n1", "n2"))].state == "cut"
+    one_way = states[frozenset(("n3", "n4"))]
+    assert (one_way.state, one_way.source, one_way.target) == ("one-way", "n3", "n4")
+    assert sum(link.state == "kept" for link in network.links) == 8
+    assert network.struck == ("n5",)
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_positions_are_on_the_unit_circle_from_the_top(count: int) -> None:
+    places = topology.positions(tuple(f"n{n}" for n in range(count)))
+    assert len(places) == count
+    if count > 1:
+        assert places["n0"] == (pytest.approx(0.5), pytest.approx(0.0, abs=1e-6))
+        assert all(abs((x - 0.5) ** 2 + (y - 0.5) ** 2 - 0.25) < 1e-6 for x, y in places.values())
+
+
+def probe(
+    time_s: float, node: str, role: str = "follower", term: int = 1, applied: int = 0, committed: int = 0
+) -> Probe:
+    return Probe(int(time_s * S), node, role, term, committed=committed, applied=applied)  # type: ignore[arg-type]
+
+
+def test_leader_stretches_and_elections() -> None:
+    probes = [probe(t / 4, "n1", "leader" if t < 8 else "follower", 1 if t < 8 else 2) for t in range(16)]
+    probes += [probe(t / 4, "n2", "follower" if t < 10 else "leader", 1 if t < 10 else 2) for t in range(16)]
+    found = tracks.tracks_of(probes, ("n1", "n2"))
+    assert [(s.role, s.term, s.start, s.end) for s in tracks.stretches(found[0])] == [
+        ("leader", 1, 0.0, 2.0),
+        ("follower", 2, 2.0, 4.0),
+    ]
+    assert [tracks.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
+    assert tracks.term_at(found, 2.1) == 2
+    elections = tracks.elections_of(found)
+    assert (elections.leader_changes, elections.first_term, elections.last_term) == (1, 1, 2)
+
+
+def test_silence_ends_a_stretch() -> None:
+    found = tracks.tracks_of([probe(0, "n1", "leader"), probe(10, "n1", "leader")], ("n1",))
+    assert [(s.start, s.end) for s in tracks.stretches(found[0])] == [(0.0, tracks.STALE_S), (10.0, 10.25)]
+    assert tracks.leader_at(found, 5.0) is None
+
+
+def test_replica_progress_and_last_words() -> None:
+    probes = [probe(t / 4, "n1", "leader", applied=t * 10, committed=t * 10) for t in range(40)]
+    probes += [probe(t / 4, "n2", applied=min(t, 5) * 10, committed=min(t, 5) * 10) for t in range(40)]
+    probes += [probe(t / 4, "n3", applied=t * 10 - 3, committed=t * 10) for t in range(40)]
+    found = tracks.tracks_of(probes, ("n1", "n2", "n3"))
+    progress = tracks.progress_of(found, 9.75)
+    assert progress.lag[0].max() == 0
+    assert progress.lag[1][39] == 340
+    late = {word.node: (word.behind, word.late) for word in tracks.last_words(found)}
+    assert late == {"n1": (0, False), "n2": (340, True), "n3": (3, False)}
+
+
+def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:
+    found = tracks.tracks_of(
+        [probe(0, "n1", applied=-1, committed=-1), probe(0, "n2", applied=9, committed=9)], ("n1", "n2")
+    )
+    assert tracks.progress_of(found, 1.0).applied[0][0] == 0
+    assert [word.behind for word in tracks.last_words(found)] == [9, 0]
+
+
+def test_rates_quantiles_and_availability() -> None:
+    operations = from_operations([ok(0.5, took_ms=1), ok(0.6, took_ms=3), ok(2.2, outcome="fail"), ok(2.4, took_ms=9)])
+    rates = figures.rates_of(operations, 3 * S)
+    assert rates.rows[0].tolist() == [2, 0, 1, 0]
+    assert rates.rows[2].tolist() == [0, 0, 1, 0]
+    quantiles = figures.quantiles_of(operations, 3 * S)
+    assert quantiles.rows[0][0] == pytest.approx(1)
+    assert quantiles.rows[3][0] == pytest.approx(3)
+    assert np.isnan(quantiles.rows[0][1])
+    width, cells = figures.availability_of(operations, 3 * S)
+    assert width == 0.25
+    assert cells[:10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 2, 1]
+    assert figures.longest_gap(operations, 0, 3 * S) == (pytest.approx(0.6), pytest.approx(1.8))
+
+
+def test_retired_processes_share_a_lane() -> None:
+    rows = [
+        ok(1, process=0),
+        ok(1.1, process=1, took_ms=200),
+        ok(2, process=10, outcome="info"),
+        ok(3, process=20),
+        ok(3.1, process=1),
+    ]
+    lanes, count = figures.lanes_of(from_operations(rows), 4 * S)
+    assert count == 2
+    assert lanes.tolist() == [1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "family"),
+    [
+        ("partition-majorities-ring", "partition"),
+        ("bridge", "partition"),
+        ("kill-leader-then-successor", "kill"),
+        ("crash-random-nodes", "kill"),
+        ("hammer-time", "pause"),
+        ("packet-delay", "packet"),
+        ("slow-link", "packet"),
+        ("clock-strobe", "clock"),
+        ("disk-full", "other"),
+    ],
+)
+def test_families(fault: str, family: str) -> None:
+    assert family_of(fault) == family
+    assert family in FAULT_COLOURS
+
+
+LOG = """2026-03-01T02:00:01.000Z INFO  [a] early
+2026-03-01 02:00:10,500 WARN  [b] [n1] [HeartBeatTimeOut]
+    at some.Class
+2026-03-01T02:00:10.600Z INFO  [c] Complete closure, term=1
+no time at all
+2026-03-01T02:00:11.000Z ERROR [d] broken
+2026-03-01T02:01:00.000Z INFO  [e] late
+"""
+
+
+def test_log_excerpts_are_tied_to_the_run_and_free_of_noise(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    (tmp_path / "nodes" / "n1" / "register.log").write_text(LOG)
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12)
+    assert [(line.seconds, line.level) for line in found] == [
+        (pytest.approx(10.5), "WARN"),
+        (pytest.approx(10.5), ""),
+        (pytest.approx(10.6), ""),
+        (pytest.approx(11), "ERROR"),
+    ]
+    assert logs.excerpt(RunFiles(tmp_path), "not a time", 10, 12) == []
+    assert [line.level for line in logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12, limit=2)] == [
+        "WARN",
+        "ERROR",
+    ]
+
+
+def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    lines = [
+        f"2026-03-01T02:{n // 60000:02d}:{n // 1000 % 60:02d}.{n % 1000:03d}Z INFO line {n} {'x' * 90}"
+        for n in range(0, 300_000, 20)
+    ]
+    (tmp_path / "nodes" / "n1" / "register.log").write_text("\n".join(lines) + "\n")
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 200.0, 200.1)
+    assert [round(line.seconds, 3) for line in found] == [200.0, 200.02, 200.04, 200.06, 200.08, 200.1]
+
+
+def test_receipts_become_windows_even_without_a_healing() -> None:
+    value = {"action": "inject", "id": 0, "nodes": ["n1"], "targets": {"grudge": {"n1": ["n2"]}}}
+    events = [Event(0, S, "invoke", "nemesis", "bridge", value)]
+    (receipt,) = receipts_of(events)
+    assert faults.grudge_of(receipt) == {"n1": ("n2",)}
+    assert receipt.state == "indeterminate"

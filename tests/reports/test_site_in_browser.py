@@ -1,0 +1,114 @@
+"""The site in headless Chromium: from files and from the server."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from reports import serve, site
+from tests.reports.browser import Tab, chromium, serious_faults, tab
+from tests.reports.runs import HOSTILE, KINDS, Shape, make
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("store")
+    for place, kind in enumerate(KINDS):
+        shape = Shape(kind=kind, operations=600, rate=60.0, interval_s=2.0, fault=("bridge", "kill-leader")[place % 2])
+        reports.write_report(make(root / "register" / f"20260301T02000{place}.000Z-7", shape))
+    evil = HOSTILE.replace("/", "_").replace("\x1b", "")
+    reports.write_report(make(root / evil / "run#1?", Shape(operations=300, rate=60.0, hostile=True)))
+    return root
+
+
+@pytest.fixture
+def listed(store: Path, tmp_path: Path, browser: Any) -> Iterator[Tab]:
+    site.write_site(store, tmp_path / "site")
+    with tab(browser, (tmp_path / "site" / "index.html").as_uri()) as found:
+        yield found
+        assert found.complaints == []
+        assert found.js("window.__hacked") is None
+
+
+def shown_rows(found: Tab) -> int:
+    return int(found.page.locator("#runs tbody tr").count())
+
+
+def test_filters_search_and_sorting(listed: Tab) -> None:
+    assert shown_rows(listed) == len(KINDS) + 1
+    listed.page.select_option("#s-verdict", "invalid")
+    assert shown_rows(listed) == 2
+    listed.page.select_option("#s-verdict", "")
+    listed.page.fill("#s-search", "stale read")
+    assert shown_rows(listed) == 1
+    assert "1 of 6" in listed.page.inner_text("#s-said")
+    listed.page.fill("#s-search", "")
+    listed.page.click("#runs th[data-sort=verdict] button")
+    verdicts = listed.page.locator("#runs tbody td.verdict").all_inner_texts()
+    assert verdicts == sorted(verdicts)
+
+
+def test_two_runs_are_compared(listed: Tab) -> None:
+    listed.page.locator("#runs input").nth(0).check()
+    listed.page.locator("#runs input").nth(3).check()
+    listed.page.click("#s-compare")
+    assert listed.page.locator("#comparison tr.differs").count() > 3
+
+
+def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
+    for link in listed.js("[...document.querySelectorAll('a')].map(a => a.href)"):
+        path = Path(link.split("#")[0].removeprefix("file://")) if "%" not in link else None
+        assert path is None or path.exists(), link
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_accessible_and_looked_at(store: Path, tmp_path: Path, browser: Any, theme: str) -> None:
+    site.write_site(store, tmp_path / "site")
+    for name in ("index.html", "trends.html", "runs/register/20260301T020001.000Z-7/index.html"):
+        with tab(browser, (tmp_path / "site" / name).as_uri(), theme=theme) as found:
+            assert serious_faults(found) == []
+            if folder := os.environ.get("SCREENSHOTS"):
+                found.page.screenshot(path=Path(folder) / f"site-{Path(name).stem}-{theme}.png", full_page=True)
+
+
+def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> None:
+    server = serve.make(store)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}/"
+    try:
+        with tab(browser, address) as found:
+            found.page.locator("#runs tbody a", has_text="2026-03-01T02:00:01Z").click()
+            found.page.wait_for_selector("html[data-ready=yes]")
+            found.settle()
+            assert found.page.inner_text("#verdict-word") == "Invalid"
+            found.page.keyboard.press("n")
+            found.settle()
+            assert found.js("View.selected") is not None
+            for path in ("trends.html", "runs/register/20260301T020001.000Z-7/"):
+                found.page.goto(address + path)
+                found.page.wait_for_selector("html[data-ready=yes]")
+            found.page.goto(address)
+            found.page.wait_for_selector("html[data-ready=yes]")
+            for link in found.js("[...document.querySelectorAll('#runs a')].map(a => a.href)"):
+                assert found.page.request.get(link).status == 200, link
+            complaints = [text for text in found.complaints if "favicon" not in text]
+            assert complaints == []
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
