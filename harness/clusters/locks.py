@@ -12,12 +12,15 @@ import os
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import ClusterBusyError, ClusterError
+
+PASSING_S = 5.0
 
 
 class FileLock:
@@ -49,6 +52,11 @@ class FileLock:
 
     def holder(self) -> str | None:
         """Who holds it now, in words; None when nobody does.  Does not touch the lock itself."""
+        pid = self._holding_pid()
+        return None if pid is None else self._words(pid)
+
+    def _holding_pid(self) -> str | None:
+        """Of the process that took the lock; it may have died and left it to a child."""
         try:
             inode = self._path.stat().st_ino
             locks = Path("/proc/locks").read_text()
@@ -57,7 +65,7 @@ class FileLock:
         # "1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF"
         rows = [line.split() for line in locks.splitlines()]
         pids = [row[4] for row in rows if "FLOCK" in row[:3] and len(row) > 5 and row[5].split(":")[-1] == str(inode)]
-        return self._words(pids[0]) if pids else None
+        return pids[0] if pids else None
 
     def _acquire(self) -> int:
         try:
@@ -65,16 +73,29 @@ class FileLock:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise ClusterError(f"the lock {self._path} cannot be made: {error.strerror}") from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._lock(descriptor):
             os.close(descriptor)
             holder = self.holder() or "another process"
-            raise ClusterBusyError(f"{self._what} is in use by {holder}; wait for its end, or stop it") from None
+            raise ClusterBusyError(f"{self._what} is in use by {holder}; wait for its end, or stop it")
         me = {"pid": os.getpid(), "command": shlex.join(sys.argv), "since": datetime.now(UTC).isoformat(" ", "seconds")}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(me).encode(), 0)
         return descriptor
+
+    def _lock(self, descriptor: int) -> bool:
+        """Whether we have it now.
+
+        A child of a holder that was killed has the lock too between its fork and its exec: that is waited for.
+        """
+        deadline = time.monotonic() + PASSING_S
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            pid = self._holding_pid()
+            if (pid is not None and Path(f"/proc/{pid}").exists()) or time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
 
     def _words(self, pid: str) -> str:
         """The holder's own words when they are there already, else its number."""

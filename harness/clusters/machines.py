@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,8 @@ def check_machines(nodes: tuple[Node, ...]) -> None:
 
 def machine_status(name: str, nodes: tuple[Node, ...], lock: FileLock) -> ClusterStatus:
     """Ask every machine; one that does not answer is down."""
-    return ClusterStatus(name, tuple(_status_of(node) for node in nodes), lock.holder())
+    with ThreadPoolExecutor(max_workers=max(1, len(nodes)), thread_name_prefix="status") as pool:
+        return ClusterStatus(name, tuple(pool.map(_status_of, nodes)), lock.holder())
 
 
 def _status_of(node: Node) -> NodeStatus:

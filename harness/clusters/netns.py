@@ -16,6 +16,7 @@ import fcntl
 import logging
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -34,9 +35,10 @@ from nemesis.view import Command
 
 STATE_ROOT: Final = Path("/var/lib/harness/clusters")
 
-#: Ten times what a busy machine needs.
-START_S: Final = 15.0
-END_S: Final = 5.0
+#: Many times what a busy machine needs.
+START_S: Final = 30.0
+END_S: Final = 10.0
+TRAFFIC_S: Final = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -148,14 +150,10 @@ class NetnsCluster:
         switch = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
         if len(record.nodes) < 2 or not switch.exists() or switch.read_text().strip() == "0":
             return
-        first, second = self.nodes[:2]
-        probe = Command(("bash", "-c", f"exec 3<>/dev/tcp/{second.address}/22"), timeout=2.0)
-        with Remote((first,)) as remote:
-            try:
-                passed = remote.run({first.name: probe})[first.name].code == 0
-            except RemoteError:
-                passed = False
-        if not passed:
+        first, second = record.nodes[:2]
+        inside = ["nsenter", "--target", str(self.init_of(first)), "--net", "timeout", f"{TRAFFIC_S:g}"]
+        probe = [*inside, "bash", "-c", f"exec 3<>/dev/tcp/{record.address(second)}/22"]
+        if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
             bridge = links.bridge(self.name)
             raise ClusterError(
                 "this machine's firewall drops what the nodes say to each other; allow it: "
@@ -236,7 +234,7 @@ class NetnsCluster:
         address = record.address(node)
         if process is None:
             return NodeStatus(node, address, "down")
-        if not greets(address, timeout=0.5):
+        if not greets(address, timeout=2.0):
             return NodeStatus(node, address, "unhealthy", f"pid {process.pid} runs, its sshd does not answer")
         return NodeStatus(node, address, "up", f"pid {process.pid}")
 

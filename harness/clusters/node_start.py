@@ -25,6 +25,8 @@ from harness.errors import ClusterError
 
 INIT: Final = Path(__file__).with_name("node-init.sh")
 
+GREETING_S: Final = 5.0
+
 #: Caps, not reservations: a tmpfs takes what is in it, a sparse file likewise.
 UPPER_SIZE: Final = "1g"
 DATA_SIZE: Final = 2 << 30
@@ -164,10 +166,12 @@ class NodeStart:
         return line.decode().strip()
 
     def _await_greeting(self, process: Process, deadline: float) -> None:
-        while not greets(self.record.address(self.node), timeout=0.2):
-            alive = processes.is_node(process, self.record.name, self.node)
-            if not alive or time.monotonic() > deadline:
+        # Refusals come at once; a greeting may take its time on a busy machine, and is not hastened by hanging up.
+        while not greets(self.record.address(self.node), timeout=GREETING_S):
+            if processes.identify(process.pid) != process:
                 raise self._failed()
+            if time.monotonic() > deadline:
+                raise ClusterError(f"node {self.node} runs, but its sshd at {self.record.address(self.node)} is silent")
             time.sleep(0.005)
 
     def _failed(self) -> ClusterError:

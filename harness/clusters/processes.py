@@ -1,8 +1,9 @@
 """Processes of nodes, told from all others by what they carry, and ended without ever hitting another one.
 
-A node is a process ``unshare`` (the keeper) and its child, process 1 of the node, which starts as a shell and ends as
-sshd.  All three show the cluster and the node in their command line for as long as they live.  A number alone proves
-nothing: it is used again for another process some day, so it goes with the time at which the process started.
+A node is a process ``unshare`` (the keeper) and its only child, process 1 of the node, which starts as a shell and
+ends as sshd.  All three show the cluster and the node in their command line; for the moments at which process 1
+becomes another program, or sshd changes its title, there is its parent to go by.  A number alone proves nothing: it
+is used again for another process some day, so it goes with the time at which the process started.
 """
 
 from __future__ import annotations
@@ -58,11 +59,8 @@ def arguments_of(pid: int) -> list[str]:
 
 def started_at(pid: int) -> int | None:
     """When the process started; None when it is gone or a zombie."""
-    try:
-        after_name = (PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return None
-    return None if after_name[0] in "ZX" else int(after_name[19])
+    fields = _stat(pid)
+    return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def identify(pid: int) -> Process | None:
@@ -73,7 +71,7 @@ def identify(pid: int) -> Process | None:
 
 def is_node(process: Process, cluster: str, node: str) -> bool:
     """Whether this very process still runs and is the node's."""
-    return started_at(process.pid) == process.started and node_of(arguments_of(process.pid), cluster) == node
+    return started_at(process.pid) == process.started and _node_of_pid(process.pid, cluster) == node
 
 
 def find(cluster: str) -> list[tuple[str, Process]]:
@@ -83,7 +81,7 @@ def find(cluster: str) -> list[tuple[str, Process]]:
         if not entry.name.isdigit():
             continue
         pid = int(entry.name)
-        node = node_of(arguments_of(pid), cluster)
+        node = _node_of_pid(pid, cluster)
         if node is not None and (process := identify(pid)) is not None:
             found.append((node, process))
     return found
@@ -109,6 +107,24 @@ def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float)
     finally:
         for handle in handles:
             os.close(handle)
+
+
+def _node_of_pid(pid: int, cluster: str) -> str | None:
+    """By its own command line, else by that of its parent, if that is a node's keeper."""
+    node = node_of(arguments_of(pid), cluster)
+    if node is None and (fields := _stat(pid)):
+        above = arguments_of(int(fields[1]))
+        if above and above[0].startswith(tag(cluster, "")):
+            node = node_of(above, cluster)
+    return node
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; none when the process is gone."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return []
 
 
 def _wait(handles: dict[int, Process], timeout: float) -> list[Process]:

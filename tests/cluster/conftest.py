@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,17 +41,29 @@ class Machine:
             *(f"link {path.name}" for path in Path("/sys/class/net").iterdir()),
             *(f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()),
             *(f"loop {line}" for line in said("losetup", "-a")),
-            *(f"namespace {line}" for line in said("lsns", "-n", "-o", "NS,TYPE,COMMAND")),
+            *(f"namespace {name} {' '.join(users)}" for name, users in network_namespaces().items()),
             *(f"process {line}" for line in said("ps", "axww", "-o", "stat=,args=") if "harness" in line),
         ]
 
         def is_foreign(line: str) -> bool:
             if any(start in line for start in stems) or any(f"{mark}{name}" in line for mark in ":/" for name in ours):
                 return False
-            marks = ("link hns", "harness-node:", "/etc/harness/", "harness/clusters/", "process ", "namespace ")
+            marks = ("link hns", "harness-node:", "/etc/harness/", "harness/clusters/", "process ")
             return any(mark in line for mark in marks) or (line.startswith("loop") and "/nodes/" in line)
 
         return cls(frozenset(line for line in lines if not is_foreign(line)))
+
+
+def network_namespaces() -> dict[str, list[str]]:
+    """All but our own, each with the programs in it; a node shows by its keeper, and by its sshd."""
+    found: dict[str, list[str]] = {}
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with suppress(OSError):
+                name = str((process / "ns" / "net").readlink())
+                found.setdefault(name, []).append((process / "cmdline").read_text(errors="replace").partition("\0")[0])
+    home = str(Path("/proc/self/ns/net").readlink())
+    return {name: sorted(set(users)) for name, users in found.items() if name != home}
 
 
 def said(*words: str) -> list[str]:

@@ -191,6 +191,15 @@ class TestKilledHarness:
             assert {node.state for node in cluster.status().nodes} == {"up"}
         cluster.down()
 
+    @pytest.mark.parametrize("delay_ms", range(200, 500, 50))
+    def test_in_the_middle_of_down(self, make_cluster: MakeCluster, delay_ms: int) -> None:
+        cluster = make_cluster()
+        cluster.up()
+        words = [str(HARNESS), "cluster", "down", "--cluster", f"netns:{cluster.name}"]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(delay_ms / 1000)
+            process.send_signal(signal.SIGKILL)
+
     def test_while_it_uses_the_nodes(self, make_cluster: MakeCluster) -> None:
         cluster = make_cluster(nodes=2)
         with holder(cluster.name) as process:

@@ -163,6 +163,15 @@ def test_with_neither_root_nor_sudo(clone: Clone) -> None:
     assert done.stderr == "bootstrap: missing: maven; neither root nor sudo: as root, apt-get install maven\n"
 
 
+def test_a_clone_of_somebody_else(clone: Clone) -> None:
+    clone.write("build", "in the way, as a directory without permission would be")
+    (clone.farm / "id").unlink()
+    clone.program("id", "echo somebody")
+    done = clone.run()
+    assert done.returncode == 255
+    assert done.stderr.endswith("cannot be written by somebody; run this as its owner, or use a clone of your own\n")
+
+
 def test_an_installation_that_fails(clone: Clone) -> None:
     clone.give_apt()
     (clone.farm / "broken").touch()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -99,6 +100,17 @@ class TestProcesses:
             assert ours.poll() is None
             assert processes.kill("lab", [("n1", process)], 5.0) == []
             assert processes.identify(ours.pid) is None
+
+    def test_the_child_of_a_keeper_is_the_nodes_whatever_it_is_called(self) -> None:
+        words = ["harness-node:lab:n1", "--fork", "sleep", "60"]
+        with subprocess.Popen(words, executable="/usr/bin/unshare") as keeper:
+            deadline = time.monotonic() + 5
+            while len(found := processes.find("lab")) < 2 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert {node for node, _ in found} == {"n1"}
+            assert processes.kill("lab", found, 5.0) == []
+            keeper.wait()
+        assert processes.find("lab") == []
 
     def test_a_zombie_is_gone(self) -> None:
         child = subprocess.Popen(["true"])
