@@ -12,10 +12,11 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
     ('invalid', 'lost-write')
 """
 
-from checker.api import CertificateError, Report, check, check_operations
+from checker.api import CertificateError, Report, check_operations
 from checker.catalogue import MODELS, model_named
 from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
-from checker.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister, Mutex
+from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.whole import as_events, check
 
 __all__ = [
     "ANY",
@@ -27,6 +28,7 @@ __all__ = [
     "Counter",
     "FifoQueue",
     "GrowSet",
+    "KeyValue",
     "Log",
     "Model",
     "ModelError",
@@ -34,6 +36,7 @@ __all__ = [
     "Mutex",
     "Register",
     "Report",
+    "as_events",
     "check",
     "check_operations",
     "model_named",

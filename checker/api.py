@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from checker.anomalies import Scene, explain
 from checker.answer import Answer, Limits
@@ -20,7 +20,7 @@ from checker.objects import SparseLog
 from checker.sets import ENGINE as SET_SWEEP
 from checker.shrink import least, shrink
 from checker.stories import part_of_set, tell_log, tell_set
-from history import Counterexample, Event, KeyVerdict, Operation, Verdict, pair, worst
+from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
 _PROVEN: Final = 2000
 _JUDGED: Final = 8
@@ -80,8 +80,8 @@ def check_operations(
     )
 
 
-def check(
-    history: Iterable[Event] | Iterable[Operation],
+def check_keys(
+    operations: Iterable[Operation],
     model: str | Model = "register",
     *,
     deadline_s: float | None = None,
@@ -89,14 +89,14 @@ def check(
     engine: str | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
-    """Check a whole history, each key for itself (linearizability is local: Herlihy and Wing 1990).
+    """Check operations key by key (linearizability is local: Herlihy and Wing 1990).
 
-    Takes events or operations.  Half of ``deadline_s`` is shared out evenly, the rest goes to the keys that need more.
-    Raises FormatError for events that do not pair, ModelError for operations that are none of the model's.
+    Half of ``deadline_s`` is shared out evenly, the rest goes to the keys that need more.
+    Raises ModelError for operations that are none of the model's.
     """
     started = clock()
     chosen = model_named(model)
-    objects = list(by_key(_operations(history)).values())
+    objects = list(by_key(operations).values())
     verdicts: dict[int, KeyVerdict] = {}
 
     def attempt(number: int, seconds: float | None) -> None:
@@ -122,13 +122,6 @@ def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Opera
     for operation in operations:
         keys.setdefault(operation.key, []).append(operation)
     return keys
-
-
-def _operations(history: Iterable[Event] | Iterable[Operation]) -> Sequence[Operation]:
-    records: list[Any] = list(history)
-    if records and isinstance(records[0], Event):
-        return pair(records)
-    return records
 
 
 def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:

@@ -15,6 +15,7 @@ from checker.api import Report, check_operations, counterexamples
 from checker.calls import NEVER, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, prepare, taking_part
+from checker.deciding import VALUES
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
 from checker.shrink import least, shrink
@@ -140,6 +141,11 @@ def _one(
 def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:
     from checker.automaton import TimelineColumns, answer_of, timeline
 
+    strays = _never_written(columns, rows)
+    if strays.size:
+        cores = tuple((call,) for call in calls_at(columns, strays[:_SHOWN]))
+        answer = Answer("invalid", VALUES, cores=cores, violations=int(strays.size))
+        return _verdict(columns, answer, model, key, rows.size, limits)
     done = columns.outcome[rows] == OK
     moments = np.sort(np.concatenate([columns.invoke[rows], columns.ret[rows[done]]]))
     distinct, value = np.unique(columns.value[rows], return_inverse=True)
@@ -161,6 +167,17 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     last = int(moments[answer.last])
     answer = replace(answer, last=last, cores=_tail_cores(columns, rows, model, last, limits))
     return _verdict(columns, answer, model, key, rows.size, limits)
+
+
+def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
+    """One read, the first to return, of each value that nobody wrote."""
+    reads = rows[columns.kind[rows] == READ]
+    written = np.unique(columns.value[rows[columns.kind[rows] == WRITE]])
+    strange = reads[~np.isin(columns.value[reads], written) & (columns.value[reads] != ABSENT)]
+    strange = strange[np.argsort(columns.ret[strange])]
+    _, first = np.unique(columns.value[strange], return_index=True)
+    found: IntArray = strange[np.sort(first)]
+    return found
 
 
 def _tail_cores(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:

@@ -24,6 +24,8 @@ ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "search", "pytho
 # Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
 _SMALL: Final = 400
+_CORES: Final = 8
+VALUES: Final = "values"
 
 
 def decide(
@@ -46,17 +48,32 @@ def _plain(calls: Sequence[Call]) -> bool:
 
 
 def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
+    if _plain(calls) and values_written_once(calls, model.initial):
+        answer = decide_by_zones(calls, model, proof=proof)
+        # An unknown initial value may also equal one that is written later; the zones do not try that.
+        if answer.verdict == "valid" or model.initial is not ANY:
+            return answer
+    if any(call.f not in ("read", "write", "cas") for call in calls):
+        return search(calls, model, limits)
+    if model.initial is not ANY and (strays := _never_written(calls, model)):
+        cores = tuple((call,) for call in strays[:_CORES])
+        return Answer("invalid", VALUES, cores=cores, violations=len(strays), last=strays[0].ret)
     if _plain(calls):
-        if values_written_once(calls, model.initial):
-            answer = decide_by_zones(calls, model, proof=proof)
-            # An unknown initial value may also equal one that is written later; the zones do not try that.
-            if answer.verdict == "valid" or model.initial is not ANY:
-                return answer
         quick = _quick(calls, model, limits)
         return quick or _automaton(calls, model, limits)
     if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
         return decide_by_chains(calls, model)
     return _search(calls, model, limits, proof=proof)
+
+
+def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
+    """One read of each value that nobody wrote: no engine is needed to tell that this is wrong."""
+    written = {call.value if call.f == "write" else call.value[1] for call in calls if call.f != "read"}
+    strays: dict[Any, Call] = {}
+    for call in sorted((call for call in calls if call.f == "read"), key=lambda call: call.ret):
+        if call.result not in written and call.result != model.initial:
+            strays.setdefault(call.result, call)
+    return list(strays.values())
 
 
 def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:

@@ -110,34 +110,35 @@ def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
     return found
 
 
-def _groups(calls: Sequence[Call], model: Model) -> Iterator[list[int]]:
-    """Sets of calls that may be left out together, large ones first."""
-    parts: dict[Any, list[int]] = {}
+def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
+    """Sources of calls that may be left out together, many at once before one by one."""
+    parts: dict[Any, set[int]] = {}
     mixed: set[Any] = set()
-    for place, call in enumerate(calls):
+    for call in calls:
         about = model.about(call.f, call.value, call.result) - {UNKNOWN}
         if len(about) > 1:
             mixed |= about
         for part in about:
-            parts.setdefault(part, []).append(place)
-    yield from (places for part, places in sorted(parts.items(), key=lambda item: -len(item[1])) if part not in mixed)
-    yield from ([place] for place, call in enumerate(calls) if call.f in model.reads)
+            parts.setdefault(part, set()).add(call.source)
+    free = {call.source for call in calls if call.pending and _free_to_go(call, calls, model)}
+    yield from (free, *(sources for part, sources in parts.items() if part not in mixed))
+    yield from ({call.source} for call in calls if call.f in model.reads)
+    yield from ({call.source} for call in calls if call.f not in model.reads)
 
 
 def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
     """Leave out as long as the history stays invalid."""
-    while (fewer := _one_less(calls, model, invalid)) is not None:
-        calls = fewer
+    before = None
+    while before != len(calls):
+        before = len(calls)
+        for group in list(_groups(calls, model)):
+            fewer = [call for call in calls if call.source not in group]
+            gone = [call for call in calls if call.source in group]
+            # What a group was good for may be gone by now: a single write may go only while nobody reads its value.
+            sound = len(group) > 1 or all(_free_to_go(call, fewer, model) for call in gone)
+            if gone and sound and invalid(fewer, model):
+                calls = fewer
     return calls
-
-
-def _one_less(calls: list[Call], model: Model, invalid: Judge) -> list[Call] | None:
-    for group in _groups(calls, model):
-        gone = set(group)
-        fewer = [call for place, call in enumerate(calls) if place not in gone]
-        if len(fewer) < len(calls) and invalid(fewer, model):
-            return fewer
-    return None
 
 
 def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:

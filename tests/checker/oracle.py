@@ -67,10 +67,14 @@ class Sampler:
     """Small histories of one register, half-way honest.
 
     A read answers what a real register would have answered at a random moment within its interval with probability
-    ``truth``, otherwise any value.  ``values`` None: each value is written once.
+    ``truth``, otherwise any value.  ``values`` None: each value is written once.  Without ``doubt`` every operation is
+    answered.
     """
 
-    def __init__(self, random: Random, *, values: int | None, cas: bool = False, truth: float = 0.6) -> None:
+    def __init__(
+        self, random: Random, *, values: int | None, cas: bool = False, truth: float = 0.6, doubt: bool = True
+    ) -> None:
+        self.doubt = doubt
         self.random, self.values, self.truth = random, values, truth
         self.functions = ["read", "write", "cas"] if cas else ["read", "write"]
 
@@ -87,7 +91,7 @@ class Sampler:
             else:
                 process = self.random.choice(list(self.busy))
                 work = self.busy[process]
-                if not work.took and self.random.random() < 0.7:
+                if not work.took and (not self.doubt or self.random.random() < 0.7):
                     self._take(work)
                 else:
                     done.append(self._end(process, self.busy.pop(process)))
@@ -117,7 +121,7 @@ class Sampler:
         outcome = "ok" if work.took else self.random.choice(["info", "info", "fail"])
         if work.refused:
             outcome = "fail" if self.random.random() < 0.9 else "ok"
-        if outcome == "ok" and self.random.random() > 0.9:
+        if self.doubt and outcome == "ok" and self.random.random() > 0.9:
             outcome = "info"
         if work.f == "read" and self.random.random() > self.truth:
             work.result = self.random.choice([None, self.random.randrange(self.values or self.fresh + 2)])

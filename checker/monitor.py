@@ -1,0 +1,163 @@
+"""The online monitor: finds a violation at the very event at which it comes to exist.
+
+For registers whose values are written once.  It is fed event by event and keeps, for every value that can still
+matter, its zone (see ``zones``): f, the first return, and s, the last invocation.  Two values u and v contradict each
+other iff
+
+    f_u < f_v < s_u   and   s_v > f_u        (or the other way round)
+
+A value dies when another one was current after it for certain: with x the least invocation of all open operations, v
+is dead once some u has f_u < x and s_u > f_v, for then any later read of v would be a violation.  So memory is bounded
+by open operations, live values, and writes that ended as ``info`` and that nobody has read: those may still come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from checker.api import check_operations
+from checker.calls import freeze
+from history import Counterexample, Event, Operation, pair
+from history.events import NEMESIS
+
+_SWEEP: Final = 64
+_NEVER: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Found at the event with this index; the counterexample holds at most a handful of operations."""
+
+    index: int
+    key: str | int | None
+    counterexample: Counterexample
+
+
+@dataclass(slots=True)
+class _Value:
+    """One value's zone, with the operations that carry it; ``write`` None: the initial value."""
+
+    write: Event | None
+    last: int
+    first: int = _NEVER
+    first_operation: Operation | None = None
+    last_operation: Operation | None = None
+
+    def operations(self) -> list[Operation]:
+        return [operation for operation in (self.first_operation, self.last_operation) if operation is not None]
+
+
+@dataclass(slots=True)
+class _Register:
+    values: dict[Any, _Value] = field(default_factory=lambda: {None: _Value(None, -1, first=-1)})
+    retired: bool = False
+
+
+class Monitor:
+    """Watches a run: ``feed`` it every event, in order; it answers the first violation, once.
+
+    Keys on which a value is written twice, or a cas is issued, are left alone from then on: ``unwatched`` names them.
+    """
+
+    def __init__(self) -> None:
+        self.violation: Violation | None = None
+        self._registers: dict[str | int | None, _Register] = {}
+        self._open: dict[int, Event] = {}
+        self._fed = 0
+
+    @property
+    def unwatched(self) -> tuple[str | int | None, ...]:
+        """Keys that the monitor cannot judge; the check after the run does."""
+        return tuple(key for key, register in self._registers.items() if register.retired)
+
+    def size(self) -> int:
+        """Live values and open operations: what the memory is proportional to."""
+        return len(self._open) + sum(len(register.values) for register in self._registers.values())
+
+    def feed(self, event: Event) -> Violation | None:
+        """Take in one event; the violation, if this event completes one."""
+        if event.process == NEMESIS or self.violation is not None:
+            return None
+        assert isinstance(event.process, int)
+        register = self._registers.setdefault(event.key, _Register())
+        if event.type == "invoke":
+            self._open[event.process] = event
+            self._invoked(register, event)
+            return None
+        invocation = self._open.pop(event.process, None)
+        if invocation is None or register.retired or event.type == "info":
+            return None
+        found = self._completed(register, invocation, event)
+        self._fed += 1
+        if self._fed % _SWEEP == 0:
+            self._bury()
+        if found is not None:
+            self.violation = Violation(event.index, event.key, found)
+        return self.violation
+
+    def _invoked(self, register: _Register, event: Event) -> None:
+        if event.f == "write" and not register.retired:
+            value = freeze(event.value)
+            register.retired = value in register.values
+            register.values.setdefault(value, _Value(event, event.index))
+        elif event.f != "read":
+            register.retired = True
+        if register.retired:
+            register.values.clear()
+
+    def _completed(self, register: _Register, invocation: Event, event: Event) -> Counterexample | None:
+        operation = pair([invocation, event])[0]
+        if event.type == "fail":
+            return self._failed(register, operation)
+        value = freeze(operation.result if operation.f == "read" else operation.value)
+        zone = register.values.get(value)
+        if zone is None:
+            return self._told([], operation)
+        if event.index < zone.first:
+            zone.first, zone.first_operation = event.index, operation
+        if invocation.index >= zone.last:
+            zone.last, zone.last_operation = invocation.index, operation
+        for other in register.values.values():
+            if other is not zone and (_clash(zone, other) or _clash(other, zone)):
+                return self._told([*zone.operations(), *other.operations(), *self._writes(zone, other)], operation)
+        return None
+
+    def _failed(self, register: _Register, operation: Operation) -> Counterexample | None:
+        """A write that certainly had no effect: whoever read its value saw what was never there."""
+        if operation.f != "write":
+            return None
+        zone = register.values.pop(freeze(operation.value))
+        return self._told([*zone.operations(), operation], None) if zone.first != _NEVER else None
+
+    def _writes(self, *zones: _Value) -> list[Operation]:
+        """The writes of these values as they stand: what is still open may take effect at any time."""
+        known = {operation.invoke_index for zone in zones for operation in zone.operations()}
+        writes = [zone.write for zone in zones if zone.write is not None and zone.write.index not in known]
+        return [pair([write])[0] for write in writes]
+
+    def _told(self, operations: list[Operation], last: Operation | None) -> Counterexample:
+        everything = {operation.invoke_index: operation for operation in [*operations, *([last] if last else [])]}
+        ordered = [everything[index] for index in sorted(everything)]
+        verdict = check_operations(ordered, "register")
+        example = verdict.counterexamples[0]
+        if not operations:
+            note = " (Or it was overwritten so long ago that the monitor no longer knows it.)"
+            return Counterexample("never-written-or-stale", example.sentence + note, example.operations)
+        return example
+
+    def _bury(self) -> None:
+        """Forget the values that are dead."""
+        horizon = min((event.index for event in self._open.values()), default=_NEVER)
+        for register in self._registers.values():
+            settled = [zone for zone in register.values.values() if zone.first < horizon]
+            if len(settled) < 2:
+                continue
+            latest = max(settled, key=lambda zone: zone.last)
+            dead = [value for value, zone in register.values.items() if zone is not latest and zone.first < latest.last]
+            for value in dead:
+                del register.values[value]
+
+
+def _clash(u: _Value, v: _Value) -> bool:
+    return u.first < v.first < u.last and v.last > u.first

@@ -1,0 +1,130 @@
+"""``check``: the one verb for whole histories, whatever they come as."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from checker.api import Report, check_keys
+from checker.calls import freeze
+from checker.models import CasRegister, Model, Register
+from history import Counterexample, Event, FormatError, Operation, pair
+from history.events import TYPES
+from history.foreign import Foreign, OperationColumns, read_any
+
+_NEEDED: Final = ("process", "type", "f", "value")
+
+
+def check(
+    history: Any,
+    model: str | Model | None = None,
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check a whole history, each key for itself.
+
+    ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
+    and if there are any time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
+    Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
+    ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).
+    Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
+    """
+    if isinstance(history, (str, Path)):
+        history = read_any(Path(history))
+    limits: dict[str, Any] = {
+        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "clock": clock,
+    }  # fmt: skip
+    if isinstance(history, Foreign):
+        model = model or history.model
+        history = history.columns if history.columns is not None else history.operations
+    model = model or "register"
+    if isinstance(history, OperationColumns):
+        return _columns(history, model, limits)
+    return check_keys(operations_of(history), model, **limits)
+
+
+def _columns(columns: OperationColumns, model: str | Model, limits: dict[str, Any]) -> Report:
+    from checker.by_columns import check_columns
+    from checker.catalogue import model_named
+
+    chosen = model_named(model)
+    if type(chosen) in (Register, CasRegister):
+        return check_columns(columns, chosen, **limits)
+    return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, **limits)
+
+
+def operations_of(history: Any) -> list[Operation]:
+    """Events, operations, or a table, as operations.  Raises FormatError."""
+    if hasattr(history, "to_pylist"):
+        history = history.to_pylist()
+    elif hasattr(history, "to_dict") and hasattr(history, "columns"):
+        history = history.to_dict("records")
+    records: list[Any] = list(history)
+    if not records or isinstance(records[0], Operation):
+        return records
+    if isinstance(records[0], Mapping):
+        records = [_event(row, record) for row, record in enumerate(records)]
+    return pair(_in_order(records))
+
+
+def _in_order(events: Iterable[Event]) -> Iterable[Event]:
+    last = -1
+    for event in events:
+        if event.index <= last:
+            raise FormatError("history", f"index {event.index}", f"events out of order: it comes after index {last}")
+        last = event.index
+        yield event
+
+
+def _event(row: int, record: Mapping[str, Any]) -> Event:
+    """One row of a table of events."""
+
+    def wrong(message: str) -> FormatError:
+        return FormatError("table", f"row {row}", message)
+
+    for name in _NEEDED:
+        if name not in record:
+            raise wrong(f"the column {name!r} is missing")
+    if record["type"] not in TYPES:
+        raise wrong(f"type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+    moment = record.get("time", row)
+    if not isinstance(moment, (int, float)) or isinstance(moment, bool) or not math.isfinite(moment):
+        raise wrong(f"time must be a number, found {moment!r}")
+    process = _plain(record["process"])
+    if process != "nemesis" and type(process) is not int:
+        raise wrong(f"process must be an integer or 'nemesis', found {process!r}")
+    return Event(
+        row, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]),
+        _plain(record.get("key")), _plain(record.get("node")), _plain(record.get("error")),
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON: NaN is null, and what a table made a float because of it is an integer again."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    return value
+
+
+def as_events(example: Counterexample) -> list[Event]:
+    """A counterexample as a history of its own: fresh indexes, the times and processes it had."""
+    moments: list[tuple[int, bool, Operation]] = []
+    for operation in example.operations:
+        moments.append((operation.invoke_index, False, operation))
+        if operation.outcome == "ok" and operation.return_index is not None:
+            moments.append((operation.return_index, True, operation))
+    events = []
+    for index, (_, answered, o) in enumerate(sorted(moments, key=lambda moment: moment[:2])):
+        moment = o.returned if answered and o.returned is not None else o.invoked
+        answer = o.value if freeze(o.result) is None and o.f in ("write", "cas", "add", "enqueue") else o.result
+        value = answer if answered else o.value
+        events.append(Event(index, moment, "ok" if answered else "invoke", o.process, o.f, value, o.key, o.node))
+    return events

@@ -1,0 +1,71 @@
+"""The monitor says on every prefix what the check of that prefix says, and forgets what cannot matter."""
+
+from __future__ import annotations
+
+from random import Random
+
+from checker import check_operations
+from checker.monitor import Monitor
+from history import Event, Operation, pair
+from tests.checker.oracle import Sampler
+
+
+def events_of(operations: list[Operation]) -> list[Event]:
+    events = []
+    for o in operations:
+        events.append(Event(o.invoke_index, o.invoked, "invoke", o.process, o.f, o.value, o.key, o.node))
+        assert o.return_index is not None
+        assert o.returned is not None
+        value = o.result if o.f == "read" else o.value
+        events.append(Event(o.return_index, o.returned, o.outcome, o.process, o.f, value, o.key, o.node))
+    return sorted(events, key=lambda event: event.index)
+
+
+def first_bad_prefix(events: list[Event]) -> int | None:
+    for count in range(1, len(events) + 1):
+        if check_operations(pair(events[:count]), "register").verdict == "invalid":
+            return events[count - 1].index
+    return None
+
+
+def test_the_earliest_event_of_all() -> None:
+    random, found = Random(11), 0
+    for _ in range(350):
+        sampler = Sampler(random, values=None, truth=random.choice([0.7, 0.95, 1.0]))
+        events = events_of(sampler.history(random.randint(2, 30), random.randint(2, 5)))
+        monitor = Monitor()
+        seen = [violation.index for event in events if (violation := monitor.feed(event)) is not None]
+        truth = first_bad_prefix(events)
+        assert seen == ([] if truth is None else [truth])
+        found += truth is not None
+    assert found > 60
+
+
+def test_memory_is_bounded_by_what_is_open_and_alive() -> None:
+    events = events_of(Sampler(Random(2), values=None, truth=1.0).history(4000, 6))
+    certain = [event for event in events if not (event.type == "info" and event.f == "write")]
+    monitor, largest = Monitor(), 0
+    pending = len(events) - len(certain)
+    for event in events:
+        assert monitor.feed(event) is None
+        largest = max(largest, monitor.size())
+    assert largest < pending + 200
+
+
+def test_keys_that_it_cannot_judge_are_named() -> None:
+    monitor = Monitor()
+    for index, process in enumerate((0, 1)):
+        monitor.feed(Event(index, index, "invoke", process, "write", 5, "k"))
+    assert monitor.unwatched == ("k",)
+
+
+def test_a_violation_has_a_counterexample() -> None:
+    monitor = Monitor()
+    story = [
+        Event(0, 0, "invoke", 0, "write", 1), Event(1, 10, "ok", 0, "write", 1),
+        Event(2, 20, "invoke", 1, "read"), Event(3, 30, "ok", 1, "read", None),
+    ]  # fmt: skip
+    violations = [monitor.feed(event) for event in story]
+    assert violations[:3] == [None] * 3
+    assert violations[3] is not None
+    assert violations[3].counterexample.kind == "lost-write"
