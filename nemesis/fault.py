@@ -112,7 +112,7 @@ class Context:
         """Run them all.  Raises FaultError, naming node and reason, when one of them does not exit with 0."""
         done = self.nodes.run(commands)
         if wrong := [one for one in done.values() if one.code != 0]:
-            raise FaultError("; ".join(f"{one.node}: exit {one.code}: {_complaint(one.stderr)}" for one in wrong))
+            raise FaultError("; ".join(f"{one.node}: exit {one.code}: {complaint(one.stderr)}" for one in wrong))
         return done
 
     def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:
@@ -179,7 +179,7 @@ def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[st
     return tuple(name for name in ctx.nodes.names if name in chosen)
 
 
-def _complaint(text: str) -> str:
+def complaint(text: str) -> str:
     """The line that says what is wrong: the first with "error" in it, or else the last."""
     lines = text.strip().splitlines()
     telling = [line for line in lines if "error" in line.lower()] or lines[-1:]

@@ -54,7 +54,10 @@ class Firewall(Protocol):
         ...
 
     def gone(self, chain: str) -> Command:
-        """Prints ``gone`` when there is no such chain; leaves no empty table of ours behind."""
+        """Prints ``gone`` when there is no such chain; leaves no empty table of ours behind.
+
+        Exits with something else than 0 when the packet filter itself does not answer.
+        """
         ...
 
     def packets(self, listing: str) -> Counter[str]:
@@ -95,7 +98,8 @@ class Nft:
         return Command(("nft", "-f", "-"), stdin="\n".join(steps))
 
     def gone(self, chain: str) -> Command:
-        script = f"""left=$(nft list table inet {TABLE} 2>/dev/null)
+        script = f"""nft list tables >/dev/null || exit
+left=$(nft list table inet {TABLE} 2>/dev/null)
 case "$left" in *"chain $1 {{"*) echo standing; exit 0;; esac
 case "$left" in *chain*) ;; table*) nft delete table inet {TABLE};; esac
 echo gone"""
@@ -140,7 +144,8 @@ class Iptables:
         return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\nexit 0", _iptables_name(chain)))
 
     def gone(self, chain: str) -> Command:
-        script = """for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
+        script = """iptables -w -S INPUT >/dev/null || exit
+for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
 echo gone"""
         return Command(("sh", "-c", script, _iptables_name(chain)))
 

@@ -14,9 +14,9 @@ from typing import Final, Literal, TypeAlias
 
 from nemesis import grudges
 from nemesis.errors import FaultError, SkippedError
-from nemesis.fault import Context, Family, Targets, Witness
+from nemesis.fault import Context, Family, Targets, Witness, complaint
 from nemesis.firewall import FIREWALLS, Action, Firewall, Rule
-from nemesis.view import Command
+from nemesis.view import Command, Completed
 
 Link: TypeAlias = tuple[str, str]
 
@@ -117,14 +117,21 @@ def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
         listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
     finally:  # one node that cannot be reached must not keep the others cut off
         began = ctx.clock.now()
-        ctx.run_checked({node: wall.remove(chain) for node in nodes})
+        removed = ctx.nodes.run({node: wall.remove(chain) for node in nodes})
         took_ms = (ctx.clock.now() - began) / 1e6
+    see_rules_gone(ctx, wall, chain, removed)
     packets = {node: dict(wall.packets(answer.stdout)) for node, answer in listings.items()}
-    left = [n for n, a in ctx.run_checked({n: wall.gone(chain) for n in nodes}).items() if "gone" not in a.stdout]
-    if left:
-        raise FaultError(f"the rules still stand on {', '.join(left)}")
     dropped = sum(number for counts in packets.values() for number in counts.values())
     return {"packets_dropped": dropped, "dropped_by": packets, "healed_ms": round(took_ms, 1), "rules_gone": nodes}
+
+
+def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[str, Completed]) -> None:
+    """Look on every node, also when one of them had trouble.  Raises FaultError naming those where rules may stand."""
+    looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
+    wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
+    wrong += [f"{n}: the rules still stand" for n, a in looks.items() if a.code or "gone" not in a.stdout]
+    if wrong:
+        raise FaultError("; ".join(wrong))
 
 
 def links_witness(

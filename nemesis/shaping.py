@@ -17,6 +17,7 @@ from nemesis import grudges
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Family, Targets, Witness
 from nemesis.firewall import Iptables, Rule
+from nemesis.network import see_rules_gone
 from nemesis.view import Command
 
 PROGRAM: Final = "/run/harness-queue.py"
@@ -47,14 +48,15 @@ if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF --
   done
 fi
 cat "${ready%.ready}.done" 2>/dev/null || echo '{}'
-rm -f "$ready" "${ready%.ready}.done" "$ready.log"
+rm -f "$ready" "${ready%.ready}.done" "$ready.log" "$0"
 exit 0"""
 
 SWEEP: Final = f"""for c in $(grep -lsF -- {PROGRAM} /proc/[0-9]*/cmdline); do
   pid=${{c#/proc/}}; pid=${{pid%/cmdline}}
   grep -qs '^Name:.python' "/proc/$pid/status" && kill -s TERM "$pid" && echo "ended helper pid $pid"
+  i=0; while [ -e "/proc/$pid/exe" ] && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done
 done
-rm -f /run/harness-queue-*"""
+rm -f /run/harness-queue[.-]*"""
 
 _ROUND_TRIPS: Final = """
 import socket, sys, time
@@ -178,16 +180,10 @@ class Shaping:
         """The rules first: from then on the helper only gives back what it holds."""
         shape, nodes = self.shape(ctx), targets.nodes
         try:
-            ctx.run_checked({node: self.wall.remove(self.name) for node in nodes})
+            removed = ctx.nodes.run({node: self.wall.remove(self.name) for node in nodes})
         finally:
             stopped = ctx.run_checked({node: shape.stop() for node in nodes})
-        left = [
-            n
-            for n, a in ctx.run_checked({n: self.wall.gone(self.name) for n in nodes}).items()
-            if "gone" not in a.stdout
-        ]
-        if left:
-            raise FaultError(f"the rules still stand on {', '.join(left)}")
+        see_rules_gone(ctx, self.wall, self.name, removed)
         return {"rules_gone": list(nodes), "helpers": {node: answer.stdout.strip() for node, answer in stopped.items()}}
 
 

@@ -1,0 +1,177 @@
+"""Every fault of the catalogue on real nodes: what healing, and sweeping without any memory, leave behind."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from history import Event, Probe, receipts_of
+from nemesis.catalogue import FAULTS, find
+from nemesis.errors import FaultError, SkippedError
+from nemesis.runner import Runner
+from nemesis.schedule import Step, cycle
+from nemesis.sweep import heal_everything
+from tests.cluster.nemesis_world import real_world
+
+pytestmark = pytest.mark.cluster
+
+STATE = """nft list ruleset; for t in iptables ip6tables; do $t -w -S; done; tc qdisc show
+cut -d' ' -f2-4 /proc/self/mounts | sed 's#^/run/harness-cgroup.*##' | sort
+ls -A /run | grep harness | grep -v '^harness-clock$'; ls -A /data | grep harness
+[ ! -e /run/harness-clock ] || cat /run/harness-clock
+grep -ls '^State:.T' /proc/[0-9]*/status; cat /proc/[0-9]*/cgroup 2>/dev/null | grep harness
+exit 0"""
+
+# These need what only a real system under test has.
+NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-heal") as one:
+        for node in one.remote.names:
+            one.sh(node, "for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
+        one.ctx = replace(one.ctx, settings=replace(one.ctx.settings, witness_s=5.0))
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _stores(world):
+    for node in world.remote.names:
+        world.sh(
+            node, "umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync"
+        )
+    world.system.said.clear()
+    world.system.start(world.remote.names)
+
+
+def state(world):
+    world.system.start(world.remote.names)
+    return {node: re.sub(r"packets \d+ bytes \d+", "", world.sh(node, STATE)) for node in world.remote.names}
+
+
+def elect(world):
+    """The toy's election: as soon as the leader's process is gone, the next running node leads in a new term."""
+    system, usual = world.system, type(world.system).probes
+
+    def probes():
+        said = usual(system)
+        if said[system.leader].error and (up := [n for n, p in said.items() if p.answered]):
+            system.leader, system.term = up[0], system.term + 1
+            said = usual(system)
+        return said
+
+    system.probes = probes
+
+
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
+def test_a_sweep_undoes_what_a_killed_run_left(world, name):
+    fault = find(name)
+    if why := fault.precheck(world.ctx):
+        pytest.skip(why)
+    elect(world)
+    before = state(world)
+    targets = fault.plan(world.ctx, random.Random(2))
+    fault.inject(world.ctx, targets)
+    heal_everything(world.remote, "toy-system")
+    assert state(world) == before
+    fault.heal(world.ctx, targets)
+    assert state(world) == before
+
+
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
+def test_healing_what_never_stood_changes_nothing(world, name):
+    fault = find(name)
+    if why := fault.precheck(world.ctx):
+        pytest.skip(why)
+    before, pids = state(world), world.system.pids(world.remote.names)
+    targets = fault.plan(world.ctx, random.Random(2))
+    fault.heal(world.ctx, targets)
+    assert state(world) == before
+    assert world.system.pids(world.remote.names) == pids
+
+
+def test_the_successor_is_killed_too(world):
+    elect(world)
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(world.ctx, random.Random(2))
+    fault.inject(world.ctx, targets)
+    gone = fault.witness(world.ctx, targets)["pids_gone"]
+    assert len(gone) == 2
+    assert {node for node, pid in world.system.pids(world.remote.names).items() if pid is None} == set(gone)
+    fault.heal(world.ctx, targets)
+
+
+def test_an_injection_that_fails_on_one_node_is_healed_on_all(world):
+    before = state(world)
+    world.sh("n3", "mount --bind /bin/false /usr/sbin/nft")
+    fault = find("partition-majorities-ring")
+    targets = fault.plan(world.ctx, random.Random(2))
+    with pytest.raises(FaultError, match="n3: exit 1"):
+        fault.inject(world.ctx, targets)
+    with pytest.raises(FaultError, match="n3: exit 1"):
+        fault.heal(world.ctx, targets)
+    others = {node: text for node, text in before.items() if node != "n3"}
+    assert {
+        node: world.sh(node, "nft list ruleset | grep -c harness || true").strip() for node in others
+    } == dict.fromkeys(others, "0")
+    world.sh("n3", "umount /usr/sbin/nft")
+    fault.heal(world.ctx, targets)
+    assert state(world) == before
+
+
+def test_composed_faults_overlap_and_leave_nothing(world):
+    before, events = state(world), list[Event]()
+
+    def record(kind, f, value, /):
+        events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
+
+    turns = ["bridge+kill-random-processes", "packet-loss+hammer-time@n1/!n2", "reset"]
+    steps = cycle(turns, 3.0, 24.0, random.Random(5))
+    Runner(world.ctx, steps, record, random.Random(5)).run(threading.Event())
+    receipts = receipts_of(events)
+    assert {receipt.state for receipt in receipts} == {"installed"}, receipts
+    assert {receipt.fault for receipt in receipts} >= {"bridge", "kill-random-processes", "packet-loss", "reset"}
+    assert all(receipt.healed for receipt in receipts)
+    assert state(world) == before
+
+
+def test_a_target_that_is_down_already_is_skipped(world):
+    (pid,) = world.system.pids(["n2"]).values()
+    world.sh("n2", f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done")
+    wanted = Step(0, "inject", "hammer-time", 0, {"choose": "n2"})
+    events: list[Event] = []
+
+    def record(kind, f, value, /):
+        events.append(Event(len(events), 0, kind, "nemesis", f, value))
+
+    Runner(world.ctx, [wanted], record, random.Random(0)).run(threading.Event())
+    (receipt,) = receipts_of(events)
+    assert (receipt.state, receipt.reason) == ("skipped", "n2 is down already")
+    with pytest.raises(SkippedError):
+        find("kill-all").plan(world.ctx, random.Random(0))
+
+
+def test_a_snapshot_probe_ends_an_isolation(world):
+    """The toy's probes tell what a real follower's status would."""
+    elect(world)
+    fault = find("isolate-until-snapshot")
+    targets = fault.plan(world.ctx, random.Random(2))
+    follower = targets.detail["follower"]
+    fault.inject(world.ctx, targets)
+    try:
+        for node in world.remote.names:
+            applied = 0 if node == follower else 5000
+            role = "leader" if node == world.system.leader else "follower"
+            world.system.said[node] = Probe(0, node, role, world.system.term, applied=applied, snapshots_saved=2)
+        assert fault.witness(world.ctx, targets)["lag"] == 5000
+    finally:
+        world.system.said[follower] = replace(world.system.said[follower], snapshots_loaded=1)
+        healed = fault.heal(world.ctx, targets)
+        world.system.said.clear()
+    assert healed["snapshots_loaded"] == 1
