@@ -14,6 +14,9 @@ STRIP_NS = 250_000_000
 """Width of one cell of the availability strip."""
 
 
+MAX_ERRORS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """Completions a second in equally wide bins; ``time`` is each bin's middle in seconds.  Rows: ok, info, fail."""
@@ -109,13 +112,16 @@ def counts_of(operations: Operations) -> list[CountRow]:
 
 
 def errors_of(operations: Operations) -> list[tuple[str, str, int]]:
-    """(outcome, error, how many), most frequent first; digits in an error are left alone."""
-    rows: list[tuple[str, str, int]] = []
-    for code in range(len(operations.error.names)):
-        chosen = operations.error.codes == code
-        numbers = np.bincount(operations.outcome[chosen], minlength=len(OUTCOMES))
-        rows.extend((OUTCOMES[o], operations.error.names[code], int(n)) for o, n in enumerate(numbers) if n)
-    return sorted(rows, key=lambda row: (-row[2], row[1]))
+    """(outcome, error, how many), most frequent first, at most :data:`MAX_ERRORS`."""
+    chosen = operations.error.codes >= 0
+    combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
+    numbers = np.bincount(combined)
+    order = np.argsort(-numbers, kind="stable")[:MAX_ERRORS]
+    return [
+        (OUTCOMES[int(place) % len(OUTCOMES)], operations.error.names[int(place) // len(OUTCOMES)], int(numbers[place]))
+        for place in order
+        if numbers[place]
+    ]
 
 
 def longest_gap(operations: Operations, start_ns: int, end_ns: int) -> tuple[float, float]:

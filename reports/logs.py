@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -25,18 +26,25 @@ _NOISE: Final = re.compile(
 _TELLING: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
+_NUMBER: Final = re.compile(r"\d+")
+_LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
+_NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """``seconds`` since the run's start; ``level`` empty if the line names none."""
+    """``seconds`` since the run's start; ``level`` empty if the line names none.
+
+    ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time.
+    """
 
     node: str
     file: str
     seconds: float
     level: str
     text: str
+    times: int = 1
 
     @property
     def weight(self) -> int:
@@ -50,17 +58,30 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     origin = _origin(started)
     if origin is None:
         return []
-    found = [line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s)]
-    found.sort(key=lambda line: (-line.weight, line.seconds))
+    lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s))
+    found = sorted(_collapsed(lines), key=lambda line: (-line.weight, line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
 
 
-def log_files(files: RunFiles) -> list[tuple[str, Path]]:
+def _collapsed(lines: Iterable[LogLine]) -> list[LogLine]:
+    """Lines of a node that differ in their numbers only are kept once, the earliest, with their number."""
+    kept: dict[tuple[str, str], LogLine] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for line in lines:
+        shape = (line.node, _NUMBER.sub("#", line.text))
+        counts[shape] += 1
+        if shape not in kept or line.seconds < kept[shape].seconds:
+            kept[shape] = line
+    return [replace(line, times=counts[shape]) for shape, line in kept.items()]
+
+
+def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:
     """(node, log file) of every log that was collected; symbolic links are not followed."""
     if not files.nodes.is_dir():
         return []
-    paths = sorted(path for path in files.nodes.glob("*/**/*.log") if path.is_file() and not path.is_symlink())
-    return [(path.relative_to(files.nodes).parts[0], path) for path in paths]
+    wanted = _LOG_NAME if rotated else _NEWEST_NAME
+    paths = sorted(path for path in files.nodes.glob("*/**/*.log*") if path.is_file() and not path.is_symlink())
+    return [(path.relative_to(files.nodes).parts[0], path) for path in paths if wanted.search(path.name)]
 
 
 def tail(path: Path, lines: int = 20, reach: int = 65536) -> list[str]:

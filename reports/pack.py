@@ -25,6 +25,8 @@ from reports.columns import NEVER, Coded, Ints, Operations
 
 VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
 MAX_TEXTS: Final = 50_000
+MAX_NAMES: Final = 20_000
+"""So many keys, nodes, errors are told apart; all later ones are shown as one."""
 MAX_TEXT: Final = 240
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
@@ -95,8 +97,11 @@ def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, In
         "ph": operations.phase,
         "e": operations.error,
     }
-    columns.update({name: column.codes for name, column in coded.items()})
-    names: dict[str, Any] = {name: [short(text) for text in column.names] for name, column in coded.items()}
+    names: dict[str, Any] = {}
+    for name, column in coded.items():
+        columns[name] = np.minimum(column.codes, MAX_NAMES)
+        names[name] = [short(text) for text in column.names[:MAX_NAMES]]
+        names[name] += ["…"] if len(column.names) > MAX_NAMES else []
     texts: list[str] = []
     for letter, column in (("v", operations.value), ("q", operations.result)):
         columns.update(_values(letter, column, texts))

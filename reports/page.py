@@ -156,9 +156,10 @@ def render(drawn: Drawn) -> str:
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
+        "recovery": part("recovery", lambda: recovery_of(drawn), None),
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
-        "errors": part("errors", lambda: figures.errors_of(run.operations)[:20], []),
+        "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
         "gap": part("longest gap", lambda: gap_of(run), None),
         "windows": drawn.windows,
@@ -261,6 +262,20 @@ def _violation(drawn: Drawn, key: Any, example: Counterexample, place: int) -> V
     )
 
 
+RECOVERY_S: Final = 8.0
+
+
+def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
+    """What the page tells of a cluster that did not come back: the check, and the logs after the last heal."""
+    check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
+    if check is None:
+        return None
+    healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
+    lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
+    telling = [line for line in lines if line.weight]
+    return {"check": check, "healed": healed, "until": drawn.run.end / 1e9, "lines": telling or lines}
+
+
 def overlaps(window: FaultWindow, start: float, end: float) -> bool:
     over = window.healed if window.healed is not None else float("inf")
     return window.state != "skipped" and window.started <= end and over >= start
@@ -335,7 +350,7 @@ def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
     """(node, file, last lines) of every log; the harness's own log first when it was the harness that failed."""
-    found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files)[:16]]
+    found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files, rotated=False)[:16]]
     if run.files.log.is_file():
         found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))
     return found
