@@ -110,6 +110,10 @@ def recovery_check(recorded: Recorded, recovery: Recovery | None) -> Check:
     asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
     if recovery is None:
         return Check("recovery", "check", "unknown", asked, "the run was cut before it could be seen")
+    if recovery.target < 0:
+        return Check(
+            "recovery", "check", "unknown", asked, "no node ever told a commit index: there is nothing to reach"
+        )
     details: dict[str, Any] = {
         "target": recovery.target,
         "leader_at_heal": recovery.leader,

@@ -53,6 +53,7 @@ class Plan:
     recovery_time: float = 60.0
     ready_timeout: float = 60.0
     check_deadline: float = 60.0
+    spark: bool = True
     spark_master: str = "local[*]"
 
     @property
@@ -102,6 +103,8 @@ class Plan:
             option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
             if field.name == "snapshot":
                 words += ["--snapshot"] if value else []
+            elif field.name == "spark":
+                words += [] if value else ["--no-spark"]
             elif field.name == "nemesis":
                 words += [option, ",".join(value)] if value else []
             elif field.name == "seed" or value != field.default:

@@ -168,7 +168,8 @@ class Run:
     # -- conclusion ------------------------------------------------------------------------------------------------
 
     def _warm_spark(self) -> None:
-        self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
+        if self._plan.spark:
+            self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
 
     def _conclude(self, files: RunFiles, interrupts: Interrupts) -> int:
         if not files.history.exists():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import tempfile
 import threading
 import time
@@ -82,12 +83,22 @@ class WarmSession:
         return self._session
 
     def stop(self, timeout: float = 30.0) -> None:
-        """Stop the session if it was started; safe to call at any time and more than once."""
+        """Stop the session if it was started; safe to call at any time and more than once.
+
+        A session that is still at work after ``timeout`` seconds is ended with its processes: the threads that wait for
+        its answers would otherwise keep this process from ending.
+        """
         self._stopped = True
         self._thread.join(timeout)
-        if self._session is not None:
+        if self._thread.is_alive():
+            for process in family(os.getpid())[1:]:
+                if is_jvm(process):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+            self._thread.join(timeout)
+        elif self._session is not None:
             self._session.stop()
-            self._session = None
+        self._session = None
 
     def _warm_up(self) -> None:
         began = self._clock()
@@ -132,6 +143,14 @@ def jvm_pid(session: SparkSession) -> int:
     gateway = session.sparkContext._gateway  # noqa: SLF001 (pyspark has no public name for it)
     assert gateway is not None
     return int(gateway.jvm.ProcessHandle.current().pid())
+
+
+def is_jvm(pid: int) -> bool:
+    """Whether a process is a Java virtual machine."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip() == "java"
+    except OSError:
+        return False
 
 
 def raise_priority(pid: int) -> bool:

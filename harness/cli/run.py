@@ -52,6 +52,11 @@ ORDER = (0, 2, 1, 255, 130)
 )
 @click.option("--nodes", type=int, default=DEFAULT["nodes"], help="Nodes of a netns cluster.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
+@click.option(
+    "--spark/--no-spark",
+    default=DEFAULT["spark"],
+    help="Judge through Spark, or in this process by the same functions.",
+)
 @click.option("--spark-master", default=DEFAULT["spark_master"], help="Where the pipeline's jobs run.")
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")

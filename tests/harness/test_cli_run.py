@@ -115,7 +115,7 @@ def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.Cap
     for field in fields(Plan):
         option = {"version": "dledger-version", "store": "store-type"}.get(field.name, field.name.replace("_", "-"))
         assert f"--{option} " in said
-        if field.name not in ("seed", "nemesis", "snapshot"):
+        if field.name not in ("seed", "nemesis", "snapshot", "spark"):
             assert f"[default: {field.default}]" in said, field.name
 
 

@@ -42,6 +42,7 @@ OTHERS: dict[str, Any] = {
     "recovery_time": 30.0,
     "ready_timeout": 20.0,
     "check_deadline": 5.0,
+    "spark": False,
     "spark_master": "local[2]",
 }
 

@@ -125,8 +125,10 @@ def test_a_session_leaves_no_trace_and_takes_no_core_from_others(tmp_path) -> No
     done = run_script("warm.stop()", work, scratch)
     assert (done.returncode, done.stderr) == (0, "")
     _, while_warming, fetched = done.stdout.splitlines()
-    assert while_warming == "19"
-    assert fetched == (str(os.getpriority(os.PRIO_PROCESS, 0)) if os.geteuid() == 0 else "19")
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    below = str(min(19, own + 10))
+    assert while_warming == below
+    assert fetched == (str(own) if os.geteuid() == 0 else below)
     assert not list(work.iterdir())
     assert not list(scratch.iterdir())
 
