@@ -25,6 +25,7 @@ from reports.faults import FaultWindow
 from reports.pack import operation_columns, pack, short
 from reports.palette import FAULT_COLOURS, family_of, node_colour
 from reports.run import HARNESS_FAILURE, Run, phase_bounds
+from reports.sketch import sketch_of
 from reports.tracks import Track
 
 SCRIPTS: Final = ("view.js", "decode.js", "draw.js", "charts.js", "strips.js", "timeline.js", "details.js", "main.js")
@@ -273,7 +274,16 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
     telling = [line for line in lines if line.weight]
-    return {"check": check, "healed": healed, "until": drawn.run.end / 1e9, "lines": telling or lines}
+    late = [word.node for word in tracks.last_words(drawn.tracks) if word.late]
+    end = drawn.run.end / 1e9
+    picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.tracks, drawn.windows, end, late), None)
+    return {
+        "check": check,
+        "healed": healed,
+        "picture": picture,
+        "until": drawn.run.end / 1e9,
+        "lines": telling or lines,
+    }
 
 
 def overlaps(window: FaultWindow, start: float, end: float) -> bool:

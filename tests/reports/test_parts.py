@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from history import Event, Operation, Probe, Receipt, RunFiles, receipts_of
 from reports import faults, figures, logs, topology, tracks
 from reports.columns import from_operations
 from reports.palette import FAULT_COLOURS, family_of
+from reports.sketch import sketch_of
 
 S = 10**9
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -204,7 +207,16 @@ def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
     ]
     (tmp_path / "nodes" / "n1" / "register.log").write_text("\n".join(lines) + "\n")
     found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 200.0, 200.1)
-    assert [round(line.seconds, 3) for line in found] == [200.0, 200.02, 200.04, 200.06, 200.08, 200.1]
+    (line,) = found
+    assert (round(line.seconds, 3), line.times) == (200.0, 6)
+
+
+def test_rotated_logs_are_searched_too(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    for name, clock in (("register.log.1", "10"), ("register.log", "11"), ("register.log.gz", "11")):
+        (tmp_path / "nodes" / "n1" / name).write_text(f"2026-03-01T02:00:{clock}.000Z WARN  [x] in {name}\n")
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 9, 12)
+    assert [line.file for line in found] == ["register.log.1", "register.log"]
 
 
 def test_receipts_become_windows_even_without_a_healing() -> None:
@@ -213,3 +225,26 @@ def test_receipts_become_windows_even_without_a_healing() -> None:
     (receipt,) = receipts_of(events)
     assert faults.grudge_of(receipt) == {"n1": ("n2",)}
     assert receipt.state == "indeterminate"
+
+
+def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
+    probes = [
+        probe(t / 4, f"n{n}", applied=t * 10 if n < 4 else 50, committed=t * 10) for t in range(40) for n in range(1, 6)
+    ]
+    found = tracks.tracks_of(probes, NODES)
+    picture = sketch_of(found, [], 10.0, ["n4", "n5"])
+    assert picture is not None
+    assert [line.late for line in picture.lines] == [False, False, False, True, True]
+    heights = sorted(line.label_y for line in picture.lines)
+    assert all(b - a >= 13.9 for a, b in pairwise(heights))
+    assert heights[0] > 0
+    assert heights[-1] <= picture.height
+    assert picture.lines[0].label == "n1 390"
+    assert sketch_of([], [], 10.0, []) is None
+
+
+def test_errors_are_counted_by_outcome() -> None:
+    rows = [replace(ok(1, process=n, outcome="fail"), error=f"e{n % 2}") for n in range(5)]
+    rows += [replace(ok(1, process=9, outcome="info"), error="e0"), ok(2, process=10)]
+    assert figures.errors_of(from_operations(rows)) == [("fail", "e0", 3), ("fail", "e1", 2), ("info", "e0", 1)]
+    assert figures.errors_of(from_operations([])) == []

@@ -1,0 +1,112 @@
+"""A small still picture of replica progress for the page of a cluster that did not come back; it prints, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from reports.columns import Floats
+from reports.faults import FaultWindow
+from reports.palette import node_colour
+from reports.texts import number
+from reports.tracks import Track, progress_of
+
+WIDTH: Final = 720.0
+HEIGHT: Final = 190.0
+LEFT: Final = 8.0
+RIGHT: Final = 132.0
+BOTTOM: Final = 22.0
+LABEL: Final = 14.0
+"""Least distance between two labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node: an SVG path of its applied index, a colour, and its label at the right edge."""
+
+    node: str
+    path: str
+    colour: str
+    late: bool
+    label: str
+    label_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """``bands`` are (x, width, family); ``ticks`` (x, text)."""
+
+    lines: tuple[Line, ...]
+    bands: tuple[tuple[float, float, str], ...]
+    ticks: tuple[tuple[float, str], ...]
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+def sketch_of(
+    tracks: Sequence[Track], windows: Sequence[FaultWindow], end: float, late: Sequence[str]
+) -> Sketch | None:
+    """Applied index of every node over the run; None without probes."""
+    progress = progress_of(tracks, end, points=360)
+    if not len(tracks) or not np.isfinite(progress.applied).any():
+        return None
+    top = max(float(np.nanmax(progress.applied)), 1.0)
+
+    def x(seconds: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(seconds / end, 1.0)
+
+    def y(index: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * index / top
+
+    ends = [_last(row) for row in progress.applied]
+    places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in ends])
+    lines = tuple(
+        Line(
+            node=track.node,
+            path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
+            colour=node_colour(place),
+            late=track.node in late,
+            label=f"{track.node[:8]} {number(int(ends[place] or 0))}",
+            label_y=places[place],
+        )
+        for place, (track, row) in enumerate(zip(tracks, progress.applied, strict=True))
+    )
+    bands = tuple(
+        (x(w.started), x(w.healed if w.healed is not None else end) - x(w.started), w.family)
+        for w in windows
+        if w.installed
+    )
+    return Sketch(lines, bands, tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5)))
+
+
+def _last(row: Floats) -> float | None:
+    known = row[np.isfinite(row)]
+    return float(known[-1]) if len(known) else None
+
+
+def _path(points: Sequence[tuple[float, float | None]]) -> str:
+    """Move where a stretch begins, line within it; a node that was silent leaves a hole."""
+    parts: list[str] = []
+    drawing = False
+    for x, y in points:
+        if y is None:
+            drawing = False
+            continue
+        parts.append(f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}")
+        drawing = True
+    return "".join(parts)
+
+
+def _spread(wanted: Sequence[float]) -> list[float]:
+    """Label heights near the wanted ones, apart by :data:`LABEL`, moved upwards where they would collide."""
+    placed = [0.0] * len(wanted)
+    ceiling = HEIGHT - 4
+    for place in sorted(range(len(wanted)), key=lambda p: -wanted[p]):
+        ceiling = min(wanted[place] + 4, ceiling)
+        placed[place] = ceiling
+        ceiling -= LABEL
+    lift = min(0.0, min(placed, default=0.0) - 10)
+    return [height - lift for height in placed]
