@@ -1,0 +1,153 @@
+"""A correct register stays linearizable under every fault, and each broken twin is caught by the fault made for it."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checker import check_operations
+from history import Event, receipts_of
+from nemesis.catalogue import FAULTS
+from nemesis.runner import Runner
+from nemesis.schedule import Step
+from nemesis.sweep import heal_everything
+from nemesis.view import Command, StartError
+from tests.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
+from tests.cluster.toy_register import Clients
+
+pytestmark = pytest.mark.cluster
+
+PROGRAM = Path(__file__).with_name("toy_register.py").read_text()
+
+# Elections, transfers and snapshots it has none; its clock nobody looks at; damage destroys data by design.
+NOT_FOR_IT = {
+    "kill-leader-then-successor", "leader-transfer", "isolate-until-snapshot", "clock-skew", "clock-jump",
+    "clock-strobe", "file-truncate", "file-bitflip",
+}  # fmt: skip
+
+
+class Register(ToySystem):
+    """The toy register in the toy system's place: the first node holds the data."""
+
+    bug = "none"
+
+    def begin(self, bug: str) -> None:
+        """Everything anew: no data, no process of before."""
+        self.bug = bug
+        self.end()
+        self.remote.run(dict.fromkeys(self.remote.names, Command(("tee", "/run/toy-system.py"), stdin=PROGRAM)))
+        self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", "rm -rf /data/store; sync"))))
+        self.start(self.remote.names)
+
+    def end(self) -> None:
+        for node, pid in self.pids(self.remote.names).items():
+            if pid:
+                script = f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done"
+                self.remote.run({node: Command(("sh", "-c", script))})
+
+    def pids(self, nodes):
+        script = r"""for p in /proc/[0-9]*; do
+          case "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" in
+            "$0 /run/toy-system.py "*) grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
+          esac
+        done; exit 0"""
+        done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", script, PYTHON))))
+        return {n: int(a.stdout.split()[0]) if a.stdout.split() else None for n, a in done.items()}
+
+    def start(self, nodes):
+        down = [node for node, pid in self.pids(nodes).items() if pid is None]
+        holder = self.remote.address("n1")
+        script = 'setsid "$0" /run/toy-system.py "$1" "$2" >/run/toy.log 2>&1 </dev/null & exit 0'
+        self.remote.run(
+            {n: Command(("sh", "-c", script, PYTHON, "self" if n == "n1" else holder, self.bug)) for n in down}
+        )
+        look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
+        deadline = time.monotonic() + 20
+        while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
+            if time.monotonic() > deadline:
+                raise StartError(dict.fromkeys(down, "does not answer"))
+
+
+@pytest.fixture(scope="module")
+def world():
+    with real_world("t-nem-toy") as one:
+        one.system.__class__ = Register
+        yield one
+
+
+def judged(world, bug, steps, calm_s=2.0, seed=0):
+    """Load, faults and a verdict: (verdicts by key, receipts, operations)."""
+    world.system.begin(bug)
+    events: list[Event] = []
+
+    def record(kind, f, value, /):
+        events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
+
+    # With that much loss a request is sent again while the kernel still tries to bring its first copy over.
+    options = {"loss": 0.4} if bug == "retried" else {}
+    ctx = replace(world.ctx, settings=replace(world.ctx.settings, beyond_quorum=True, options=options))
+    clients = Clients([world.remote.address(node) for node in world.remote.names])
+    with clients:
+        runner = Runner(ctx, steps, record, random.Random(seed))
+        runner.run(clients.stop)
+        clients.stop.wait(calm_s)
+    heal_everything(world.remote, "toy-system")
+    keys = {operation.key for operation in clients.operations}
+    verdicts = {
+        key: check_operations([op for op in clients.operations if op.key == key], "register", deadline_s=60.0).verdict
+        for key in keys
+    }
+    return verdicts, receipts_of(events), clients.operations
+
+
+def once(fault, *, start=1.5, end=4.5, choose=None):
+    wish = {"choose": choose} if choose else None
+    return [Step(start, "inject", fault, 0, wish), Step(end, "heal", fault, 0)]
+
+
+def assert_sound(world, name, seed):
+    verdicts, (receipt,), operations = judged(world, "none", once(name), seed=seed)
+    assert receipt.state == "installed", receipt
+    assert receipt.healed is not None
+    assert set(verdicts.values()) == {"valid"}
+    assert sum(operation.outcome == "ok" for operation in operations) > 100
+
+
+@pytest.mark.parametrize(
+    "name", ["partition-leader-minority", "kill-leader", "pause-leader", "crash-all", "packet-loss"]
+)
+def test_a_correct_register_stays_linearizable(world, name):
+    assert_sound(world, name, seed=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - NOT_FOR_IT))
+def test_a_correct_register_stays_linearizable_under_every_fault(world, name, seed):
+    if why := FAULTS[name].precheck(world.ctx):
+        pytest.skip(why)
+    assert_sound(world, name, seed)
+
+
+TWINS = [
+    ("unlogged", "kill-all", None),
+    ("unsynced", "crash-all", None),
+    ("stale", "partition-random-node", "n1"),
+    ("retried", "packet-loss", None),
+]
+
+
+@pytest.mark.parametrize(("bug", "fault", "choose"), TWINS)
+def test_a_broken_twin_is_caught_by_the_fault_made_for_it(world, bug, fault, choose):
+    found = []
+    for attempt in range(3):
+        verdicts, (receipt,), _ = judged(world, bug, once(fault, choose=choose), seed=attempt)
+        assert receipt.state == "installed", receipt
+        found.append(set(verdicts.values()))
+        if "invalid" in found[-1]:
+            return
+    pytest.fail(f"{bug} was not caught by {fault}: {found}")
