@@ -16,6 +16,7 @@ from checker.api import CertificateError, Report, check_operations
 from checker.catalogue import MODELS, model_named
 from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
 from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.warming import warm
 from checker.whole import as_events, check
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "check",
     "check_operations",
     "model_named",
+    "warm",
 ]

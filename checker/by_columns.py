@@ -11,20 +11,20 @@ import numpy as np
 
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
-from checker.api import Report, check_operations, counterexamples
+from checker.api import Report, counterexamples
 from checker.calls import NEVER, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, prepare, taking_part
-from checker.deciding import VALUES
+from checker.deciding import VALUES, decide
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
 from checker.shrink import least, shrink
 from checker.zones import ENGINE as ZONES
 from checker.zones import IntArray, zones
 from history import KeyVerdict, worst
-from history.foreign.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
+from history.foreign.columns import ABSENT, CAS, FAIL, OK, READ, WRITE, OperationColumns
 
-_SMALL: Final = 3000
+_SMALL: Final = 400
 _TAIL: Final = 4000
 _SHOWN: Final = 8
 
@@ -127,15 +127,21 @@ def _one(
     columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int, engine: str | None
 ) -> KeyVerdict:
     """One key that the zones cannot decide."""
-    kinds = columns.kind[rows]
-    plain = bool((kinds <= WRITE).all()) and model.initial is None and engine in (None, "automaton")
-    if rows.size <= _SMALL or not plain:
-        left = None if limits.deadline is None else max(0.0, limits.deadline - limits.clock())
-        operations = [columns.operation(row) for row in rows.tolist()]
-        return check_operations(
-            operations, model, deadline_s=left, memory_cap=limits.memory, engine=engine, clock=limits.clock
-        )
-    return _by_automaton(columns, rows[np.isin(rows, taking_part(columns))], model, limits, key)
+    rows = rows[np.isin(rows, taking_part(columns))]
+    plain = bool((columns.kind[rows] <= WRITE).all()) and model.initial is None and engine in (None, "automaton")
+    if plain and rows.size > _SMALL:
+        return _by_automaton(columns, rows, model, limits, key)
+    if type(model) is CasRegister and model.initial is None and engine is None and rows.size > _SMALL:
+        answered = _cas(columns, rows, limits)
+        if answered is not None and answered.verdict != "invalid":
+            return _verdict(columns, answered, model, key, rows.size, limits)
+    calls = calls_at(columns, rows)
+    answer = decide(calls, model, limits, engine=engine, proof=False)
+    scene = _ColumnScene(columns, model, key)
+    return KeyVerdict(
+        columns.keys[key], answer.verdict, answer.engine, rows.size, limits.clock() - limits.started,
+        answer.violations, counterexamples(answer, calls, scene, limits), answer.reason,
+    )  # fmt: skip
 
 
 def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:
@@ -167,6 +173,28 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     last = int(moments[answer.last])
     answer = replace(answer, last=last, cores=_tail_cores(columns, rows, model, last, limits))
     return _verdict(columns, answer, model, key, rows.size, limits)
+
+
+def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | None:
+    """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
+    from checker.search_columns import CasColumns, decide_cas
+
+    done = columns.outcome[rows] == OK
+    size = int(max(columns.invoke[rows].max(), columns.ret[rows].max())) + 1
+    present = np.zeros(size + 1, np.int64)
+    present[columns.invoke[rows] + 1] = 1
+    present[columns.ret[rows[done]] + 1] = 1
+    rank = np.cumsum(present)
+    old = np.where(columns.kind[rows] == CAS, columns.old[rows], ABSENT)
+    distinct, ids = np.unique(np.concatenate([[ABSENT], columns.value[rows], old]), return_inverse=True)
+    ret = np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER)
+    return decide_cas(
+        CasColumns(
+            columns.kind[rows], ids[1 : rows.size + 1], ids[rows.size + 1 :], rank[columns.invoke[rows]], ret,
+            ["absent", *map(str, distinct[1:].tolist())],
+        ),
+        limits,
+    )  # fmt: skip
 
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:

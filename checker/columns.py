@@ -123,16 +123,23 @@ def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
     def thing(number: int) -> int | None:
         return None if number == ABSENT else number
 
+    done = columns.outcome[rows] == OK
+    table = zip(
+        columns.kind[rows].tolist(),
+        columns.value[rows].tolist(),
+        columns.old[rows].tolist(),
+        columns.invoke[rows].tolist(),
+        np.where(done, columns.ret[rows], NEVER).tolist(),
+        rows.tolist(),
+        strict=True,
+    )
     calls = []
-    for row in rows.tolist():
-        kind, value = int(columns.kind[row]), thing(int(columns.value[row]))
-        ret = int(columns.ret[row]) if columns.outcome[row] == OK else NEVER
-        invoke = int(columns.invoke[row])
+    for kind, value, old, invoke, ret, row in table:
+        answered = UNKNOWN if ret == NEVER else None
         if kind == READ:
-            calls.append(Call("read", None, value, invoke, ret, row))
+            calls.append(Call("read", None, thing(value), invoke, ret, row))
         elif kind == WRITE:
-            calls.append(Call("write", value, None if ret != NEVER else UNKNOWN, invoke, ret, row))
+            calls.append(Call("write", thing(value), answered, invoke, ret, row))
         else:
-            pair = (thing(int(columns.old[row])), value)
-            calls.append(Call("cas", pair, None if ret != NEVER else UNKNOWN, invoke, ret, row))
+            calls.append(Call("cas", (thing(old), thing(value)), answered, invoke, ret, row))
     return calls

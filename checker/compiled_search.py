@@ -6,14 +6,17 @@ It answers None where it does not apply (too many open or pending calls, too man
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.answer import Answer, Limits
-from checker.calls import Call, ranked
+from checker.calls import NEVER, Call, ranked
 from checker.models import ANY, CasRegister, Model, Register
 from checker.search import ENGINE, Transitions
+from checker.zones import IntArray
 
 NODE_BYTES: Final = 48
 _BUDGET: Final = 100_000
@@ -78,23 +81,21 @@ class _Numbers:
 class _Run:
     """The kernel's arrays, grown as needed."""
 
-    def __init__(self, calls: Sequence[Call], numbers: _Numbers) -> None:
+    def __init__(self, numbers: _Numbers | NumberedCalls, invoke: IntArray, ret: IntArray) -> None:
         from checker import search_kernel as kernel
 
         self.kernel: Any = kernel
-        self.numbers, self.calls = numbers, calls
-        self.ret = np.array([call.ret for call in calls], np.int64)
-        invoke = np.array([call.invoke for call in calls], np.int64)
-        done = np.flatnonzero([not call.pending for call in calls])
-        self.owner = np.empty(len(calls) + done.size, np.int64)
+        self.numbers, self.ret = numbers, ret
+        done = np.flatnonzero(ret != NEVER)
+        self.owner = np.empty(ret.size + done.size, np.int64)
         self.is_return = np.zeros(self.owner.size, np.bool_)
-        self.owner[invoke] = np.arange(len(calls))
-        self.owner[self.ret[done]] = done
-        self.is_return[self.ret[done]] = True
+        self.owner[invoke] = np.arange(ret.size)
+        self.owner[ret[done]] = done
+        self.is_return[ret[done]] = True
         self.returns = np.flatnonzero(self.is_return)
-        self.waiting = np.flatnonzero([call.pending for call in calls])
+        self.waiting = np.flatnonzero(ret == NEVER)
         self.waiting_at = invoke[self.waiting]
-        self.slot_of = np.full(len(calls), -1, np.int64)
+        self.slot_of = np.full(ret.size, -1, np.int64)
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
@@ -133,11 +134,11 @@ class _Run:
 
     def begin(self) -> bool:
         while not self.kernel.start(self.numbers.initial, *self._common(), self.numbers.table, *self._memory()):
-            if not self._asked():
+            if not self.asked():
                 return False
         return True
 
-    def _asked(self) -> bool:
+    def asked(self) -> bool:
         asked = self.scalars[self.kernel.ASK_STATE], self.scalars[self.kernel.ASK_CLASS]
         return self.numbers.learn(int(asked[0]), int(asked[1]))
 
@@ -197,7 +198,45 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     for call, thin in zip(useful, dense, strict=True):
         moments[thin.ret] = call.ret
     numbers = _Numbers(dense, model)
-    run = _Run(dense, numbers)
+    invoke, ret = (np.array([getattr(call, name) for call in dense], np.int64) for name in ("invoke", "ret"))
+    run = _Run(numbers, invoke, ret)
+    answer = _explored(run, limits)
+    if answer is None or answer.verdict == "unknown":
+        return answer
+    if answer.verdict == "valid":
+        return replace(answer, order=[whole[dense[op].source] for op in run.order()] if proof else None)
+    assert answer.last is not None
+    return replace(answer, last=moments[answer.last])
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCalls:
+    """Calls on a register that starts with value 0, as columns; kinds are those of the kernel, ranks are dense."""
+
+    kind: NDArray[np.int8]
+    value: IntArray
+    old: IntArray
+    invoke: IntArray
+    ret: IntArray
+    names: Sequence[str]
+    initial: int = 0
+    table: NDArray[np.int32] = field(default_factory=lambda: np.zeros((1, 1), np.int32))
+
+    def learn(self, state: int, kind: int) -> bool:
+        """Never asked: registers need no table."""
+        return state < 0 or kind < 0
+
+    def describe(self, state: int) -> str:
+        return self.names[state]
+
+
+def search_numbers(calls: NumberedCalls, limits: Limits) -> Answer | None:
+    """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
+    return _explored(_Run(calls, calls.invoke, calls.ret), limits)
+
+
+def _explored(run: _Run, limits: Limits) -> Answer | None:
+    """Search until there is an answer; None where the search does not apply."""
     if not run.fits() or not run.begin():
         return None
     status = run.kernel.RUNNING
@@ -205,14 +244,11 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         if limits.over():
             return _gave_up(run, "the deadline passed")
         status = run.explore(_BUDGET)
-        if status == run.kernel.ASKING and not run._asked():  # noqa: SLF001 (one subject, two classes)
+        if status == run.kernel.ASKING and not run.asked():
             return None
         if status == run.kernel.FULL and not run.grow(limits.memory):
             return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
-    if status == run.kernel.FOUND:
-        order = [whole[dense[op].source] for op in run.order()] if proof else None
-        return Answer("valid", ENGINE, order=order)
-    return _invalid(run, numbers, moments)
+    return Answer("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
 
 
 def _gave_up(run: _Run, why: str) -> Answer:
@@ -223,9 +259,9 @@ def _gave_up(run: _Run, why: str) -> Answer:
     return Answer("unknown", ENGINE, reason=f"{why}: {far}")
 
 
-def _invalid(run: _Run, numbers: _Numbers, moments: dict[int, int]) -> Answer:
+def _invalid(run: _Run) -> Answer:
     deepest = int(run.scalars[run.kernel.DEEPEST])
     nodes = int(run.scalars[run.kernel.NODES])
     states = np.unique(run.n_state[:nodes][run.n_event[:nodes] == deepest])
-    named = tuple(sorted(numbers.describe(int(state)) for state in states))
-    return Answer("invalid", ENGINE, violations=1, last=moments[int(run.returns[deepest])], states=named)
+    named = tuple(sorted(run.numbers.describe(int(state)) for state in states))
+    return Answer("invalid", ENGINE, violations=1, last=int(run.returns[deepest]), states=named)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checker import Register, as_events, check
+from checker import Register, as_events, by_columns, check
 from checker.by_columns import check_columns
 from checker.summary import render
 from history import Event, FormatError, Header, HistoryWriter, pair
@@ -85,7 +85,8 @@ def test_values_of_any_kind_are_compared_as_they_are(value: Any, tmp_path: Path)
 def columns_like_events(samples: int, directory: Path, *, keys: int) -> None:
     random, seen = Random(keys), {"valid": 0, "invalid": 0}
     for number in range(samples):
-        sampler = Sampler(random, values=random.choice([None, None, 3]), cas=random.random() < 0.3, truth=0.85)
+        doubt, cas = random.random() < 0.6, random.random() < 0.4
+        sampler = Sampler(random, values=random.choice([None, None, 3]), cas=cas, truth=0.85, doubt=doubt)
         events = events_of(sampler.history(random.randint(1, 9), 4))
         path = written(directory / f"{number}.jsonl", events, keys)
         slow = check(path, "cas-register")
@@ -99,7 +100,9 @@ def columns_like_events(samples: int, directory: Path, *, keys: int) -> None:
 
 
 @pytest.mark.parametrize("keys", [1, 4])
-def test_columns_say_what_events_say(keys: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("small", [0, 400])
+def test_columns_say_what_events_say(keys: int, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_columns, "_SMALL", small)
     columns_like_events(400, tmp_path, keys=keys)
 
 

@@ -1,0 +1,162 @@
+"""Foreign histories: Jepsen's EDN and console log, as they are found in the wild, and as they are broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import check
+from history import FormatError
+from history.foreign import read_any
+from history.foreign.edn import EdnReader, read_edn
+from history.foreign.jepsen_log import read_jepsen_log
+
+STORY = """{:type :invoke, :f :write, :value 7, :process 0, :time 10, :index 0}
+{:type :ok, :f :write, :value 7, :process 0, :time 20, :index 1}
+{:type :info, :f :start-partition, :value nil, :process :nemesis, :time 25, :index 2}
+{:type :invoke, :f :read, :value nil, :process 1, :time 30, :index 3}
+{:type :ok, :f :read, :value nil, :process 1, :time 40, :index 4}
+"""
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "history.edn"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STORY,
+        f"[{STORY}]",
+        f"({STORY})",
+        f"; a comment\n[{STORY} #_{{:ignored true}}]",
+        STORY.replace("{:type", "#jepsen.history.Op{:type"),
+        STORY.replace(":invoke", '"invoke"')
+        .replace(":ok", '"ok"')
+        .replace(":write", '"write"')
+        .replace(":read", '"read"'),
+        STORY.replace(", :index 0", "").replace(", :index 1", "").replace(", :index 3", ""),
+        STORY.replace(", ", "\n   "),
+    ],
+)
+def test_edn_in_all_its_dresses(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    assert read_any(path).format == "edn"
+    report = check(path)
+    assert report.verdict == "invalid"
+    assert report.counterexamples[0].kind == "lost-write"
+
+
+def test_independent_tuples_become_keys(tmp_path: Path) -> None:
+    text = STORY.replace(":value 7", ":value [3 7]")
+    text = text.replace("{:type :invoke, :f :read, :value nil", "{:type :invoke, :f :read, :value [3 nil]")
+    report = check(
+        written(tmp_path, text.replace("{:type :ok, :f :read, :value nil", "{:type :ok, :f :read, :value [3 7]"))
+    )
+    assert [(key.key, key.verdict) for key in report.keys] == [(3, "valid")]
+
+
+def test_a_cas_pair_is_no_key(tmp_path: Path) -> None:
+    text = "{:process 0 :type :invoke :f :cas :value [nil 1]} {:process 0 :type :ok :f :cas :value [nil 1]}"
+    report = check(written(tmp_path, text), "cas-register")
+    assert [(key.key, key.verdict) for key in report.keys] == [(None, "valid")]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nil", None), ("true", True), ("-12", -12), ("9223372036854775808N", 2**63), ("1.5", 1.5), ("2e3", 2000.0),
+        (":a/b", "a/b"), ('"a\\"b\\n"', 'a"b\n'), ("[1, 2 (3)]", [1, 2, [3]]), ("#{2 1}", [1, 2]),
+        ("{:a 1, [1 2] 3}", {"a": 1, (1, 2): 3}), ("#inst \"2020\"", "2020"), ("\\a", "\\a"), ("#_ 1 2", 2),
+    ],
+)  # fmt: skip
+def test_forms(text: str, value: Any) -> None:
+    assert [form.value for form in EdnReader(text, "x").forms()] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (STORY + "{:type :ok", "line 6: expected '}', found the end of the file"),
+        (STORY.replace(":process 1, :time 40", ":time 40"), "line 5: the field :process is missing"),
+        (STORY.replace("{:type :ok, :f :read", "{:type :done, :f :read"), "line 5: :type must be one of"),
+        (STORY.replace(":time 40", ":time ##NaN"), "line 5: :time must be a number, found nan"),
+        (STORY.replace(":time 40", ':time "soon"'), "line 5: :time must be a number, found 'soon'"),
+        (STORY.replace(":index 3", ":index 0"), "line 4: the events are out of order"),
+        (STORY.replace(":process 1, :time 40", ":process 0, :time 40"), "process 0 completes what it never invoked"),
+        (STORY.replace(":process 1, :time 30", ":process 0, :time 30")
+              .replace("{:type :ok, :f :write, :value 7, :process 0, :time 20, :index 1}", ""), "open operation"),
+        ("[1 2]", "line 1: expected a map, found '1'"),
+        ("{:a}", "a map has a key without a value"),
+        ("[{]", r"found '\]', expected '}'"),
+        ("; only a comment\n[]", "expected a history, found nothing|line 1"),
+        ("{:process 0 :type", "line 1: expected"),
+    ],
+)  # fmt: skip
+def test_broken_edn_names_the_line(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_any(written(tmp_path, text))
+
+
+LOG = """2015-01-01 12:00:00 INFO  jepsen.core - Running test
+INFO  jepsen.util - 3\t:invoke\t:write\t2
+INFO [2024-01-01 00:00:00,000] jepsen worker 3 - jepsen.util 3 :ok :write 2
+INFO  jepsen.util - :nemesis\t:info\t:start\tnil
+INFO  jepsen.util - 4\t:invoke\t:cas\t[2 5]
+INFO  jepsen.util - 4\t:info\t:cas\t:timed-out
+INFO  jepsen.util - 5\t:invoke\t:read\tnil
+INFO  jepsen.util - 5\t:ok\t:read\t5
+"""
+
+
+def test_console_logs(tmp_path: Path) -> None:
+    events = read_jepsen_log(LOG, "log")
+    assert [(event.process, event.type, event.f, event.value) for event in events] == [
+        (3, "invoke", "write", 2), (3, "ok", "write", 2), ("nemesis", "info", "start", None),
+        (4, "invoke", "cas", [2, 5]), (4, "info", "cas", None), (5, "invoke", "read", None), (5, "ok", "read", 5),
+    ]  # fmt: skip
+    assert events[4].error == "timed-out"
+    path = tmp_path / "jepsen.log"
+    path.write_text(LOG)
+    assert check(path, "cas-register").verdict == "valid"
+    path.write_text(LOG.replace(":ok\t:read\t5", ":ok\t:read\t6"))
+    assert check(path, "cas-register").counterexamples[0].kind == "never-written"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello\nworld\n", "expected lines such as"),
+        (LOG + "INFO  jepsen.util - 5\t:okay\t:read\t5\n", "line 9: expected process, :type"),
+        (LOG + "INFO  jepsen.util - 5\t:ok\t:read\t5\n", "process 5 completes what it never invoked"),
+        (LOG + "INFO  jepsen.util - 5\t:invoke\t:write\t[1\n", "expected ']', found the end"),
+    ],
+)
+def test_broken_logs(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "jepsen.log"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        read_any(path)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "noise"
+    path.write_bytes(b"[{:a 1}\xff\xfe")
+    with pytest.raises(FormatError, match="byte 7: expected UTF-8"):
+        read_any(path)
+
+
+def test_a_kv_file_with_other_functions_is_refused(tmp_path: Path) -> None:
+    lines = ['{:process 0, :type :invoke, :f :put, :key "a", :value "x"}', '{:process 0, :type :ok, :f :pop, :key "a"}']
+    with pytest.raises(FormatError, match="line 2: expected get, put or append"):
+        read_any(written(tmp_path, "\n".join(lines)))
+
+
+def test_an_edn_history_survives_a_round_of_json() -> None:
+    events = read_edn(STORY, "x")
+    assert json.loads(json.dumps([event.to_json() for event in events]))[1]["value"] == 7
