@@ -153,7 +153,8 @@ def links_witness(
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
     packets, tried = seen["last"]
-    open_links = [link for link in links if tried.get(link) != expected]
+    # An attempt that never began says nothing; the packets that the rule counted do.
+    open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
     if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
         raise FaultError(f"{packets.total()} packets counted; {names or 'all links silent, but no rule counted'}")

@@ -84,14 +84,12 @@ def test_a_sweep_undoes_what_a_killed_run_left(world, name):
     assert state(world) == before
 
 
-@pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
-def test_healing_what_never_stood_changes_nothing(world, name):
-    fault = find(name)
-    if why := fault.precheck(world.ctx):
-        pytest.skip(why)
+def test_healing_what_never_stood_changes_nothing(world):
     before, pids = state(world), world.system.pids(world.remote.names)
-    targets = fault.plan(world.ctx, random.Random(2))
-    fault.heal(world.ctx, targets)
+    for name in sorted(set(FAULTS) - NEEDS_MORE):
+        fault = find(name)
+        if fault.precheck(world.ctx) is None:
+            fault.heal(world.ctx, fault.plan(world.ctx, random.Random(2)))
     assert state(world) == before
     assert world.system.pids(world.remote.names) == pids
 

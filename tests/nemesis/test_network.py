@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from nemesis import network
 from nemesis.catalogue import find
 from nemesis.errors import FaultError
 from nemesis.facts import Facts
@@ -81,3 +83,17 @@ def test_peers_are_tried_at_the_systems_own_port():
 def test_an_attempt_that_never_began_is_no_silence():
     printed = "10.0.0.2 began\n10.0.0.2 137\n10.0.0.3 137\n10.0.0.4 began\n10.0.0.4 1\n10.0.0.5 began\n10.0.0.5 0\n"
     assert attempts(printed) == {"10.0.0.2": "silence", "10.0.0.4": "refusal", "10.0.0.5": "connected"}
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_link_that_could_not_be_tried_is_proved_by_its_counter_alone(counted, monkeypatch):
+    ctx, *_ = world()
+    targets = RING.plan(ctx, random.Random(1))
+    links = [(node, peer) for node, peers in targets.grudge.items() for peer in peers]
+    packets = Counter(dict.fromkeys(links[1:], 3) | ({links[0]: 1} if counted else {}))
+    monkeypatch.setattr(network, "_look_at_links", lambda *_: (packets, dict.fromkeys(links[1:], "silence")))
+    if counted:
+        assert RING.witness(ctx, targets)["attempts_silence"] == 9
+    else:
+        with pytest.raises(FaultError, match="not tried"):
+            RING.witness(ctx, targets)
