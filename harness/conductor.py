@@ -193,6 +193,8 @@ class Conductor:
         self._faults.start()
 
     async def _final(self, workers: list[Worker]) -> None:
+        for worker in workers:
+            worker.client.follow_leader()
         reads = cycle(self._workload.final_reads())
         self.tally.note = "waiting for every node to catch up"
         await self._drive(workers, reads, RECOVERY_RATE, self._recovered, self._plan.recovery_time)

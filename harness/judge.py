@@ -50,7 +50,7 @@ def judge(
         recovery_check(recorded, recovery),
         election_safety(recorded.probes),
         committed_kept(recorded.probes),
-        node_logs(recorded.log_hits),
+        node_logs(recorded.log_hits, recorded.nodes),
         *gates(recorded),
     )
     verdict = worst(check.verdict for check in checks)
@@ -186,16 +186,17 @@ def committed_kept(probes: Sequence[Probe]) -> Check:
     return Check("committed-kept", "check", "invalid", asked, seen, details)
 
 
-def node_logs(log_hits: dict[str, dict[str, int]]) -> Check:
+def node_logs(log_hits: dict[str, dict[str, int]], nodes: Sequence[str]) -> Check:
     """The nodes' own logs hold no line that must never be there."""
     asked = "no alarm in the nodes' logs"
-    if not log_hits:
-        return Check("node-logs", "check", "unknown", asked, "no logs were collected")
     violations, notes = _log_lines(log_hits, "violation"), _log_lines(log_hits, "note")
     if violations:
         return Check(
             "node-logs", "check", "invalid", asked, "; ".join(violations), {"kind": "log-alarm", "notes": notes}
         )
+    if missing := [node for node in nodes if node not in log_hits]:
+        which = ", ".join(missing) if log_hits else "any node"
+        return Check("node-logs", "check", "unknown", asked, f"no logs were collected of {which}", {"notes": notes})
     seen = f"{len(log_hits)} logs read" + (f"; noted: {'; '.join(notes)}" if notes else "")
     return Check("node-logs", "check", "valid", asked, seen, {"notes": notes})
 

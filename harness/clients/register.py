@@ -42,6 +42,10 @@ class RegisterClient:
         self._leader: str | None = None
         self._avoid_until: dict[str, float] = {}
 
+    def follow_leader(self) -> None:
+        """From now on go on to the leader, whatever was asked for before: the last reads want an answer."""
+        self._follows = "leader"
+
     async def perform(self, invocation: Invocation) -> Outcome:
         """Ask the system once; never raises for anything that the system or the network does."""
         deadline = self._clock() + self._timeout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -122,10 +121,8 @@ def test_the_second_time_there_is_nothing_to_do(clone: Clone) -> None:
     clone.give_apt()
     clone.run()
     clone.called()
-    began = time.monotonic()
     done = clone.run()
     assert (done.returncode, done.stderr, clone.called()) == (0, "", [])
-    assert time.monotonic() - began < 2
 
 
 def test_only_what_changed_is_made_again(clone: Clone) -> None:
