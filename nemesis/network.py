@@ -54,6 +54,9 @@ def firewall_refusal(ctx: Context) -> str | None:
     if ctx.facts.firewall is None:
         gaps = ctx.facts.lacking("can:nft")
         return f"neither nftables nor iptables works on every node (nftables missing on {', '.join(gaps)})"
+    version_6 = any(":" in address for addresses in ctx.facts.addresses.values() for address in addresses)
+    if ctx.facts.firewall == "iptables" and version_6 and (why := ctx.facts.refusal("can:ip6tables")):
+        return f"the nodes have IPv6 addresses, and {why}"
     return ctx.facts.refusal("bash", "timeout")
 
 

@@ -19,7 +19,7 @@ from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultEr
 from nemesis.fault import Context, Fault, Targets
 from nemesis.guard import locked, objection
 from nemesis.schedule import Step
-from nemesis.targets import leader_now, resolve
+from nemesis.targets import claimants, leader_now, resolve
 from nemesis.view import StartError
 
 # How long a fault waits for something to aim at (an election is under way) before it is skipped.
@@ -115,7 +115,8 @@ class Runner:
     def _inject(self, step: Step, stop: threading.Event) -> None:
         fault = self._faults[step.fault]
         ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()))
-        leader = leader_now(ctx.system.probes())
+        probes = ctx.system.probes()
+        leader = leader_now(probes)
         try:
             targets = self._plan(fault, step, ctx)
         except SkippedError as error:
@@ -125,7 +126,9 @@ class Runner:
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
             self._failures.append(error)
             return
-        asked = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        asked: dict[str, Any] = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        if len(rivals := claimants(probes)) > 1:
+            asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
             self._do(fault, targets, step.id, ctx)

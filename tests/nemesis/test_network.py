@@ -75,6 +75,16 @@ def test_partitions_of_too_few_nodes_and_without_a_firewall_are_refused():
     assert RING.precheck(bare) == ("neither nftables nor iptables works on every node (nftables missing on n2, n3)")
 
 
+def test_ipv6_without_its_packet_filter_is_refused():
+    ctx, *_ = world(3)
+    able = frozenset({"can:iptables", "bash", "timeout"})
+    addresses = {name: (address[0], f"fd00::{name[1]}") for name, address in ctx.facts.addresses.items()}
+    facts = Facts(addresses, dict.fromkeys(addresses, able))
+    assert "n1 lacks ip6tables" in RING.precheck(replace(ctx, facts=facts))
+    facts = Facts(addresses, dict.fromkeys(addresses, able | {"can:ip6tables"}))
+    assert RING.precheck(replace(ctx, facts=facts)) is None
+
+
 def test_peers_are_tried_at_the_systems_own_port():
     ctx, *_ = world(3)
     assert try_peers(ctx, ["n2", "n3"]).argv[-5:] == ("try", "0.5", "20911", "10.0.0.2", "10.0.0.3")

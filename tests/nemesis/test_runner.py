@@ -223,6 +223,16 @@ def test_recorded_targets_are_used_again():
     assert Targets.from_json(wish).to_json() == wish
 
 
+def test_two_claimants_are_told():
+    from history import Probe
+
+    runner, record, _, system = go(once("partition-leader-minority"))
+    system.said["n3"] = Probe(0, "n3", "leader", 7, "n3")
+    runner.run(threading.Event())
+    assert record.events[0].value["leader"] == "n3"
+    assert record.events[0].value["claimants"] == ["n3", "n1"]
+
+
 def test_an_unknown_fault_is_refused_before_anything_starts():
     with pytest.raises(UnknownFaultError, match="did you mean partition-majorities-ring"):
         go(once("partition-majority-ring"))
