@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from checker.calls import Call, freeze, ranked, thaw
+from checker.calls import NEVER, Call, freeze, ranked, thaw
 from checker.models import ANY, Model
 from checker.registers import cluster_columns, values_written_once
 from checker.telling import Clock, object_name, shown, who
@@ -55,19 +55,72 @@ class _Cluster:
 
 
 def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
-    """The counterexample for a core of a register with unique values; None if the core is of another shape."""
-    if any(call.f not in ("read", "write") for call in core):
+    """The counterexample for a core of a register with unique values; None if the core is of another shape.
+
+    A swap is told as a read of the old and a write of the new value, as long as that is contradiction enough; that the
+    two happen at one moment only matters when two swaps take the same value away.
+    """
+    if any(call.f not in ("read", "write", "cas") for call in core):
         return None
-    if not values_written_once(core, scene.model.initial):
+    parts = _parts(core)
+    if not values_written_once(parts, scene.model.initial):
         return None
-    return _Teller(core, scene).tell()
+    return _Teller(core, parts, scene).tell() or _double_cas(core, scene)
+
+
+def _parts(core: Sequence[Call]) -> list[Call]:
+    """Reads and writes, with every swap as one of each; ranks stay distinct."""
+    parts = []
+    for call in core:
+        first = replace(call, invoke=2 * call.invoke, ret=NEVER if call.pending else 2 * call.ret)
+        if call.f != "cas":
+            parts.append(first)
+            continue
+        if not call.pending:
+            parts.append(replace(first, f="read", value=None, result=call.value[0]))
+        ret = NEVER if call.pending else 2 * call.ret + 1
+        parts.append(replace(call, f="write", value=call.value[1], invoke=2 * call.invoke + 1, ret=ret))
+    return parts
+
+
+def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
+    """Two swaps, both ok, took away one value that was there once."""
+    takers: dict[Any, list[Call]] = {}
+    for call in core:
+        if call.f == "cas" and not call.pending:
+            takers.setdefault(call.value[0], []).append(call)
+    value, pair = next(((value, calls) for value, calls in takers.items() if len(calls) > 1), (None, []))
+    if not pair:
+        return None
+    operations = tuple(scene.operations[call.source] for call in sorted(core, key=lambda call: call.invoke))
+    clock = Clock.of(operations)
+    told = " and ".join(
+        f"{who(operation)} swapped {shown(thaw(value))} for {shown(thaw(call.value[1]))} ({clock.span(operation)})"
+        for call, operation in ((call, scene.operations[call.source]) for call in pair[:2])
+    )
+    return Counterexample(
+        "double-cas",
+        f"{told}, both acknowledged, but {scene.name} was {shown(thaw(value))} only once: the second swap "
+        f"should have been refused.",
+        operations,
+    )
+
+
+# (function, as a part of a swap) -> forms of the verb.
+_VERBS: Final = {
+    ("read", False): {"past": "read", "had": "read", "to": "read"},
+    ("write", False): {"past": "wrote", "had": "written", "to": "write"},
+    ("read", True): {"past": "found, and swapped away,", "had": "swapped away", "to": "swap away"},
+    ("write", True): {"past": "swapped in", "had": "swapped in", "to": "swap in"},
+}
 
 
 class _Teller:
-    def __init__(self, core: Sequence[Call], scene: Scene) -> None:
-        self.core = sorted(core, key=lambda call: call.invoke)
+    def __init__(self, core: Sequence[Call], parts: Sequence[Call], scene: Scene) -> None:
+        self.core = sorted(parts, key=lambda call: call.invoke)
         self.scene = scene
-        self.operations = tuple(scene.operations[call.source] for call in self.core)
+        ordered = sorted(core, key=lambda call: call.invoke)
+        self.operations = tuple(scene.operations[call.source] for call in ordered)
         self.clock = Clock.of(self.operations)
 
     def op(self, call: Call) -> Operation:
@@ -104,8 +157,12 @@ class _Teller:
     def _did(self, call: Call) -> str:
         """``process 3 on n2 read 7 (12.300–12.310 s)``."""
         operation = self.op(call)
-        what = f"read {shown(thaw(call.result))}" if call.f == "read" else f"wrote {shown(thaw(call.value))}"
-        return f"{who(operation)} {what} ({self.clock.span(operation)})"
+        value = shown(thaw(call.result if call.f == "read" else call.value))
+        return f"{who(operation)} {self._verb(call, 'past')} {value} ({self.clock.span(operation)})"
+
+    def _verb(self, call: Call, form: str) -> str:
+        """What the call did to its value: read or wrote it, or found or put it there by a swap."""
+        return _VERBS[call.f, self.op(call).f == "cas"][form]
 
     def _phantom(self) -> Counterexample:
         read = next(call for call in self.core if call.f == "read")
@@ -147,7 +204,7 @@ class _Teller:
         if cluster.first is None:
             return f"{self.scene.name} was {value} at the start"
         operation = self.op(cluster.first)
-        how = "read" if cluster.first.f == "read" else "written"
+        how = self._verb(cluster.first, "had")
         return (
             f"{self.scene.name} had been {value} by {self.clock.at(operation.returned)} "
             f"(when {who(operation)} had {how} {value})"
@@ -155,8 +212,9 @@ class _Teller:
 
     def _seen_again(self, cluster: _Cluster) -> str:
         operation = self.op(cluster.last)
+        how = "a swap that found" if operation.f == "cas" else "a read that returned"
         return (
-            f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began a read that returned "
+            f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began {how} "
             f"{shown(thaw(cluster.value))})"
         )
 
@@ -168,14 +226,13 @@ class _Teller:
         if inner.first is inner.last:
             done = ", acknowledged" if inner.first.f == "write" else ""
             operation = self.op(inner.first)
-            verb = "wrote" if inner.first.f == "write" else "read"
-            story += f"{who(operation)} {verb} {value} ({self.clock.span(operation)}{done})"
+            story += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
         else:
             begun, ended = self.op(inner.last), self.op(inner.first)
-            verb = "write" if inner.last.f == "write" else "read"
+            verb = self._verb(inner.last, "to")
             story += (
                 f"{value} was current: {who(begun)} began to {verb} it only at {self.clock.at(begun.invoked)}, and "
-                f"{who(ended)} had {'read' if inner.first.f == 'read' else 'written'} it by "
+                f"{who(ended)} had {self._verb(inner.first, 'had')} it by "
                 f"{self.clock.at(ended.returned)}"
             )
         kind, name = self._kind(inner)

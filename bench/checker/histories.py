@@ -36,7 +36,7 @@ def synthetic(  # noqa: C901 (one loop, for speed)
     cas: float = 0.0,
     stale_at: float | None = None,
 ) -> Synthetic:
-    """``values`` None: each is written once.  ``stale_at`` 0.5: a read half-way is stale by 200 changes."""
+    """``values`` None: each is written once.  ``stale_at`` 0.5: a read half-way answers an old value."""
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
@@ -63,14 +63,18 @@ def synthetic(  # noqa: C901 (one loop, for speed)
             for column, item in zip(columns, (k, new, state if k == CAS else 0, rank, NEVER, names[c]), strict=True):
                 column.append(item)
             rank += 1
+            if k == READ and lie is not None and current[c] >= lie and changes > 200:
+                # Neither current nor under way, and answered at once: nothing can explain it.
+                near = {state, *(value[other] for other in current if other >= 0 and kind[other] != READ)}
+                if old_values := [was for was in (past if values is None else range(values)) if was not in near]:
+                    value[-1] = old_values[int(random() * len(old_values))]
+                    ret[-1], current[c], lie = rank, -1, None
+                    rank += 1
         elif not took[c]:
             took[c] = True
             k = kind[row]
             if k == READ:
                 value[row] = state
-                if lie is not None and row >= lie and changes > 400:
-                    value[row] = past[changes % 200]
-                    lie = None
             elif k == WRITE or old[row] == state:
                 past[changes % 200] = state
                 changes += 1
