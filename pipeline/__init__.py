@@ -4,6 +4,7 @@
 module             subject
 =================  =========================================================================
 ``session``        starting Spark quietly
+``shipping``       what a real cluster needs beyond that
 ``warm``           starting it in the background while the run goes on
 ``worker_daemon``  what Spark forks its Python workers from
 ``jobs``           the tables of one run, on Spark

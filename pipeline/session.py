@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pipeline.errors import JavaMissingError, SessionError
+from pipeline.shipping import cluster_settings, is_on_this_machine
 from pipeline.storage import sweep_dead
 
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ exec >>{log} 2>&1
 renice -n {nice} -p $$ >/dev/null 2>&1 || true
 """
 
+_LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _BRIEF: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _SCRATCH: Final = "harness-spark"
 _SETTINGS: Final = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     "spark.python.daemon.module": "pipeline.worker_daemon",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
@@ -67,22 +67,35 @@ def start_session(
 ) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
-    ``memory`` is the driver's (in local mode: everybody's) heap.  ``nice`` is added to our own priority for the JVM and
-    the Python workers that it starts.  ``brief`` is for a session that works for seconds: its code is compiled less
-    thoroughly, which halves what the start costs.  ``settings`` are further Spark settings.
+    ``memory`` is the driver's heap (in local mode everybody's) and each executor's.  ``nice`` is added to our own
+    priority for the JVM and the Python workers that it starts.  ``brief`` is for a session that works for seconds: its
+    code is compiled less thoroughly, which halves what the start costs.  ``settings`` are further Spark settings.
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
     """
     home = _java_home()
     sweep_dead(Path(tempfile.gettempdir()), _SCRATCH)
-    scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}-{os.getpid()}-"))
+    scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log = scratch / "spark.log"
     own = os.getpriority(os.PRIO_PROCESS, 0)
     (scratch / "log4j2.properties").write_text(_LOG4J)
     (scratch / "spark-env.sh").write_text(_ENV.format(log=log, nice=min(19, own + nice)))
-    options = {**_SETTINGS, **_places(scratch, brief), "spark.driver.memory": memory, **(settings or {})}
-    with _environment(scratch, home):
+    here = is_on_this_machine(master)
+    options = {
+        **_SETTINGS,
+        **(_LOOPBACK if here else {}),
+        **_places(scratch, brief),
+        **cluster_settings(master, scratch, memory),
+        "spark.driver.memory": memory,
+        **(settings or {}),
+    }
+    with _environment(scratch, home, loopback=here):
         return _in_own_thread(master, app, options, log)
+
+
+def scratch_prefix() -> str:
+    """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
+    return f"{_SCRATCH}-{os.getpid()}-"
 
 
 def _java_home() -> Path | None:
@@ -107,7 +120,7 @@ def _places(scratch: Path, brief: bool) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _environment(scratch: Path, java_home: Path | None) -> Iterator[None]:
+def _environment(scratch: Path, java_home: Path | None, *, loopback: bool) -> Iterator[None]:
     """What the JVM inherits, in this process's environment only while it starts."""
     import pyspark
 
@@ -118,7 +131,7 @@ def _environment(scratch: Path, java_home: Path | None) -> Iterator[None]:
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages])),
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": "127.0.0.1" if loopback else os.environ.get("SPARK_LOCAL_IP"),
         "JAVA_HOME": str(java_home) if java_home else None,
         "SPARK_ENV_LOADED": None,
         "PYSPARK_SUBMIT_ARGS": None,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from history import Header, HistoryWriter, RunFiles
 from pipeline.errors import PipelineError, SessionError
 from pipeline.jobs import run_tables
-from pipeline.session import start_session
+from pipeline.session import scratch_prefix, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,8 @@ class WarmSession:
         while self._thread.is_alive() and self._clock() < deadline:
             # Somebody waits now: what is still starting must not starve at the lowest priority.
             if self._nice:
-                raise_priority(os.getpid())
+                for process in spark_processes():
+                    raise_priority(process)
             self._thread.join(min(0.25, max(0.0, deadline - self._clock())))
         if self._failure is not None:
             raise self._failure
@@ -91,10 +92,9 @@ class WarmSession:
         self._stopped = True
         self._thread.join(timeout)
         if self._thread.is_alive():
-            for process in family(os.getpid())[1:]:
-                if is_jvm(process):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(process, signal.SIGKILL)
+            for process in spark_processes():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
             self._thread.join(timeout)
         elif self._session is not None:
             self._session.stop()
@@ -145,12 +145,21 @@ def jvm_pid(session: SparkSession) -> int:
     return int(gateway.jvm.ProcessHandle.current().pid())
 
 
-def is_jvm(pid: int) -> bool:
-    """Whether a process is a Java virtual machine."""
+def spark_processes() -> list[int]:
+    """The launchers and JVMs of this process's sessions.
+
+    They are told by the sessions' directory on their command lines: what else descends from this process, the nodes of
+    a cluster and their JVMs among it, is none of our business.
+    """
+    mark = scratch_prefix().encode()
+    return [pid for pid in family(os.getpid())[1:] if mark in _command_line(pid)]
+
+
+def _command_line(pid: int) -> bytes:
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip() == "java"
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return False
+        return b""
 
 
 def raise_priority(pid: int) -> bool:

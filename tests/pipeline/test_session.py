@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import JavaMissingError, SessionError, start_session
-from pipeline.warm import WarmSession, made_up_run, raise_priority
+from pipeline.session import scratch_prefix
+from pipeline.warm import WarmSession, made_up_run, raise_priority, spark_processes
 
 
 def test_no_java_is_named_with_the_mend(monkeypatch, tmp_path) -> None:
@@ -80,6 +81,19 @@ def test_the_made_up_run_has_every_outcome_but_no_violation(tmp_path) -> None:
     assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
     assert tables.counts["ok"]
     assert tables.counts["fail"]
+
+
+def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
+    stranger = subprocess.Popen(["sleep", "60"])
+    ours = subprocess.Popen(["sh", "-c", "sleep 60; :", str(tmp_path / f"{scratch_prefix()}x")])
+    try:
+        found = spark_processes()
+        assert ours.pid in found
+        assert stranger.pid not in found
+    finally:
+        for process in (stranger, ours):
+            process.kill()
+            process.wait()
 
 
 def test_the_priority_of_a_process_that_is_gone() -> None:

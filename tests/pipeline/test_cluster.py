@@ -1,0 +1,162 @@
+"""The whole pipeline on a standalone master with two workers: the same results as in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from history import KeyVerdict, RunFiles
+from history.tables import TABLES
+from pipeline import ingest, local_tables, read_runs, read_table
+from pipeline.shipping import cluster_settings, is_local, is_on_this_machine
+
+WAIT_S = 300
+
+
+def test_masters() -> None:
+    assert [is_local(master) for master in ("local", "local[*]", "local[2,4]", "spark://h:1", "yarn")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+    assert is_on_this_machine("spark://127.0.0.1:7077")
+    assert not is_on_this_machine("spark://192.0.2.1:7077")
+    assert not is_on_this_machine("yarn")
+
+
+def test_what_is_shipped(tmp_path) -> None:
+    assert cluster_settings("local[2]", tmp_path, "1g") == {}
+    archive = cluster_settings("spark://h:1", tmp_path, "1g")["spark.archives"].partition("#")[0]
+    code = "import checker, pipeline, history; print(history.__file__)"
+    environment = {**os.environ, "PYTHONPATH": archive}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "packages.zip" in done.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def daemon(log: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
+                   "SPARK_LOG_DIR": str(log.parent)}  # fmt: skip
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [home / "bin" / "spark-class", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def until(log: Path, text: str, times: int = 1) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while log.read_text().count(text) < times:
+        assert time.monotonic() < deadline, log.read_text()[-2000:]
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def master(tmp_path) -> Iterator[str]:
+    """A master and two workers with one core each."""
+    port, log = free_port(), tmp_path / "master.log"
+    url = f"spark://127.0.0.1:{port}"
+    common = ["--host", "127.0.0.1", "--webui-port", "0"]
+    with ExitStack() as stack:
+        stack.enter_context(daemon(log, "org.apache.spark.deploy.master.Master", *common, "--port", str(port)))
+        until(log, "New state: ALIVE")
+        for number in range(2):
+            words = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"work-{number}"), url]
+            stack.enter_context(
+                daemon(tmp_path / f"worker-{number}.log", "org.apache.spark.deploy.worker.Worker", *common, *words)
+            )
+        until(log, "Registering worker", 2)
+        yield url
+
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from history import RunFiles
+from pipeline import ingest, run_tables, start_session
+from pipeline.big_keys import judge_big_keys
+
+master, root, warehouse, *others = sys.argv[1:]
+spark = start_session(master, app="tests", memory="512m", settings={
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.cores.max": "2",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
+run = RunFiles(Path(root))
+tables = run_tables(spark, run, model="register", deadline_s=30)
+operations = spark.read.parquet(str(run.table("operations")))
+def where(batches):
+    import os, pipeline, pyarrow
+    list(batches)
+    yield pyarrow.record_batch({"where": [os.path.dirname(pipeline.__file__)]})
+big = [[v.key, v.verdict, v.violations, v.reason] for v in judge_big_keys(spark, operations)]
+runs = [RunFiles(Path(other)) for other in others]
+outcomes = ingest(runs, Path(warehouse), deadline_s=30, spark=spark)
+places = spark.range(8, numPartitions=8).mapInArrow(where, "where string").collect()
+print(json.dumps({
+    "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1,
+    "places": sorted({row["where"] for row in places}),
+    "verdicts": [verdict.to_json() for verdict in tables.key_verdicts],
+    "big": big,
+    "windows": tables.windows, "faults": tables.faults, "counts": tables.counts,
+    "outcomes": [outcome.state for outcome in outcomes],
+}))
+spark.stop()
+"""
+
+
+def untimed(verdict: KeyVerdict) -> dict:
+    return json.loads(json.dumps(dataclasses.replace(verdict, seconds=0.0).to_json()))
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_path) -> None:
+    run, others = make_random(11, operations=400), [make_random(seed) for seed in range(20, 26)]
+    local = local_tables(run, model="register", deadline_s=30)
+    rows = {name: read_table(run.table(name), name) for name in TABLES if name != "verdicts"}
+    words = [master, run.root, tmp_path / "there", *(other.root for other in others)]
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["executors"] == 2
+    assert len(found["places"]) == 2
+    assert all("harness_packages" in place for place in found["places"])
+    assert [untimed(KeyVerdict.from_json(verdict)) for verdict in found["verdicts"]] == [
+        untimed(verdict) for verdict in local.key_verdicts
+    ]
+    assert (found["windows"], found["faults"], found["counts"]) == (local.windows, local.faults, local.counts)
+    assert {name: read_table(run.table(name), name) for name in rows} == rows
+    by_zones = {verdict.key: verdict for verdict in local.key_verdicts if verdict.engine == "zones"}
+    for key, verdict, violations, reason in found["big"]:
+        expected = by_zones.get(key)
+        assert reason or (verdict, violations) == (expected.verdict, expected.violations)
+    assert found["outcomes"] == ["added"] * len(others)
+    there = read_runs(tmp_path / "there")
+    ingest([RunFiles(other.root) for other in others], tmp_path / "here", deadline_s=30)
+    assert there.drop("run").equals(read_runs(tmp_path / "here").drop("run"))
