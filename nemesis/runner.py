@@ -99,7 +99,9 @@ class Runner:
         A second call tries those again.  Raises the first failure of the harness, after everything was tried.
         """
         with self._lock:
-            unhealed = [self._heal(number) for number in tuple(self._active)]
+            # Links first: what is started again should find its peers.
+            order = sorted(self._active, key=lambda number: self._active[number][0].family != "network")
+            unhealed = [self._heal(number) for number in order]
             if self._failures:
                 failure, self._failures = self._failures[0], []
                 raise failure

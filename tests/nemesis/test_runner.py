@@ -223,6 +223,14 @@ def test_recorded_targets_are_used_again():
     assert Targets.from_json(wish).to_json() == wish
 
 
+def test_links_are_healed_before_processes_are_started_again():
+    steps = [Step(1, "inject", "kill-leader", 0), Step(2, "inject", "bridge", 1)]
+    runner, record, *_ = go(steps)
+    runner.run(threading.Event())
+    heals = [event.f for event in record.events if event.value["action"] == "heal" and event.type == "ok"]
+    assert heals == ["bridge", "kill-leader"]
+
+
 def test_two_claimants_are_told():
     from history import Probe
 
