@@ -115,9 +115,9 @@ def picture_of(example: Counterexample) -> Picture | None:
             for (low, high), folded in zip(axis.spans, axis.folded, strict=True)
             if folded
         ),
-        states=_states(found, axis),
+        states=_states(found, axis, operations),
         ticks=_ticks(axis),
-        legal=tuple(text_of(value) for value in found.legal) if found else (),
+        legal=tuple(_before(value, operations, "an earlier value") for value in found.legal) if found else (),
     )
 
 
@@ -169,14 +169,20 @@ def _box(
     )
 
 
-def _states(found: Explanation | None, axis: Axis) -> tuple[Span, ...]:
+def _before(value: Any, operations: Sequence[Operation], otherwise: str) -> str:
+    """Null is what the register held before these few operations: absent only if one of them saw that."""
+    saw = any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
+    return text_of(value) if value is not None or saw else otherwise
+
+
+def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
     """What the register held between the points, in the one order that was found for the others."""
     if found is None or not found.points:
         return ()
     edges = [(LEFT, found.initial), *((axis.x(point.time), point.state) for point in found.points)]
     spans: list[Span] = []
     for (x, state), (following, _) in zip(edges, [*edges[1:], (WIDTH - RIGHT, None)], strict=True):
-        text = text_of(state)
+        text = _before(state, operations, "earlier value")
         if spans and spans[-1].text == text:
             spans[-1] = Span(spans[-1].x, following - spans[-1].x, text)
         else:
