@@ -1,28 +1,58 @@
-"""``harness check``: judge a recorded run again."""
+"""``harness check``: judge a recorded run again, or any history file."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import time
 from pathlib import Path
 
 import click
 
+from harness.errors import UsageError
 from harness.progress import Progress
 
 
 @click.command("check")
-@click.argument("run_path", metavar="RUN")
-@click.option("--spark/--no-spark", default=True, help="Through Spark, or in this process with the same functions.")
+@click.argument("target", metavar="RUN|FILE")
+@click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
+@click.option("--engine", help="Force one of the checker's engines on a FILE.")
+@click.option("--deadline", type=float, default=60.0, help="Seconds for a FILE; beyond it the verdict is unknown.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole answer on a FILE as JSON.")
+@click.option("--spark/--no-spark", default=True, help="A RUN: through Spark, or here by the same functions.")
 @click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
-def check(run_path: str, spark: bool, spark_master: str, store: Path) -> int:
-    """Judge RUN (a run's directory, or `latest`) again from its recorded files; writes tables and results anew."""
+def check(
+    target: str,
+    model: str | None,
+    engine: str | None,
+    deadline: float,
+    as_json: bool,
+    spark: bool,
+    spark_master: str,
+    store: Path,
+) -> int:
+    """Judge RUN (a run's directory, or `latest`) again; writes its tables and results anew.
+
+    Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
+    console log, porcupine's kv format.
+    """
+    path = Path(target)
+    if path.is_file():
+        return _check_file(path, model, engine, deadline, as_json=as_json)
+    if model or engine or as_json:
+        raise UsageError(f"--model, --engine and --json are for a history file; {target} is none")
+    return _check_run(target, store, spark_master if spark else None)
+
+
+def _check_run(target: str, store: Path, spark_master: str | None) -> int:
     from harness.conclude import conclude
     from harness.run import exit_code
     from harness.store import find_run
     from pipeline import WarmSession
 
-    files = find_run(run_path, store)
-    session = WarmSession(spark_master, app="harness check") if spark else None
+    files = find_run(target, store)
+    session = WarmSession(spark_master, app="harness check") if spark_master else None
     try:
         results = conclude(files, session.get if session else None)
     finally:
@@ -30,3 +60,23 @@ def check(run_path: str, spark: bool, spark_master: str, store: Path) -> int:
             session.stop()
     Progress().say(files.summary.read_text().rstrip())
     return exit_code(results)
+
+
+def _check_file(path: Path, model: str | None, engine: str | None, deadline: float, *, as_json: bool) -> int:
+    from checker.summary import render
+    from harness.files import EXIT_OF_VERDICT, check_file
+
+    started = time.monotonic()
+    report = check_file(path, model, engine, deadline)
+    seconds = time.monotonic() - started
+    if as_json:
+        answer = {
+            "verdict": report.verdict,
+            "seconds": round(seconds, 6),
+            "keys": [key.to_json() for key in report.keys],
+        }
+        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+    else:
+        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns))
+        click.echo(f"{seconds:.2f} s in all")
+    return EXIT_OF_VERDICT[report.verdict]

@@ -18,7 +18,9 @@ EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
 VERBS = {
     "run": "run",
     "check": "check",
+    "shrink": "shrink",
     "report": "report",
+    "serve": "serve",
     "show": "show",
     "heal": "heal",
     "cluster": "cluster",

@@ -1,4 +1,4 @@
-"""``harness report``: draw a judged run again."""
+"""``harness report``: draw a judged run again, or the site over all runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from pathlib import Path
 
 import click
 
+from harness.errors import StoreError
+
 
 @click.command("report")
-@click.argument("run_path", metavar="RUN")
+@click.argument("run_path", metavar="RUN", default="latest")
+@click.option("--site", type=click.Path(path_type=Path, file_okay=False), help="Write the site over the store there.")
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
-def report(run_path: str, store: Path) -> int:
-    """Draw report.html, plots and junit.xml of RUN (a run's directory, or `latest`)."""
+def report(run_path: str, site: Path | None, store: Path) -> int:
+    """Draw report.html, plots and junit.xml of RUN (a run's directory; the latest one if not given).
+
+    With --site, write the pages over all runs of the store as static files instead.
+    """
+    if site is not None:
+        return _write_site(store, site)
     from harness.conclude import draw
     from harness.store import find_run
 
@@ -19,4 +27,15 @@ def report(run_path: str, store: Path) -> int:
     for warning in draw(files):
         click.echo(f"warning: {warning}", err=True)
     click.echo(files.report)
+    return 0
+
+
+def _write_site(store: Path, target: Path) -> int:
+    from reports.site import write_site
+
+    try:
+        write_site(store, target)
+    except OSError as error:
+        raise StoreError(f"cannot write the site to {target}: {error.strerror or error}") from None
+    click.echo(target / "index.html")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -21,5 +20,5 @@ def show(run_path: str, store: Path) -> int:
     files = find_run(run_path, store)
     if not files.results.exists():
         raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
-    click.echo(reports.render_summary(json.loads(files.results.read_text())).rstrip())
+    click.echo(reports.render_run(files).rstrip())
     return 0

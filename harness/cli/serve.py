@@ -1,0 +1,29 @@
+"""``harness serve``: the site over all runs of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.errors import UsageError
+
+
+@click.command("serve")
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=int, default=8765, help="Port; 0 takes a free one.")
+def serve(store: Path, host: str, port: int) -> int:
+    """Serve the runs of a store to a browser on this machine, until Ctrl-C."""
+    from reports.serve import make
+
+    try:
+        server = make(store, host, port)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"cannot serve {store} on {host}:{port}: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    with server:
+        click.echo(f"http://{host}:{server.server_port}/  (Ctrl-C ends it)")
+        server.serve_forever()
+    return 0

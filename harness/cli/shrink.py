@@ -1,0 +1,25 @@
+"""``harness shrink``: the few operations of a history that cannot all be true, as a history of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("shrink")
+@click.argument("history", type=click.Path(path_type=Path))
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY with .shrunk.jsonl]")
+@click.option("--model", help="The object that the history is of.  [default: what the file names, else register]")
+@click.option("--deadline", type=float, default=60.0, help="Seconds.")
+def shrink(history: Path, output: Path | None, model: str | None, deadline: float) -> int:
+    """Write the minimal counterexample of HISTORY as a history file of its own."""
+    from checker.drawing import draw
+    from harness.files import shrink_file
+
+    target = output or history.with_name(history.stem + ".shrunk.jsonl")
+    first = shrink_file(history, model, deadline, target).counterexamples[0]
+    click.echo(f"{first.kind}: {first.sentence}")
+    click.echo(draw(first))
+    click.echo(f"{len(first.operations)} operations: {target}")
+    return 0

@@ -1,0 +1,52 @@
+"""History files that a user names: checked and shrunk, with errors that name the file and the place in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from checker import ModelError, Report, as_events, check
+from harness.errors import StoreError, UsageError
+from history import FormatError, Header, HistoryWriter
+
+EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
+
+
+def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:
+    """Check one history file.  Raises UsageError for a file that is no history, or no history of that model."""
+    if not 0 < deadline_s < float("inf"):
+        raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
+    try:
+        return check(path, model, deadline_s=deadline_s, engine=engine)
+    except FormatError as error:
+        raise UsageError(str(error)) from None
+    except ModelError as error:
+        raise UsageError(f"{path}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) -> Report:
+    """Write the first counterexample of a history as a history of its own.
+
+    Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
+    """
+    report = check_file(path, model, None, deadline_s)
+    if not report.counterexamples:
+        raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
+    first = report.counterexamples[0]
+    events = as_events(first)
+    times = iter([event.time for event in events])
+    try:
+        writer = HistoryWriter(
+            target, Header(test=f"shrunk from {path.name}", model=model or "register"), started_ns=0,
+            clock=lambda: next(times),
+        )  # fmt: skip
+    except FileExistsError:
+        raise UsageError(f"{target} is there already; name another file with --output") from None
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror}") from None
+    for event in events:
+        writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
+    writer.close()
+    return report

@@ -1,0 +1,118 @@
+"""`harness check FILE`, `shrink` and `serve`: verdicts as exit codes, and errors that name the file and the place."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import run_command
+from history import Header, HistoryWriter
+from reports.serve import make
+
+# Without an initial value Jepsen's register starts as nil.
+EDN_GOOD = """{:process 0, :type :invoke, :f :write, :value [1 7]}
+{:process 0, :type :ok, :f :write, :value [1 7]}
+{:process 1, :type :invoke, :f :read, :value [1 nil]}
+{:process 1, :type :ok, :f :read, :value [1 7]}
+"""
+EDN_BAD = EDN_GOOD.replace(":read, :value [1 7]}", ":read, :value [1 nil]}")
+
+
+def history(path: Path, *events: tuple[str, int, str, object]) -> Path:
+    times = iter(range(0, 10**9, 1_000_000))
+    writer = HistoryWriter(path, Header(), started_ns=0, clock=lambda: next(times))
+    for type_, process, f, value in events:
+        writer.append(type_, process, f, value=value)  # type: ignore[arg-type]
+    writer.close()
+    return path
+
+
+def stale(path: Path) -> Path:
+    events: list[tuple[str, int, str, object]] = []
+    for value in (1, 2):
+        events += [("invoke", 0, "write", value), ("ok", 0, "write", value)]
+    for _ in range(5):
+        events += [("invoke", 2, "read", None), ("ok", 2, "read", 2)]
+    events += [("invoke", 1, "read", None), ("ok", 1, "read", 1)]
+    return history(path, *events)
+
+
+def test_a_stale_read_is_1_told_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", str(stale(tmp_path / "history.jsonl"))]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("invalid: 8 operations, 1 keys, by zones")
+    assert "stale-read" in said
+    assert "├─read → 1" in said
+
+
+@pytest.mark.parametrize(("text", "code"), [(EDN_GOOD, 0), (EDN_BAD, 1)])
+def test_a_foreign_history_and_its_bad_twin(tmp_path: Path, text: str, code: int) -> None:
+    (tmp_path / "history.edn").write_text(text)
+    assert run_command(["check", str(tmp_path / "history.edn"), "--model", "register"]) == code
+
+
+def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "--json", str(stale(tmp_path / "history.jsonl"))]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] == "invalid"
+    assert answer["keys"][0]["counterexamples"][0]["kind"] == "stale-read"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("", (), "history"),
+        ('{"format":"harness-history","version":1}\n{"index":0}\n', (), "line 2"),
+        (EDN_GOOD, ("--model", "regster"), "register"),
+        (EDN_GOOD, ("--engine", "zone"), "zones"),
+        (EDN_GOOD, ("--deadline", "0"), "--deadline"),
+    ],
+)
+def test_bad_input_is_254_and_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: tuple[str, ...], said: str
+) -> None:
+    path = tmp_path / ("history.edn" if text == EDN_GOOD else "history.jsonl")
+    path.write_text(text)
+    assert run_command(["check", str(path), *words]) == 254
+    assert said in capsys.readouterr().err
+
+
+def test_shrink_writes_what_check_still_calls_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = stale(tmp_path / "history.jsonl")
+    assert run_command(["shrink", str(path)]) == 0
+    small = tmp_path / "history.shrunk.jsonl"
+    assert len(small.read_text().splitlines()) <= 1 + 2 * 3
+    capsys.readouterr()
+    assert run_command(["check", str(small)]) == 1
+    assert run_command(["shrink", str(path)]) == 254
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_a_valid_history_has_nothing_to_shrink(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
+    assert run_command(["shrink", str(path)]) == 254
+    assert "no counterexample" in capsys.readouterr().err
+    assert not (tmp_path / "history.shrunk.jsonl").exists()
+
+
+def test_serve_without_a_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["serve", "--store", str(tmp_path / "none")]) == 254
+    assert "cannot serve" in capsys.readouterr().err
+
+
+def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    with make(store) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/") as answer:
+            assert answer.status == 200
+        server.shutdown()
+        thread.join()
+    assert run_command(["report", "--site", str(tmp_path / "site"), "--store", str(store)]) == 0
+    assert (tmp_path / "site" / "index.html").exists()
