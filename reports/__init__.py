@@ -11,7 +11,8 @@ module               subject
 ``counterexample``   the picture of a violation; ``linearize`` explains it
 ``topology``         who can talk to whom during a fault
 ``logs``             excerpts of the nodes' logs
-``page``             ``report.html``; ``pack`` is its data, ``assets`` and ``templates`` its rest
+``findings``         what was wrong, with its surroundings; ``sketch`` draws stuck replicas
+``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
 ``plots``            PNG and SVG
 ``junit``            ``junit.xml``
 ``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
@@ -29,6 +30,7 @@ from typing import Any
 from history import RunFiles
 from reports import junit, page, summary
 from reports.errors import ReportOutcome
+from reports.findings import Drawn, prepare
 from reports.run import read_run
 
 __all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
@@ -36,17 +38,17 @@ __all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_
 
 def write_report(files: RunFiles) -> ReportOutcome:
     """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
-    return _write_page(page.prepare(read_run(files)))
+    return _write_page(prepare(read_run(files)))
 
 
 def write_plots(files: RunFiles) -> list[Path]:
     """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(page.prepare(read_run(files))).paths
+    return _write_plots(prepare(read_run(files))).paths
 
 
 def write_all(files: RunFiles) -> ReportOutcome:
     """Page, plots and ``junit.xml`` from one reading of the run, with the warnings of all three."""
-    drawn = page.prepare(read_run(files))
+    drawn = prepare(read_run(files))
     found = [_write_plots(drawn), _write_page(drawn)]
     nothing: list[Path] = []
     paths = drawn.run.notes.attempt("junit.xml", lambda: _write_junit(drawn, files.junit), nothing)
@@ -68,7 +70,7 @@ def render_run(files: RunFiles) -> str:
     return summary.render_run(read_run(files))
 
 
-def _write_page(drawn: page.Drawn) -> ReportOutcome:
+def _write_page(drawn: Drawn) -> ReportOutcome:
     nothing: list[Path] = []
     notes = drawn.run.notes
     text = notes.attempt("report.html", lambda: page.render(drawn), "")
@@ -76,7 +78,7 @@ def _write_page(drawn: page.Drawn) -> ReportOutcome:
     return ReportOutcome(written, list(notes.warnings))
 
 
-def _write_plots(drawn: page.Drawn) -> ReportOutcome:
+def _write_plots(drawn: Drawn) -> ReportOutcome:
     nothing: list[Path] = []
 
     def draw() -> list[Path]:
@@ -87,7 +89,7 @@ def _write_plots(drawn: page.Drawn) -> ReportOutcome:
     return ReportOutcome(drawn.run.notes.attempt("plots", draw, nothing), list(drawn.run.notes.warnings))
 
 
-def _write_junit(drawn: page.Drawn, path: Path) -> list[Path]:
+def _write_junit(drawn: Drawn, path: Path) -> list[Path]:
     junit.write(drawn.run, path)
     return [path]
 

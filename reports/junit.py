@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-from reports.page import checks_of
+from reports.findings import checks_of
 from reports.run import HARNESS_FAILURE, Run
 from reports.texts import xml_text
 

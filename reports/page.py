@@ -10,28 +10,22 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup
 
-from history import Counterexample
-from reports import faults, figures, logs, texts, topology, tracks
-from reports.columns import Operations
-from reports.counterexample import Picture, picture_of
+from reports import figures, logs, texts, topology, tracks
 from reports.faults import FaultWindow
-from reports.pack import operation_columns, pack, short
-from reports.palette import FAULT_COLOURS, family_of, node_colour
+from reports.findings import Drawn, checks_of, recovery_of, violating_keys, violation_count, violations_of
+from reports.pack import short
+from reports.palette import family_of
 from reports.run import HARNESS_FAILURE, Run, phase_bounds
-from reports.sketch import sketch_of
-from reports.tracks import Track
+from reports.series import data_of
 
 SCRIPTS: Final = ("view.js", "decode.js", "draw.js", "charts.js", "strips.js", "timeline.js", "details.js", "main.js")
-MAX_EXAMPLES: Final = 8
 MAX_TOPOLOGIES: Final = 24
-_STATES: Final = ("invalid", "unknown", "skipped", "valid")
 VERDICT_WORDS: Final = {
     "valid": "Valid",
     "invalid": "Invalid",
@@ -103,41 +97,6 @@ def policy(scripts: str, styles: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One counterexample with what the cluster was doing then."""
-
-    key: Any
-    example: Counterexample
-    picture: Picture | None
-    start: float
-    end: float
-    leader: str | None
-    term: int
-    faults: list[FaultWindow]
-    lines: list[logs.LogLine]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """What several parts of the page need."""
-
-    run: Run
-    tracks: list[Track]
-    windows: list[FaultWindow]
-
-
-def prepare(run: Run) -> Drawn:
-    """Tracks and fault windows; empty where they cannot be made."""
-    no_tracks: list[Track] = []
-    no_windows: list[FaultWindow] = []
-    nobody: tuple[str, ...] = ()
-    nodes = run.notes.attempt("nodes", lambda: run.nodes, nobody)
-    found = run.notes.attempt("leaders and replicas", lambda: tracks.tracks_of(run.probes, nodes), no_tracks)
-    windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
-    return Drawn(run, found, windows)
-
-
 def render(drawn: Drawn) -> str:
     """The whole page as text."""
     run, notes = drawn.run, drawn.run.notes
@@ -198,97 +157,6 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("length", f"{run.end / 1e9:.1f} s"),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def checks_of(run: Run) -> list[dict[str, Any]]:
-    """The checks and gates as recorded; ``state`` is valid, invalid, unknown or skipped."""
-    rows = []
-    for check in run.results.get("checks", ()) or ():
-        details = check.get("details")
-        skipped = bool(isinstance(details, dict) and details.get("skipped")) or str(
-            check.get("seen", "")
-        ).lower().startswith("skipped")
-        state = "skipped" if skipped else check.get("verdict")
-        texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
-        rows.append({**texts_of_it, "state": state if state in _STATES else "unknown"})
-    return sorted(rows, key=lambda row: _STATES.index(row["state"]))
-
-
-def violation_count(run: Run) -> int:
-    return sum(int(key.get("violations") or 0) for key in run.results.get("keys", ()) or ())
-
-
-def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
-    """(key, kinds of the anomalies that are told, how many violations there were), most first."""
-    rows = [
-        (str(key.get("key")), sorted({str(e.get("kind")) for e in key.get("counterexamples") or ()}), key["violations"])
-        for key in run.results.get("keys", ())
-        if key.get("violations")
-    ]
-    return sorted(rows, key=lambda row: -row[2])
-
-
-def violations_of(drawn: Drawn) -> list[Violation]:
-    """The counterexamples that are shown, earliest first."""
-    found = [
-        (key.get("key"), Counterexample.from_json(record))
-        for key in drawn.run.results.get("keys", ()) or ()
-        for record in key.get("counterexamples", ()) or ()
-    ]
-    found.sort(key=lambda pair: max((operation.invoked for operation in pair[1].operations), default=0))
-    return [_violation(drawn, key, example, place) for place, (key, example) in enumerate(found[:MAX_EXAMPLES])]
-
-
-def _violation(drawn: Drawn, key: Any, example: Counterexample, place: int) -> Violation:
-    start = min((operation.invoked for operation in example.operations), default=0) / 1e9
-    end = max((operation.returned or operation.invoked for operation in example.operations), default=0) / 1e9
-    notes = drawn.run.notes
-    no_lines: list[logs.LogLine] = []
-    return Violation(
-        key=key,
-        example=example,
-        picture=notes.attempt("counterexample", lambda: picture_of(example), None),
-        start=start,
-        end=end,
-        leader=tracks.leader_at(drawn.tracks, end),
-        term=tracks.term_at(drawn.tracks, end),
-        faults=[window for window in drawn.windows if overlaps(window, start, end)],
-        lines=no_lines
-        if place > 2
-        else notes.attempt(
-            "log excerpts",
-            lambda: logs.excerpt(drawn.run.files, drawn.run.started, start - 1.0, end + 1.0, limit=30),
-            no_lines,
-        ),
-    )
-
-
-RECOVERY_S: Final = 8.0
-
-
-def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
-    """What the page tells of a cluster that did not come back: the check, and the logs after the last heal."""
-    check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
-    if check is None:
-        return None
-    healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
-    telling = [line for line in lines if line.weight]
-    late = [word.node for word in tracks.last_words(drawn.tracks) if word.late]
-    end = drawn.run.end / 1e9
-    picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.tracks, drawn.windows, end, late), None)
-    return {
-        "check": check,
-        "healed": healed,
-        "picture": picture,
-        "until": drawn.run.end / 1e9,
-        "lines": telling or lines,
-    }
-
-
-def overlaps(window: FaultWindow, start: float, end: float) -> bool:
-    over = window.healed if window.healed is not None else float("inf")
-    return window.state != "skipped" and window.started <= end and over >= start
 
 
 def gap_of(run: Run) -> tuple[float, float] | None:
@@ -364,79 +232,3 @@ def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
     if run.files.log.is_file():
         found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))
     return found
-
-
-def data_of(drawn: Drawn) -> str:
-    """The packed columns and figures that the scripts draw."""
-    run, end = drawn.run, drawn.run.end
-    lanes, lane_count = figures.lanes_of(run.operations, end)
-    columns, names = operation_columns(run.operations, lanes)
-    return pack(columns, {"names": names, "lanes": lane_count, "end": end / 1e9, **_series(drawn, run.operations, end)})
-
-
-def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
-    notes = drawn.run.notes
-
-    def part(what: str, make: Callable[[], Any]) -> Any:
-        return notes.attempt(what, make, None)
-
-    return {
-        "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
-        "faultColours": FAULT_COLOURS,
-        "phases": [
-            {"name": name, "start": bounds[0] / 1e9}
-            for name in ("main", "final")
-            if (bounds := phase_bounds(operations, name))
-        ],
-        "faults": [_fault_data(window, end / 1e9) for window in drawn.windows],
-        "rates": part("rate", lambda: _rates(operations, end)),
-        "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
-        "available": part("availability", lambda: figures.availability_of(operations, end)),
-        "stretches": part("leaders and terms", lambda: [_stretches(track) for track in drawn.tracks]),
-        "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
-        "marked": [
-            operation.invoke_index
-            for violation in drawn.run.results.get("keys", ()) or ()
-            for example in violation.get("counterexamples", ()) or ()
-            for operation in Counterexample.from_json(example).operations
-        ][:200],
-    }
-
-
-def _fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
-    return {
-        "id": window.id,
-        "fault": short(window.fault, 60),
-        "family": window.family,
-        "state": window.state,
-        "nodes": list(window.nodes),
-        "leader": window.leader,
-        "start": window.started,
-        "end": _drawn_end(window, end),
-    }
-
-
-def _drawn_end(window: FaultWindow, end: float) -> float:
-    """A fault that was never healed is drawn to the end of the run, one that was not installed as a mark."""
-    if window.healed is not None:
-        return window.healed
-    return end if window.installed else window.stood or window.started
-
-
-def _rates(operations: Operations, end: int) -> dict[str, Any]:
-    rates = figures.rates_of(operations, end)
-    return {"time": rates.time, "width": rates.width, "rows": rates.rows}
-
-
-def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
-    quantiles = figures.quantiles_of(operations, end)
-    return {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
-
-
-def _stretches(track: Track) -> list[list[Any]]:
-    return [[tracks.ROLES.index(s.role), s.term, s.start, s.end] for s in tracks.stretches(track)]
-
-
-def _progress(found: list[Track], end: int) -> dict[str, Any]:
-    progress = tracks.progress_of(found, end / 1e9)
-    return {"time": progress.time, "applied": progress.applied, "committed": progress.committed, "lag": progress.lag}

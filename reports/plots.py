@@ -26,7 +26,7 @@ from reports import figures, topology, tracks
 from reports.columns import NEVER
 from reports.counterexample import Picture, picture_of
 from reports.faults import FaultWindow
-from reports.page import Drawn, violations_of
+from reports.findings import Drawn, violations_of
 from reports.palette import FAULT_COLOURS, OUTCOME_INKS, OUTCOMES, node_colour
 from reports.texts import one_line
 

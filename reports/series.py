@@ -1,0 +1,92 @@
+"""The figures and columns that the page's scripts draw, packed into one text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from history import Counterexample
+from reports import figures, tracks
+from reports.columns import Operations
+from reports.faults import FaultWindow
+from reports.findings import Drawn
+from reports.pack import operation_columns, pack, short
+from reports.palette import FAULT_COLOURS, node_colour
+from reports.run import phase_bounds
+from reports.tracks import Track
+
+
+def data_of(drawn: Drawn) -> str:
+    """The packed columns and figures that the scripts draw."""
+    run, end = drawn.run, drawn.run.end
+    lanes, lane_count = figures.lanes_of(run.operations, end)
+    columns, names = operation_columns(run.operations, lanes)
+    return pack(columns, {"names": names, "lanes": lane_count, "end": end / 1e9, **_series(drawn, run.operations, end)})
+
+
+def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
+    notes = drawn.run.notes
+
+    def part(what: str, make: Callable[[], Any]) -> Any:
+        return notes.attempt(what, make, None)
+
+    return {
+        "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
+        "faultColours": FAULT_COLOURS,
+        "phases": [
+            {"name": name, "start": bounds[0] / 1e9}
+            for name in ("main", "final")
+            if (bounds := phase_bounds(operations, name))
+        ],
+        "faults": [_fault_data(window, end / 1e9) for window in drawn.windows],
+        "rates": part("rate", lambda: _rates(operations, end)),
+        "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
+        "available": part("availability", lambda: figures.availability_of(operations, end)),
+        "stretches": part("leaders and terms", lambda: [_stretches(track) for track in drawn.tracks]),
+        "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
+        "marked": [
+            operation.invoke_index
+            for violation in drawn.run.results.get("keys", ()) or ()
+            for example in violation.get("counterexamples", ()) or ()
+            for operation in Counterexample.from_json(example).operations
+        ][:200],
+    }
+
+
+def _fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
+    return {
+        "id": window.id,
+        "fault": short(window.fault, 60),
+        "family": window.family,
+        "state": window.state,
+        "nodes": list(window.nodes),
+        "leader": window.leader,
+        "start": window.started,
+        "end": _drawn_end(window, end),
+    }
+
+
+def _drawn_end(window: FaultWindow, end: float) -> float:
+    """A fault that was never healed is drawn to the end of the run, one that was not installed as a mark."""
+    if window.healed is not None:
+        return window.healed
+    return end if window.installed else window.stood or window.started
+
+
+def _rates(operations: Operations, end: int) -> dict[str, Any]:
+    rates = figures.rates_of(operations, end)
+    return {"time": rates.time, "width": rates.width, "rows": rates.rows}
+
+
+def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
+    quantiles = figures.quantiles_of(operations, end)
+    return {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
+
+
+def _stretches(track: Track) -> list[list[Any]]:
+    return [[tracks.ROLES.index(s.role), s.term, s.start, s.end] for s in tracks.stretches(track)]
+
+
+def _progress(found: list[Track], end: int) -> dict[str, Any]:
+    progress = tracks.progress_of(found, end / 1e9)
+    return {"time": progress.time, "applied": progress.applied, "committed": progress.committed, "lag": progress.lag}
