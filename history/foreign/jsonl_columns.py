@@ -19,7 +19,6 @@ from history.foreign.columns import ABSENT, CAS, READ, WRITE, OperationColumns
 from history.operations import Operation, pair
 
 _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
-_BATCH: Final = 1 << 18
 
 
 class NotColumnarError(ValueError):
@@ -64,12 +63,9 @@ class _Scan:
         from history.foreign import jsonl_kernel as kernel
 
         self.kernel, self.data, self.path = kernel, data, path
-        parts, count = [], _BATCH
-        while count == _BATCH:
-            rows = np.empty((_BATCH, kernel.WIDTH), np.int64)
-            count, start = kernel.scan(data, start, rows)
-            parts.append(rows[:count].copy() if count < _BATCH else rows)
-        self.rows = np.concatenate(parts)
+        # One column after the other in memory: every later step reads whole columns.
+        self.rows = np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T
+        kernel.scan(data, start, self.rows)
         self.names: dict[int, str | int | None] = {-1: None}
         self.hashes = {name: self._hash(name) for name in (*TYPES, *_KINDS)}
         self._mend_strange()

@@ -172,6 +172,16 @@ def _line(data, start, end, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def count_lines(data, start):  # type: ignore[no-untyped-def]
+    """How many whole lines there are from ``start`` on."""
+    count = 0
+    for place in range(start, data.size):
+        if data[place] == 10:
+            count += 1
+    return count
+
+
+@njit(cache=True)
 def scan(data, start, rows):  # type: ignore[no-untyped-def]
     """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte)."""
     count, place = 0, start
