@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
-from history import Probe
+from history import Probe, Receipt
 from nemesis.catalogue import find, prechecks
 from nemesis.errors import FaultError, ScheduleError, UnknownFaultError
 from nemesis.facts import Facts, survey
 from nemesis.fault import Context, Settings
 from nemesis.runner import Runner
-from nemesis.schedule import Step, cycle
+from nemesis.schedule import Step, checked, cycle, fault_names
+from nemesis.script import read_script, replay
 from nemesis.sweep import heal_everything
 from nemesis.view import Nodes, StartError
 
@@ -75,13 +78,15 @@ class Faults:
         except UnknownFaultError as error:
             raise UsageError(f"--nemesis: {error}; `harness list-nemeses` names them all") from None
         except ScheduleError as error:
-            raise UsageError(f"--interval, --time-limit: {error}") from None
+            raise UsageError(f"--nemesis, --interval, --time-limit: {error}") from None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(name for turn in self._plan.nemesis for name in turn.split("+"))
+        return fault_names(self._plan.nemesis)
 
     def _schedule(self) -> list[Step]:
+        if self._plan.schedule:
+            return checked((Step(**step) for step in self._plan.schedule), self._plan.time_limit)
         if not self._plan.nemesis:
             return []
         return cycle(self._plan.nemesis, self._plan.interval, self._plan.time_limit, self._plan.rng("schedule"))
@@ -112,11 +117,37 @@ class Faults:
 
     def _context(self, nodes: Nodes, view: SystemView, clock_ns: Callable[[], int]) -> Context:
         settings = Settings(
-            peer_port=RAFT_PORT, client_port=CLIENT_PORT, snapshot_threshold=self._plan.snapshot_threshold
+            peer_port=RAFT_PORT,
+            client_port=CLIENT_PORT,
+            snapshots=self._plan.snapshot,
+            snapshot_threshold=self._plan.snapshot_threshold,
         )
         if self._facts is None:
             self._facts = survey(nodes)
         return Context(nodes, view, RunClock(clock_ns), self._facts, settings)
+
+
+def scripted(plan: Plan, path: Path, nodes: Sequence[str]) -> Plan:
+    """The plan with the faults of a script (see ``nemesis.script``).  Raises UsageError that names file and fault."""
+    try:
+        return _with_schedule(plan, read_script(path, plan.time_limit, nodes))
+    except ScheduleError as error:
+        raise UsageError(f"--schedule: {error}") from None
+    except OSError as error:
+        raise UsageError(f"--schedule {path}: {error.strerror}") from None
+
+
+def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
+    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none."""
+    steps = replay(receipts, main_ns)
+    if not steps:
+        raise UsageError("that run installed no fault: there is nothing to replay; `harness run` repeats it")
+    return _with_schedule(plan, steps)
+
+
+def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:
+    names = tuple(dict.fromkeys(step.fault for step in steps))
+    return replace(plan, nemesis=names, schedule=tuple(asdict(step) for step in steps))
 
 
 def heal_leftovers(nodes: Nodes) -> list[str]:

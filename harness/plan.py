@@ -29,6 +29,8 @@ class Plan:
     """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
 
     ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every random choice.
+    ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule`` as JSON), instead of the
+    cycle of ``nemesis``.
     """
 
     seed: int
@@ -53,6 +55,7 @@ class Plan:
     recovery_time: float = 60.0
     ready_timeout: float = 60.0
     check_deadline: float = 60.0
+    schedule: tuple[dict[str, Any], ...] = ()
     spark: bool = True
     spark_master: str = "local[*]"
 
@@ -73,7 +76,13 @@ class Plan:
         return random.Random(f"{self.seed}:{purpose}")
 
     def to_json(self) -> dict[str, Any]:
-        return {"format": PLAN_FORMAT, "version_of_format": PLAN_VERSION, "test": self.test, **asdict(self)}
+        return {
+            "format": PLAN_FORMAT,
+            "version_of_format": PLAN_VERSION,
+            "test": self.test,
+            "command": self.command(),
+            **asdict(self),
+        }
 
     @classmethod
     def from_json(cls, record: Any) -> Plan:
@@ -85,6 +94,7 @@ class Plan:
         names = {field.name for field in fields(cls)}
         values = {name: value for name, value in record.items() if name in names}
         values["nemesis"] = tuple(values.get("nemesis", ()))
+        values["schedule"] = tuple(values.get("schedule", ()))
         return cls(**values)
 
     @classmethod
@@ -96,13 +106,15 @@ class Plan:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
     def command(self) -> str:
-        """The command line that runs this plan again."""
+        """The command line that runs this plan again; one with a schedule of its own is run again by ``replay``."""
         words = ["harness", "run"]
         for field in fields(self):
             value = getattr(self, field.name)
             option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
             if field.name == "snapshot":
                 words += ["--snapshot"] if value else []
+            elif field.name == "schedule":
+                continue
             elif field.name == "spark":
                 words += [] if value else ["--no-spark"]
             elif field.name == "nemesis":

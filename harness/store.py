@@ -24,7 +24,7 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
     run = RunFiles(store / plan.test / name)
     try:
         run.root.mkdir(parents=True)
-        write_json(run.plan, plan.to_json())
+        write_json(run.plan, {**plan.to_json(), "replay_command": f"harness replay {run.root}"})
         _link(store / plan.test / "latest", Path(name))
         _link(store / "latest", Path(plan.test) / name)
     except OSError as error:

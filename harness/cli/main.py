@@ -17,6 +17,7 @@ EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
 #: no verb pays for another one's imports.
 VERBS = {
     "run": "run",
+    "replay": "replay",
     "check": "check",
     "shrink": "shrink",
     "report": "report",

@@ -19,6 +19,9 @@ ORDER = (0, 2, 1, 255, 130)
 
 @click.command("run")
 @click.option("--nemesis", "-n", default="", help="Faults, separated by commas; `harness list-nemeses` names them.")
+@click.option(
+    "--schedule", type=click.Path(path_type=Path, dir_okay=False), help="Faults from a script (TOML) instead."
+)
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
 @click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
@@ -61,7 +64,14 @@ ORDER = (0, 2, 1, 255, 130)
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
 def run(
-    store: Path, test_count: int, keep_cluster: bool, nemesis: str, seed: int | None, store_type: str, **options: Any
+    store: Path,
+    test_count: int,
+    keep_cluster: bool,
+    nemesis: str,
+    schedule: Path | None,
+    seed: int | None,
+    store_type: str,
+    **options: Any,
 ) -> int:
     """Run the register on DLedger under faults, and judge what clients saw.
 
@@ -73,7 +83,10 @@ def run(
     if test_count < 1:
         raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
-    plan = validate(Plan(seed=first, nemesis=names, store=store_type, **options))  # type: ignore[arg-type]
+    plan = Plan(seed=first, nemesis=names, store=store_type, **options)  # type: ignore[arg-type]
+    if schedule is not None:
+        plan = _scripted(plan, schedule)
+    validate(plan)
     codes = []
     for number in range(test_count):
         code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
@@ -81,3 +94,11 @@ def run(
         if code == 130:
             break
     return max(codes, key=ORDER.index)
+
+
+def _scripted(plan: Plan, schedule: Path) -> Plan:
+    from harness.faults import scripted
+
+    if plan.nemesis:
+        raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")
+    return scripted(plan, schedule, [f"n{number}" for number in range(1, plan.nodes + 1)])

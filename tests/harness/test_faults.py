@@ -3,9 +3,11 @@ own finding, and what cannot be healed is ours."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,9 +15,10 @@ import pytest
 
 from harness import faults as faults_module
 from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
-from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers
+from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers, replayed, scripted
 from harness.plan import Plan, validate
 from harness.systems import DLedgerRegister
+from history import Receipt
 from nemesis.view import Command, Completed, StartError
 
 PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
@@ -40,13 +43,60 @@ class Nodes:
 
 def test_two_at_once_are_two_names_and_take_one_turn() -> None:
     faults = Faults(PLAN)
-    assert faults.names == ("kill-all", "pause-leader", "kill-all")
+    assert faults.names == ("kill-all", "pause-leader")
     assert {step.fault for step in faults.schedule} == {"kill-all", "pause-leader"}
 
 
 def test_the_schedule_is_decided_by_the_seed() -> None:
     assert Faults(PLAN).schedule == Faults(PLAN).schedule
     assert Faults(PLAN).schedule != Faults(replace(PLAN, seed=2)).schedule
+
+
+SCRIPT = """
+[[fault]]
+name = "kill-leader"
+at = 3.0
+for = 4.0
+"""
+
+
+def test_a_script_takes_the_place_of_the_cycle_and_lives_in_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "script.toml").write_text(SCRIPT)
+    plan = scripted(Plan(seed=1), tmp_path / "script.toml", ["n1", "n2", "n3"])
+    assert plan.nemesis == ("kill-leader",)
+    again = Plan.from_json(plan.to_json())
+    assert again == plan
+    assert [(step.at_s, step.action) for step in Faults(again).schedule] == [(3.0, "inject"), (7.0, "heal")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("[[fault]]\nat = 1", "name is missing"), (SCRIPT.replace("3.0", "99.0"), "time limit")]
+)
+def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "script.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        scripted(Plan(seed=1), tmp_path / "script.toml", ["n1"])
+    assert str(caught.value).startswith("--schedule: ")
+    assert said in str(caught.value)
+
+
+def test_a_replay_has_the_recorded_targets_at_the_recorded_moments() -> None:
+    second = 1_000_000_000
+    receipt = Receipt(
+        7, "kill-all", "installed", 5 * second, ("n2",), heal_started=9 * second, healed=10 * second, witness={"x": 1}
+    )
+    plan = replayed(Plan(seed=1), [receipt], 2 * second)
+    steps = Faults(Plan.from_json(json.loads(json.dumps(plan.to_json())))).schedule
+    assert [(step.at_s, step.action, step.fault) for step in steps] == [
+        (3.0, "inject", "kill-all"),
+        (7.0, "heal", "kill-all"),
+    ]
+    assert steps[0].targets == {"nodes": ["n2"]}
+
+
+def test_a_run_without_faults_has_nothing_to_replay() -> None:
+    with pytest.raises(UsageError, match="nothing to replay"):
+        replayed(Plan(seed=1), [], 0)
 
 
 def test_no_fault_is_an_empty_schedule() -> None:
@@ -68,7 +118,7 @@ def test_a_plan_that_is_not_refused_gives_every_fault_its_turn(seed: int, count:
     ("nemesis", "message"),
     [
         (("kil-all",), "--nemesis: there is no nemesis called 'kil-all'; did you mean kill-all"),
-        (("kill-all+",), "there is no nemesis called ''"),
+        (("kill-all+",), "a fault's name is missing in 'kill-all+'"),
         (("kill-all", "xyzzy"), "there is no nemesis called 'xyzzy'; `harness list-nemeses` names them all"),
     ],
 )

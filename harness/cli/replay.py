@@ -1,0 +1,40 @@
+"""``harness replay``: the faults of a recorded run again, at their recorded moments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from harness.errors import UsageError
+from harness.plan import validate
+from harness.progress import Progress
+
+
+@click.command("replay")
+@click.argument("run_path", metavar="RUN")
+@click.option("--cluster", help="Another cluster than that of the recorded run.")
+@click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) -> int:
+    """Run the plan of RUN again, with the faults that it recorded, on the same targets at the same moments.
+
+    Threads and networks are not deterministic: what is repeated is what was done to the cluster, not what came of it.
+    """
+    from harness.conclude import read_recorded
+    from harness.faults import replayed
+    from harness.run import Run
+    from harness.store import find_run
+    from history import FormatError
+
+    try:
+        recorded = read_recorded(find_run(run_path, store))
+    except (FormatError, FileNotFoundError) as error:
+        raise UsageError(f"{run_path} cannot be replayed: {error}") from None
+    if (main := recorded.state.moments.get("main")) is None:
+        raise UsageError(f"{run_path} never came to its main phase: there is nothing to replay")
+    plan = replayed(recorded.plan, recorded.receipts, main)
+    plan = validate(replace(plan, cluster=cluster or plan.cluster))
+    code, _ = Run(plan, store, Progress(), keep_cluster=keep_cluster).execute()
+    return code
