@@ -25,6 +25,7 @@ ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "search", "pytho
 _PATIENCE: Final = 4000
 _SMALL: Final = 400
 _CORES: Final = 8
+_PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"
 
 
@@ -60,9 +61,9 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
         return Answer("invalid", VALUES, cores=cores, violations=len(strays), last=strays[0].ret)
     if _plain(calls):
         quick = _quick(calls, model, limits)
-        return quick or _automaton(calls, model, limits)
+        return quick or _with_order(_automaton(calls, model, limits), calls, model, limits, proof=proof)
     if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
-        return decide_by_chains(calls, model)
+        return _with_order(decide_by_chains(calls, model), calls, model, limits, proof=proof)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -99,6 +100,16 @@ def _automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     if answer.verdict == "unknown" and not limits.over():
         return _search(calls, model, limits, proof=False)
     return answer
+
+
+def _with_order(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
+    """Give a valid answer of an engine that keeps no linearization the one that the search finds, if it soon does."""
+    if not proof or answer.verdict != "valid":
+        return answer
+    from checker.compiled_search import compiled_search
+
+    found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))
+    return replace(answer, order=found.order) if found is not None and found.verdict == "valid" else answer
 
 
 def _search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:

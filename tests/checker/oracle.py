@@ -120,7 +120,7 @@ class Sampler:
     def _end(self, process: int, work: _Work) -> Operation:
         outcome = "ok" if work.took else self.random.choice(["info", "info", "fail"])
         if work.refused:
-            outcome = "fail" if self.random.random() < 0.9 else "ok"
+            outcome = "fail" if self.random.random() < 0.9 or self.truth >= 1 else "ok"
         if self.doubt and outcome == "ok" and self.random.random() > 0.9:
             outcome = "info"
         if work.f == "read" and self.random.random() > self.truth:
