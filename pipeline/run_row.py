@@ -19,31 +19,32 @@ GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
 
 
-def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
+def field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
+    """A column with its meaning, as in ``history.tables``."""
     return pa.field(name, kind, nullable=nullable, metadata={"meaning": meaning})
 
 
 RUNS: Final = pa.schema(
     [
-        _field("run", pa.string(), "<test name>/<UTC start>-<seed>"),
-        _field("test", pa.string(), "the test's name"),
-        _field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
-        _field("system_version", pa.string(), "of the system under test; empty if unknown"),
-        _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
-        _field("workload", pa.string(), "the checker's model if the plan is gone"),
-        _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; of the keys alone if never judged"),
-        _field("operations", pa.int64(), "how many"),
-        _field("ok", pa.int64(), "how many"),
-        _field("violations", pa.int64(), "over all keys"),
-        _field("rate", pa.float64(), "ok operations a second in the main phase", nullable=True),
-        _field(
+        field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
+        field("test", pa.string(), "the test's name"),
+        field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
+        field("system_version", pa.string(), "of the system under test; empty if unknown"),
+        field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
+        field("workload", pa.string(), "as in the plan; empty if unknown"),
+        field("verdict", pa.string(), "valid, invalid, unknown or harness failure; of the keys alone if never judged"),
+        field("operations", pa.int64(), "how many"),
+        field("ok", pa.int64(), "how many"),
+        field("violations", pa.int64(), "over all keys"),
+        field("rate", pa.float64(), "ok operations a second in the main phase", nullable=True),
+        field(
             "unavailable_s", pa.float64(), "s of the main phase in stretches of over 1 s without an ok", nullable=True
         ),
-        _field("p99_ms", pa.float64(), "ms, latency of ok operations of the main phase", nullable=True),
-        _field("faults", pa.int64(), "how many were installed"),
-        _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
-        _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
-        _field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
+        field("p99_ms", pa.float64(), "ms, latency of ok operations of the main phase", nullable=True),
+        field("faults", pa.int64(), "how many were installed"),
+        field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
+        field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
+        field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
     ]
 )
 

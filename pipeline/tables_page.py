@@ -8,17 +8,21 @@ from typing import Final
 import pyarrow as pa
 
 from history.tables import TABLES, TABLES_VERSION
-from pipeline import counting, recovery, windows
+from pipeline import counting, recovery, trends, windows
+from pipeline.run_row import RUNS, RUNS_VERSION
 
 _SUBJECTS: Final = {
     "operations": "Every invocation with its completion, in the order of the invocations.",
     "verdicts": "The checker's answer for every key.",
     "windows": "How many operations completed in each second, and how long they took.",
     "faults": "Every fault of the run, in the order in which they were started, with what it did and the way back.",
+    "runs": "One run as one row: what is kept of it to be compared with others.",
+    "trends": "How the runs of one kind went over time; computed when asked for, from the rows of `runs`.",
     "probes": "What every node said of itself, about four times a second.",
 }
 _NOTES: Final = {
     "windows": "Quantiles are by nearest rank" + (windows.__doc__ or "").partition("Quantiles are by nearest rank")[2],
+    "trends": "A figure is a *regression*" + (trends.__doc__ or "").partition("A figure is a *regression*")[2],
     "faults": "## Recovery figures\n\n" + (recovery.__doc__ or "").partition("repeats:\n\n")[2],
 }
 
@@ -34,7 +38,20 @@ Every run directory has `tables/<name>.parquet`: directories of Parquet files, d
 schema's metadata (`harness.table`, `harness.version`); a reader refuses other versions by name. All tables of a run
 appear at once or not at all. Times are nanoseconds since the run's start unless a column says otherwise.
 """
-    return "\n".join([head, *(_section(name, schema) for name, schema in TABLES.items()), _counts()])
+    sections = [_section(name, schema) for name, schema in TABLES.items()]
+    return "\n".join([head, *sections, _counts(), _warehouse()])
+
+
+def _warehouse() -> str:
+    return f"""# The warehouse
+
+`store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
+`runs.parquet` (version {RUNS_VERSION}) with one row for the run itself. Spark and Arrow read
+`run=*/<name>.parquet` as one table with the column `run`. A run that is there with the same fingerprint is not written
+again; one that was judged anew takes the place of its former self, all tables at once.
+
+{_section("runs", RUNS)}
+{_section("trends", trends.TRENDS)}"""
 
 
 def _section(name: str, schema: pa.Schema) -> str:
@@ -62,8 +79,8 @@ and `by` phase (`{counting.NO_PHASE}` where none is recorded), function and outc
 
 def _markdown(text: str) -> str:
     replaced = text.replace("``", "`")
-    for name in ("CALM_S", "LEAST_S"):
-        replaced = replaced.replace(f":data:`{name}`", f"{getattr(recovery, name):g}")
+    for module, name in ((recovery, "CALM_S"), (recovery, "LEAST_S"), (trends, "LAST"), (trends, "LEAST")):
+        replaced = replaced.replace(f":data:`{name}`", f"{getattr(module, name):g}")
     return replaced.rstrip() + "\n"
 
 

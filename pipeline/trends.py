@@ -17,6 +17,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pipeline.run_row import field
+
 LAST: Final = 10
 LEAST: Final = 5
 KIND: Final = ("system_version", "nemesis", "workload")
@@ -26,24 +28,24 @@ _FLOOR: Final = {"rate": 1.0, "unavailable_s": 0.5, "recovery_ms": 100.0, "p99_m
 
 TRENDS: Final = pa.schema(
     [
-        pa.field("system_version", pa.string(), nullable=False),
-        pa.field("nemesis", pa.string(), nullable=False),
-        pa.field("workload", pa.string(), nullable=False),
-        pa.field("runs", pa.int64(), nullable=False),
-        pa.field("verdicts", pa.string(), nullable=False),
-        pa.field("violations", pa.int64(), nullable=False),
-        pa.field("flakiness", pa.float64()),
-        pa.field("rate_median", pa.float64()),
-        pa.field("unavailable_s_median", pa.float64()),
-        pa.field("unavailable_s_max", pa.float64()),
-        pa.field("recovery_ms_p50", pa.float64()),
-        pa.field("recovery_ms_p95", pa.float64()),
-        pa.field("recovery_ms_max", pa.float64()),
-        pa.field("never_recovered", pa.int64(), nullable=False),
-        pa.field("regressions", pa.string(), nullable=False),
+        field("system_version", pa.string(), "as in runs"),
+        field("nemesis", pa.string(), "as in runs"),
+        field("workload", pa.string(), "as in runs"),
+        field("runs", pa.int64(), "how many"),
+        field("verdicts", pa.string(), "how many of each, as a JSON object"),
+        field("violations", pa.int64(), "over all runs"),
+        field("flakiness", pa.float64(), "share of neighbouring runs with different verdicts", nullable=True),
+        field("rate_median", pa.float64(), "ok operations a second", nullable=True),
+        field("unavailable_s_median", pa.float64(), "s", nullable=True),
+        field("unavailable_s_max", pa.float64(), "s", nullable=True),
+        field("recovery_ms_p50", pa.float64(), "ms, over the runs' medians", nullable=True),
+        field("recovery_ms_p95", pa.float64(), "ms", nullable=True),
+        field("recovery_ms_max", pa.float64(), "ms", nullable=True),
+        field("never_recovered", pa.int64(), "faults, over all runs"),
+        field("regressions", pa.string(), "of the newest run, as a JSON list of objects: figure and evidence"),
     ]
 )
-"""One row a kind.  ``verdicts`` is a JSON object of counts, ``regressions`` a JSON list of objects: the evidence."""
+"""One row a kind."""
 
 
 def trend_table(runs: pa.Table) -> pa.Table:
