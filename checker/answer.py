@@ -17,7 +17,8 @@ class Answer:
     ``cores`` are small sub-histories that contradict themselves, earliest first, at most a handful; ``violations``
     counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
     object could be at that moment, for people.  ``reason`` says why a verdict is unknown and how far the engine came;
-    ``kind`` names an anomaly that the engine itself has recognised.
+    ``kind`` names an anomaly that the engine itself has recognised; ``further`` are the ranks of violations after
+    ``last``, found by going on from an unknown state.
     """
 
     verdict: Verdict
@@ -29,6 +30,7 @@ class Answer:
     states: tuple[str, ...] = ()
     reason: str | None = None
     kind: str | None = None
+    further: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
 _PROVEN: Final = 2000
 _JUDGED: Final = 8
+_SHOWN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,10 @@ def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits:
         return ()
     cores = answer.cores
     if not cores:
-        shrunk = shrink(calls, scene.model, answer.last, limits)
-        cores = (tuple(least(shrunk.calls, calls, scene.model)),)
+        lasts = (answer.last, *answer.further)[:_SHOWN]
+        cores = tuple(
+            tuple(least(shrink(calls, scene.model, last, limits).calls, calls, scene.model)) for last in lasts
+        )
     for core in cores:
         if refuted(core, scene.model, answer):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")

@@ -34,6 +34,7 @@ ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192
 _BUDGET: Final = 2_000_000
 _PENDING_VALUES: Final = 64
+_REVIVED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``dead``: the event that nothing explains (None: there is none); ``states``: value ids possible before it."""
+    """``dead``: the events that nothing explains, in order; ``states``: value ids possible before the first of them."""
 
-    dead: int | None
+    dead: tuple[int, ...]
     states: tuple[int, ...]
     reached: int
     peak: int
@@ -69,6 +70,7 @@ class _Arrays:
     def __init__(self, columns: TimelineColumns, initial: IntArray) -> None:
         from checker import automaton_kernel as kernel
 
+        self.kernel: Any = kernel
         pending = np.unique(columns.value[columns.ret >= columns.events])
         wide = max(1, min(_PENDING_VALUES, pending.size)) if pending.size else 0
         self.owner = np.empty(columns.events, np.int64)
@@ -98,6 +100,26 @@ class _Arrays:
         self.sat = np.zeros((2, WIDEST), np.int64)
         self.pend = np.zeros((2, WIDEST, wide), np.int32)
 
+    def states(self) -> tuple[int, ...]:
+        """The value ids of all configurations."""
+        count, side = int(self.scalars[self.kernel.COUNT]), int(self.scalars[self.kernel.SIDE])
+        return tuple(sorted(set(self.val[side, :count].tolist())))
+
+    def peak(self) -> int:
+        return int(self.scalars[self.kernel.PEAK])
+
+    def revive(self, values: int) -> None:
+        """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
+        if values > _REVIVED:
+            return
+        kernel, side = self.kernel, int(self.scalars[self.kernel.SIDE])
+        self.val[side, :values] = np.arange(values)
+        self.used[side, :values] = 0
+        self.sat[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
+        self.pend[side, :values] = 0
+        self.scalars[kernel.COUNT] = values
+        self.scalars[kernel.STATUS] = kernel.RUNNING
+
 
 def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
     """Run the automaton from any of the ``initial`` value ids (at most ``WIDEST``)."""
@@ -106,28 +128,25 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
     a = _Arrays(columns, initial)
     kind = columns.write.astype(np.int8)
     event = 0
+    dead: list[int] = []
+    states: tuple[int, ...] = ()
     while event < columns.events and a.scalars[kernel.STATUS] == kernel.RUNNING:
         if limits.over():
-            return _timeline(a, event, "the deadline passed")
+            return Timeline(tuple(dead), states, event, a.peak(), "the deadline passed")
         event = kernel.advance(
             a.owner, a.is_return, kind, columns.value, columns.ret, a.last_read, event, _BUDGET, a.scalars, a.slot_of,
             a.slot_ret, a.free_slots, a.rmask, a.wmask, a.colof, a.avail, a.free_columns, a.val, a.used, a.sat, a.pend,
         )  # fmt: skip
+        if a.scalars[kernel.STATUS] == kernel.DEAD:
+            states = states if dead else a.states()
+            dead.append(event)
+            a.revive(columns.values)
     stops = {
         kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
         kernel.TOO_MANY_SLOTS: f"more than {kernel.SLOTS} operations open at once",
         kernel.TOO_MANY_PENDING: f"pending writes of more than {_PENDING_VALUES} values at once",
     }
-    return _timeline(a, event, stops.get(int(a.scalars[kernel.STATUS])))
-
-
-def _timeline(a: Any, event: int, stopped: str | None) -> Timeline:
-    from checker import automaton_kernel as kernel
-
-    count, side = int(a.scalars[kernel.COUNT]), int(a.scalars[kernel.SIDE])
-    states = tuple(sorted(set(a.val[side, :count].tolist())))
-    dead = event if a.scalars[kernel.STATUS] == kernel.DEAD else None
-    return Timeline(dead, states, event, int(a.scalars[kernel.PEAK]), stopped)
+    return Timeline(tuple(dead), states, event, a.peak(), stops.get(int(a.scalars[kernel.STATUS])))
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
@@ -149,17 +168,19 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     answer = answer_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
     if answer.last is None:
         return answer
-    whole = {call.source: call for call in calls}
-    return replace(answer, last=next(whole[call.source].ret for call in dense if call.ret == answer.last))
+    whole = {call.source: call.ret for call in calls}
+    moments = {call.ret: whole[call.source] for call in dense}
+    return replace(answer, last=moments[answer.last], further=tuple(moments[event] for event in answer.further))
 
 
 def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> Answer:
     """The engine's answer; ``names[id]`` are the values in words."""
-    if found.stopped is not None:
+    if not found.dead and found.stopped is not None:
         return Answer(
             "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
         )
-    if found.dead is None:
+    if not found.dead:
         return Answer("valid", ENGINE)
     states = tuple(names[state] for state in found.states)
-    return Answer("invalid", ENGINE, violations=1, last=found.dead, states=states)
+    first, *further = found.dead
+    return Answer("invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further))

@@ -27,6 +27,7 @@ from history.foreign.columns import ABSENT, CAS, FAIL, OK, READ, WRITE, Operatio
 _SMALL: Final = 400
 _TAIL: Final = 4000
 _SHOWN: Final = 8
+_CORES: Final = 4
 
 
 class _ColumnScene(Scene):
@@ -170,8 +171,9 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     if answer.verdict != "invalid":
         return _verdict(columns, answer, model, key, rows.size, limits)
     assert answer.last is not None
-    last = int(moments[answer.last])
-    answer = replace(answer, last=last, cores=_tail_cores(columns, rows, model, last, limits))
+    lasts = [int(moments[event]) for event in (answer.last, *answer.further)]
+    cores = tuple(_tail_core(columns, rows, model, last, limits) for last in lasts[:_CORES])
+    answer = replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
     return _verdict(columns, answer, model, key, rows.size, limits)
 
 
@@ -208,7 +210,7 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     return found
 
 
-def _tail_cores(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:
+def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:
     """The violation's core from the operations just before it if that will do, else from all of them."""
     rows = rows[columns.invoke[rows] <= last]
     moment = columns.invoke[rows[-_TAIL:][0]]
@@ -218,5 +220,5 @@ def _tail_cores(columns: OperationColumns, rows: IntArray, model: Model, last: i
         core = shrink(calls, model, last, limits)
         # A core that starts late starts from any value, so what was left out before it cannot matter.
         if core.start or near.size == rows.size:
-            return (tuple(least(core.calls, calls, model)),)
+            return tuple(least(core.calls, calls, model))
     return ()

@@ -129,3 +129,24 @@ def test_a_valid_verdict_comes_with_a_linearization(cas: bool) -> None:
         assert answer.verdict == "valid"
         assert answer.order is not None
         assert is_linearization(answer.order, calls, model_named(model))
+
+
+def test_all_violations_are_found_where_values_repeat() -> None:
+    """Three lies, far apart, about values that nobody was writing."""
+    random = Random(2)
+    history = Sampler(random, values=6, truth=1.0, doubt=False).history(1500, 3)
+    spoilt, lies = list(history), 0
+    for place in (400, 800, 1200):
+        for at in range(place, len(history)):
+            read = history[at]
+            near = [o for o in history if abs(o.invoke_index - read.invoke_index) < 40]
+            absent = set(range(6)) - {o.value for o in near} - {o.result for o in near}
+            if read.f == "read" and absent:
+                spoilt[at] = replace(read, result=min(absent))
+                lies += 1
+                break
+    verdict = check_operations(spoilt, "register")
+    assert (verdict.verdict, verdict.engine) == ("invalid", "value-timeline automaton")
+    assert verdict.violations == lies
+    assert len(verdict.counterexamples) == lies
+    assert all(len(example.operations) <= 4 for example in verdict.counterexamples)
