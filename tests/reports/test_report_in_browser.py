@@ -68,7 +68,7 @@ def painted(found: Tab, selector: str) -> int:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["invalid", "harness-failure"])
+@pytest.mark.parametrize("kind", ["invalid", "no-recovery", "harness-failure"])
 def test_accessible(made: Maker, browser: Any, kind: str, theme: str) -> None:
     files = made(kind)
     reports.write_report(files)
