@@ -54,11 +54,8 @@ def draw(run: RunFiles) -> list[str]:
     import reports
 
     warnings: list[str] = []
-    outcome = _try("report.html", lambda: reports.write_report(run), warnings)
-    warnings += list(outcome.warnings) if outcome is not None else []
-    _try("plots", lambda: reports.write_plots(run), warnings)
-    _try("junit.xml", lambda: reports.write_junit(run, run.junit), warnings)
-    return warnings
+    outcome = _try("the report", lambda: reports.write_all(run), warnings)
+    return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
 def read_recorded(run: RunFiles) -> Recorded:
