@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from harness.clusters.netns import NetnsCluster
+from harness.clusters.netns import STATE_ROOT, NetnsCluster
 from harness.remote import Remote
 from history import Probe
 from nemesis.clock import MonotonicClock
@@ -153,3 +153,4 @@ def real_world(name: str) -> Iterator[World]:
             yield World(ctx, remote, system, cluster)
     finally:
         cluster.down()
+        (STATE_ROOT / f"{cluster.name}.lock").unlink(missing_ok=True)  # nobody else knows this name
