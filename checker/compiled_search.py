@@ -19,7 +19,7 @@ from checker.search import ENGINE, Transitions
 from checker.zones import IntArray
 
 NODE_BYTES: Final = 48
-_BUDGET: Final = 100_000
+_BUDGET: Final = 20_000
 _PENDING: Final = 62
 _TABLE: Final = 20_000_000
 

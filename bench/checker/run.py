@@ -34,7 +34,14 @@ def cases(quick: bool) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = []
     for n in sizes:
         listed += [
-            {"n": n, "clients": clients, "values": values, "stale_at": stale, "pending": 0.001}
+            # With five values, a few pending writes of each explain any lie; so there are none where one is told.
+            {
+                "n": n,
+                "clients": clients,
+                "values": values,
+                "stale_at": stale,
+                "pending": 0 if stale and values else 0.001,
+            }
             for clients, values, stale in itertools.product((5, 10, 30), (None, 5), (None, 0.5))
         ]
         listed.append({"n": n, "clients": 5, "values": None, "stale_at": None, "pending": 0.0, "cas": 0.2})

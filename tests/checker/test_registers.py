@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from random import Random
 
+import numpy as np
 import pytest
 
 from checker import CasRegister, ModelError, Register, check, check_operations
+from checker.zones import crossing
 from history import Operation
 from tests.checker.oracle import Sampler, is_linearizable
 
@@ -103,6 +105,13 @@ def test_a_refused_cas_is_dropped_and_a_double_success_is_invalid() -> None:
     assert kind_of(start, *overlap, model="cas-register") == "double-cas"
     (example,) = check_operations([start, *overlap], "cas-register").counterexamples
     assert "process 1 on n2 swapped 1 for 2 (0.004–0.007 s) and process 2 on n3 swapped 1 for 3" in example.sentence
+
+
+def test_zones_with_any_bounds_cross_as_they_should() -> None:
+    # A long zone over a short forward one and a backward one, after a harmless one.
+    first, last = np.array([0, 5, 6, 9, 20]), np.array([1, 10, 7, 8, 19])
+    outer, inner = crossing(first, last)
+    assert list(zip(outer.tolist(), inner.tolist(), strict=True)) == [(1, 2), (1, 3)]
 
 
 def test_unknown_initial_value() -> None:
