@@ -105,6 +105,9 @@ def check_keys(
             objects[number], chosen, deadline_s=seconds, memory_cap=memory_cap, engine=engine, clock=clock
         )
 
+    if len(objects) == 1:
+        attempt(0, deadline_s)
+        return Report(verdicts[0].verdict, (verdicts[0],))
     for number in range(len(objects)):
         attempt(number, None if deadline_s is None else deadline_s / (2 * len(objects)))
     hard = [number for number, verdict in verdicts.items() if verdict.verdict == "unknown"]

@@ -72,7 +72,8 @@ def check_columns(
     if engine in (None, "zones") and chosen.initial is None:
         prepared = prepare(columns)
         simple = prepared.simple
-        verdicts = _by_zones(columns, prepared, chosen, limits)
+        if simple.any():
+            verdicts = _by_zones(columns, prepared, chosen, limits)
     rest = np.flatnonzero(~simple)
     for key, rows in _rows_by_key(columns, rest):
         verdicts[key] = _one(columns, rows, chosen, limits, key, engine)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 
 from checker.answer import Limits
@@ -23,6 +25,9 @@ def warm() -> None:
     """Compile and load the automaton and the search: half a minute at the very first time, 0.3 s from then on."""
     from checker.automaton import TimelineColumns, timeline
     from checker.compiled_search import compiled_search
+
+    for module in ("checker.by_columns", "checker.search_columns"):
+        import_module(module)
 
     limits = Limits(lambda: 0.0)
     columns = TimelineColumns(

@@ -1,6 +1,6 @@
 """The checker beside porcupine v1.3.1: same histories, same run, times in CPU seconds, ratios.
 
-    python bench/checker/run.py [--quick] [--out DIRECTORY]
+    python bench/checker/run.py [--sizes N …] [--out DIRECTORY]
 
 Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every check runs in a process of its own, with
 its compiled code loaded beforehand (``warm``), under an address-space cap for porcupine, whose memory grows with n².
@@ -29,8 +29,7 @@ TIMEOUT = 30.0
 CAP = 6 << 30
 
 
-def cases(quick: bool) -> list[dict[str, Any]]:
-    sizes = [10**3, 10**4, 10**5] if quick else [10**3, 10**4, 10**5, 10**6]
+def cases(sizes: list[int]) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = []
     for n in sizes:
         listed += [
@@ -47,7 +46,7 @@ def cases(quick: bool) -> list[dict[str, Any]]:
         listed.append({"n": n, "clients": 5, "values": None, "stale_at": None, "pending": 0.0, "cas": 0.2})
         listed.append({"n": n, "clients": 5, "values": 5, "stale_at": None, "pending": 0.0, "cas": 0.2})
         listed.append({"n": n, "clients": 10, "values": None, "stale_at": None, "pending": 0.0, "keys": n // 100})
-    if not quick:
+    if max(sizes) >= 10**6:
         listed.append({"n": 10**7, "clients": 10, "values": None, "stale_at": None, "pending": 0.0})
     return listed
 
@@ -142,7 +141,7 @@ def porcupine(program: Path, path: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="up to 10^5 operations")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**3, 10**4, 10**5, 10**6], help="operations")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json goes")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -153,7 +152,7 @@ def main() -> None:
         program, path = Path(scratch) / "bench-porcupine", Path(scratch) / "history"
         subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "porcupine", check=True)
         results = []
-        for case in cases(chosen.quick):
+        for case in cases(chosen.sizes):
             save(*history(case), path)
             environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
             done = subprocess.run(
