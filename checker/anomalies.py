@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from checker.calls import NEVER, Call, freeze, ranked, thaw
-from checker.models import ANY, Model
+from checker.models import ANY, Model, Register
 from checker.registers import cluster_columns, values_written_once
 from checker.telling import Clock, object_name, shown, who
 from checker.zones import zones
@@ -34,7 +34,7 @@ class Scene:
 
     @property
     def name(self) -> str:
-        return object_name(self.key)
+        return object_name(self.key, "register" if isinstance(self.model, Register) else self.model.name)
 
     def was_read(self, value: Any) -> bool:
         return value in self._read

@@ -68,12 +68,14 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
-    """One read of each value that nobody wrote: no engine is needed to tell that this is wrong."""
+    """One read (or swap) of each value that nobody wrote: no engine is needed to tell that this is wrong."""
     written = {call.value if call.f == "write" else call.value[1] for call in calls if call.f != "read"}
     strays: dict[Any, Call] = {}
-    for call in sorted((call for call in calls if call.f == "read"), key=lambda call: call.ret):
-        if call.result not in written and call.result != model.initial:
-            strays.setdefault(call.result, call)
+    asking = (call for call in calls if call.f == "read" or (call.f == "cas" and not call.pending))
+    for call in sorted(asking, key=lambda call: call.ret):
+        value = call.result if call.f == "read" else call.value[0]
+        if value not in written and value != model.initial:
+            strays.setdefault(value, call)
     return list(strays.values())
 
 

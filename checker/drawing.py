@@ -15,6 +15,7 @@ from checker.telling import shown
 from history import Counterexample, Operation
 
 _GAP = 2
+_LONGEST = 24
 
 
 def draw(example: Counterexample, *, width: int = 100) -> str:
@@ -48,9 +49,13 @@ def label(operation: Operation, *, short: bool = False) -> str:
         return f"{'w' if short else 'write '}{shown(operation.value)}"
     if operation.f == "read":
         return f"{'r' if short else 'read → '}{shown(operation.result)}"
-    asked = "" if operation.value is None else f" {shown(operation.value)}"
-    given = "" if operation.result is None else f" → {shown(operation.result)}"
+    asked = "" if operation.value is None else f" {_clipped(shown(operation.value))}"
+    given = "" if operation.result is None else f" → {_clipped(shown(operation.result))}"
     return operation.f + asked + given
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _name(operation: Operation) -> str:

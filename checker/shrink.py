@@ -148,19 +148,33 @@ def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:
     """
     if core.model is model or model.initial is ANY:
         return core
-    present = {call.value for call in core.calls if call.f == "write"}
-    wanted = {call.result for call in core.calls if call.f == "read"} - present
-    wanted |= {call.value[0] for call in core.calls if call.f == "cas"} - present
-    roots: dict[Any, Call] = {}
-    for call in calls:
-        if call.f in ("write", "cas") and call.ret < core.start:
-            value = call.value if call.f == "write" else call.value[1]
-            if value in wanted and (value not in roots or roots[value].ret < call.ret):
-                roots[value] = call
-    # A swap in front of the window would want its own past; as a write it stands for itself.
-    writes = [replace(call, f="write", value=value, result=None) for value, call in roots.items()]
-    rooted = sorted([*writes, *core.calls], key=lambda call: call.invoke)
-    return Core(tuple(rooted), model)
+    rooted = list(core.calls)
+    wanted = _unexplained(rooted, model)
+    while wanted:
+        root = _root(wanted.pop(), calls, core.start)
+        if root is not None and len(rooted) < SMALL:
+            rooted.append(root)
+            # A swap that is put in front has a past of its own.
+            wanted = _unexplained(rooted, model)
+        elif root is not None:
+            return core
+    return Core(tuple(sorted(rooted, key=lambda call: call.invoke)), model)
+
+
+def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:
+    """Values that are read or swapped away, and neither initial nor made by any of the calls."""
+    made = {call.value if call.f == "write" else call.value[1] for call in calls if call.f in ("write", "cas")}
+    asked = [call.result for call in calls if call.f == "read"]
+    asked += [call.value[0] for call in calls if call.f == "cas" and not call.pending]
+    return [value for value in dict.fromkeys(asked) if value not in made and value != model.initial]
+
+
+def _root(value: Any, calls: Sequence[Call], start: int) -> Call | None:
+    """The newest write of the value that had returned before ``start``, or else the newest swap."""
+    before = [call for call in calls if call.ret < start]
+    writes = [call for call in before if call.f == "write" and call.value == value]
+    swaps = [call for call in before if call.f == "cas" and call.value[1] == value]
+    return max(writes or swaps, key=lambda call: call.ret, default=None)
 
 
 def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Call]:
@@ -169,21 +183,30 @@ def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Cal
     What the shrinking had forgotten of a call is put back first: people are shown whole operations.
     """
     whole = {call.source: call for call in calls}
-    kept = [whole[call.source] if whole[call.source].f == call.f else call for call in core]
+    kept = [whole[call.source] for call in core]
     if len(kept) > SMALL or linearizable(kept, model):
         return kept
-    for call in sorted(kept, key=lambda call: (call.f != "read", -call.invoke)):
-        fewer = [other for other in kept if other is not call]
-        if _free_to_go(call, fewer, model) and not linearizable(fewer, model):
-            kept = fewer
+    before = None
+    while before != len(kept):
+        before = len(kept)
+        for call in sorted(kept, key=lambda call: (call.f != "read", -call.invoke)):
+            fewer = [other for other in kept if other is not call]
+            if _free_to_go(call, fewer, model) and not linearizable(fewer, model):
+                kept = fewer
     return kept
 
 
 def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
+    """May this one call be left out: is it a read, or does nobody ask for what it did?"""
     if call.f in model.reads:
         return True
-    if call.f == "cas":
-        return False
     about = model.about(call.f, call.value, call.result)
+    if call.f in ("write", "cas"):
+        new = call.value if call.f == "write" else call.value[1]
+        return bool(about) and not any(_asks(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
     return bool(about) and all(about.isdisjoint(used) for used in users)
+
+
+def _asks(call: Call, value: Any) -> bool:
+    return (call.f == "read" and call.result == value) or (call.f == "cas" and call.value[0] == value)

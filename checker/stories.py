@@ -111,6 +111,13 @@ def tell_set(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
             f"{stage.did(add)} on {scene.name}, acknowledged. But {who(stage.op(read))} began a read at "
             f"{stage.clock.at(stage.op(read).invoked)} that did not see {shown(thaw(add.value))}: a lost element.",
         )
+    if len(reads) == 1 and len(adds) == 1 and reads[0].ret < adds[0].invoke:
+        first = stage.op(adds[0])
+        return stage.example(
+            "future-read",
+            f"{stage.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} was begun "
+            f"later, by {who(first)} at {stage.clock.at(first.invoked)}: a read from the future.",
+        )
     told = "; ".join(stage.did(call) for call in stage.core)
     return stage.example(
         kind, f"On {scene.name}: {told}. No order of the adds explains both what was seen and what was not."

@@ -100,7 +100,7 @@ def test_kinds_of_sets() -> None:
 
 def test_the_first_of_two_equal_reads_decides() -> None:
     add = op(0, "add", 4, None, 2, 3)
-    assert kind("set", op(1, "read", None, [4], 0, 1), add, op(1, "read", None, [4], 4, 5)) == "read-inversion"
+    assert kind("set", op(1, "read", None, [4], 0, 1), add, op(1, "read", None, [4], 4, 5)) == "future-read"
     seen = [op(1, "read", None, [4], 4, 5), op(2, "read", None, [], 6, 7), op(1, "read", None, [4], 8, 9)]
     assert kind("set", op(0, "add", 4, None, 2, 10), *seen) == "read-inversion"
 

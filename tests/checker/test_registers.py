@@ -40,6 +40,12 @@ def op(
     )
 
 
+def asks(operation: Operation, made: Operation) -> bool:
+    """Does the operation rest on the value that the other one made?"""
+    new = made.value if made.f == "write" else made.value[1]
+    return operation.result == new if operation.f == "read" else operation.f == "cas" and operation.value[0] == new
+
+
 def kind_of(*operations: Operation, model: str = "register") -> str:
     verdict = check_operations(operations, model)
     return verdict.counterexamples[0].kind if verdict.counterexamples else verdict.verdict
@@ -62,13 +68,13 @@ def test_counterexamples_are_invalid_and_minimal_and_their_moments_are_real() ->
     random = Random(5)
     found = 0
     while found < 600:
-        history = Sampler(random, values=random.choice([None, None, 3])).history(8, 4)
-        for example in check_operations(history, "register").counterexamples:
+        history = Sampler(random, values=random.choice([None, None, 3]), cas=random.random() < 0.3).history(8, 4)
+        for example in check_operations(history, "cas-register").counterexamples:
             found += 1
             assert not is_linearizable(example.operations)
             for left_out in example.operations:
                 fewer = [other for other in example.operations if other is not left_out]
-                orphan = left_out.f == "write" and any(r.f == "read" and r.result == left_out.value for r in fewer)
+                orphan = left_out.f != "read" and any(asks(other, left_out) for other in fewer)
                 assert orphan or is_linearizable(fewer), (example, left_out)
             moments = {t for o in history for t in (o.invoked, o.returned)}
             told = re.findall(r"(\d+\.\d+)", example.sentence)
