@@ -89,8 +89,22 @@ class DLedgerRegister:
         self._run_all(
             {name: Command(("sh", "-c", 'mkdir -p "$1"', "mkdir", self._path(name, "log"))) for name in self._nodes}
         )
+        self._run_all({name: self.copy_command(name) for name in self._nodes})
         for directory in {node.data_dir for node in self._nodes.values()}:
             self._remote.upload_all(self.jar, f"{directory}/harness/register-{self.jar_hash[:16]}.jar")
+
+    def copy_command(self, name: str) -> Command:
+        """Take the jar from where it is on this machine, if the node sees the very same file there.
+
+        A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.  What comes of it is
+        checked by its hash like every upload.
+        """
+        script = (
+            '[ -e "$2" ] || ! echo "$3  $1" | sha256sum -c --status 2>/dev/null || '
+            '{ cp "$1" "$2.part" && mv "$2.part" "$2"; }'
+        )
+        target = self._path(name, f"register-{self.jar_hash[:16]}.jar")
+        return Command(("sh", "-c", script, "copy", str(self.jar), target, self.jar_hash), timeout=30.0)
 
     def endpoints(self) -> dict[str, tuple[str, int]]:
         """Where clients connect to, by node."""
