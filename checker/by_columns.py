@@ -14,7 +14,7 @@ from checker.answer import Answer, Limits
 from checker.api import Report, counterexamples
 from checker.calls import NEVER, thaw
 from checker.catalogue import model_named
-from checker.columns import Prepared, Rows, calls_at, prepare, taking_part
+from checker.columns import Prepared, Rows, calls_at, prepare, takes_part
 from checker.deciding import VALUES, decide
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
@@ -129,7 +129,7 @@ def _one(
     columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int, engine: str | None
 ) -> KeyVerdict:
     """One key that the zones cannot decide."""
-    rows = rows[np.isin(rows, taking_part(columns))]
+    rows = rows[takes_part(columns)[rows]]
     plain = bool((columns.kind[rows] <= WRITE).all()) and model.initial is None and engine in (None, "automaton")
     if plain and rows.size > _SMALL:
         return _by_automaton(columns, rows, model, limits, key)
@@ -155,7 +155,7 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
         answer = Answer("invalid", VALUES, cores=cores, violations=int(strays.size))
         return _verdict(columns, answer, model, key, rows.size, limits)
     done = columns.outcome[rows] == OK
-    moments = np.sort(np.concatenate([columns.invoke[rows], columns.ret[rows[done]]]))
+    rank, moments = _dense(columns, rows)
     distinct, value = np.unique(columns.value[rows], return_inverse=True)
     # ABSENT is the least of all numbers; the object starts absent whether or not anybody saw it.
     value = value + int(distinct[0] != ABSENT)
@@ -163,8 +163,8 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     timed = TimelineColumns(
         columns.kind[rows] == WRITE,
         value.astype(np.int64),
-        np.searchsorted(moments, columns.invoke[rows]),
-        np.where(done, np.searchsorted(moments, columns.ret[rows]), NEVER),
+        rank[columns.invoke[rows]],
+        np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER),
         len(names),
         moments.size,
     )
@@ -178,16 +178,21 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     return _verdict(columns, answer, model, key, rows.size, limits)
 
 
+def _dense(columns: OperationColumns, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """(dense rank by place in the history, place by dense rank) of the events of these rows."""
+    answered = columns.ret[rows[columns.outcome[rows] == OK]]
+    present = np.zeros(int(max(columns.invoke[rows].max(), answered.max(initial=0))) + 1, np.int64)
+    present[columns.invoke[rows]] = 1
+    present[answered] = 1
+    return np.cumsum(present) - 1, np.flatnonzero(present)
+
+
 def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | None:
     """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
     from checker.search_columns import CasColumns, decide_cas
 
     done = columns.outcome[rows] == OK
-    size = int(max(columns.invoke[rows].max(), columns.ret[rows].max())) + 1
-    present = np.zeros(size + 1, np.int64)
-    present[columns.invoke[rows] + 1] = 1
-    present[columns.ret[rows[done]] + 1] = 1
-    rank = np.cumsum(present)
+    rank, _ = _dense(columns, rows)
     old = np.where(columns.kind[rows] == CAS, columns.old[rows], ABSENT)
     distinct, ids = np.unique(np.concatenate([[ABSENT], columns.value[rows], old]), return_inverse=True)
     ret = np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER)

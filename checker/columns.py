@@ -34,15 +34,15 @@ class Prepared:
     simple: NDArray[np.bool_]
 
 
-def taking_part(columns: OperationColumns) -> IntArray:
-    """Rows that a check rests on: not ``fail``, and of the reads only those that are ok."""
-    rows: IntArray = np.flatnonzero((columns.outcome == OK) | ((columns.outcome != FAIL) & (columns.kind != READ)))
-    return rows
+def takes_part(columns: OperationColumns) -> NDArray[np.bool_]:
+    """Which rows a check rests on: not ``fail``, and of the reads only those that are ok."""
+    part: NDArray[np.bool_] = (columns.outcome == OK) | ((columns.outcome != FAIL) & (columns.kind != READ))
+    return part
 
 
 def prepare(columns: OperationColumns) -> Prepared:
     """Rank by (key, event) and give every (key, value) a cluster.  O(n) for one key, else one stable sort by key."""
-    rows = taking_part(columns)
+    rows = np.flatnonzero(takes_part(columns))
     key, keys = columns.key[rows], len(columns.keys)
     invoke, ret = columns.invoke[rows], np.where(columns.outcome[rows] == OK, columns.ret[rows], NEVER)
     invoke, ret, starts, events = _ranked(key, keys, invoke, ret)
