@@ -20,6 +20,11 @@ Make = Callable[..., RunFiles]
 MS = 1_000_000
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """How a session starts is tested before this process has one: a process gets its JVM once."""
+    items.sort(key=lambda item: item.path.name != "test_session.py")
+
+
 class Recorder:
     """Writes a history with times of the test's own choosing (milliseconds)."""
 
