@@ -69,7 +69,19 @@ def elect(world):
     system.probes = probes
 
 
-@pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
+# One fault of each mechanism in every run, the others of the same mechanism at night.
+IN_EVERY_RUN = {
+    "cpu-starve", "crash-random-nodes", "disk-full", "hammer-time", "kill-all", "packet-delay", "packet-loss",
+    "partition-majorities-ring", "reset", "slow-link",
+}  # fmt: skip
+
+
+def swept() -> list[object]:
+    names = sorted(set(FAULTS) - NEEDS_MORE)
+    return [name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.nightly) for name in names]
+
+
+@pytest.mark.parametrize("name", swept())
 def test_a_sweep_undoes_what_a_killed_run_left(world, name):
     fault = find(name)
     if why := fault.precheck(world.ctx):
