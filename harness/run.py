@@ -98,30 +98,41 @@ class Run:
             found = cluster.status().nodes
             cluster_was_up = bool(found) and all(node.state == "up" for node in found)
             try:
-                cluster.up()
+                kept = cluster.up()
                 with Remote(cluster.nodes) as remote:
                     self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
-                    self._on_nodes(cluster, remote, faults, files, interrupts)
+                    self._on_nodes(cluster, remote, faults, files, interrupts, kept=kept)
             finally:
                 if not cluster_was_up and not self._keep_cluster:
                     with interrupts.held():
                         cluster.down()
 
     def _on_nodes(
-        self, cluster: Cluster, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
+        self,
+        cluster: Cluster,
+        remote: Remote,
+        faults: Faults,
+        files: RunFiles,
+        interrupts: Interrupts,
+        *,
+        kept: bool,
     ) -> None:
         system = DLedgerRegister(self._plan, cluster.nodes, remote, time.monotonic)
         names = remote.names
         try:
-            faults.clean(remote)
+            if kept:  # nodes that were made a moment ago have no earlier run
+                faults.clean(remote)
             system.kill(names)
             system.wipe()
             system.install()
+            log.info("installed")
             faults.precheck(remote, system)
+            log.info("prechecked")
             began = time.monotonic()
             system.start(names)
             leader = system.await_leader()
             self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
+            log.info("led by %s", leader)
             self._state.environment = environment(self._plan, system, remote)
             self._conduct(system, remote, faults, files, interrupts)
         finally:

@@ -45,6 +45,7 @@ class World:
         self.steps: list[str] = []
         self.at: dict[str, Event] = {}
         self.up_before = False
+        self.made_anew = False
         self.screen = StringIO()
         self.nemesis: ToyNemesis | None = None
 
@@ -72,8 +73,9 @@ class ToyCluster:
         names = world.register.names
         self.nodes = tuple(Node(n, "127.0.0.1", "127.0.0.1", 22, "root", Path("key"), None) for n in names)
 
-    def up(self) -> None:
+    def up(self) -> bool:
         self._world.step("cluster up")
+        return not self._world.made_anew
 
     def down(self) -> None:
         self._world.step("cluster down")
@@ -220,6 +222,12 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
         "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
     ]  # fmt: skip
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
+
+
+def test_nodes_that_were_made_a_moment_ago_are_not_searched_for_leftovers(world: World) -> None:
+    world.made_anew = True
+    assert world.run() == 0, world.said
+    assert "clean" not in world.steps
 
 
 def test_a_run_that_lost_data_is_1(world: World) -> None:
