@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from checker import ModelError, Report, as_events, check
 from harness.errors import StoreError, UsageError
 from history import FormatError, Header, HistoryWriter
-
-EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
 
 
 def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:

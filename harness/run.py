@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.clusters import open_cluster
 from harness.conclude import conclude, draw
 from harness.conductor import Conductor, Nemesis, RecordFault
-from harness.errors import HarnessError, NotReadyError, StoreError, UsageError
+from harness.errors import HarnessError, StoreError
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT
 from harness.faults import Faults
 from harness.interrupts import Interrupts
 from harness.probes import ProbeLog
@@ -44,8 +45,6 @@ log = logging.getLogger("harness.run")
 SPARK_PATIENCE_S: Final = 30.0
 #: The JVM ends with this process in any case.
 SPARK_STOP_S: Final = 5.0
-EXIT_OF_VERDICT = {"valid": 0, "invalid": 1, "unknown": 2}
-EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
 
 
 class Run:
@@ -260,6 +259,3 @@ def logging_to(path: Path) -> Iterator[None]:
         root.removeHandler(handler)
         root.setLevel(previous)
         handler.close()
-
-
-__all__ = ["EXIT_FAILURE", "EXIT_INTERRUPTED", "EXIT_USAGE", "NotReadyError", "Run", "UsageError", "exit_code"]

@@ -64,7 +64,8 @@ def _check_run(target: str, store: Path, spark_master: str | None) -> int:
 
 def _check_file(path: Path, model: str | None, engine: str | None, deadline: float, *, as_json: bool) -> int:
     from checker.summary import render
-    from harness.files import EXIT_OF_VERDICT, check_file
+    from harness.exits import EXIT_OF_VERDICT
+    from harness.files import check_file
 
     started = time.monotonic()
     report = check_file(path, model, engine, deadline)

@@ -10,8 +10,7 @@ from importlib import import_module
 import click
 
 from harness.errors import HarnessError, UsageError
-
-EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 254, 255, 130
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 
 #: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
 #: no verb pays for another one's imports.
