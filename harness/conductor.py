@@ -28,8 +28,9 @@ from harness.errors import StoreError
 from harness.generators import Pace
 from harness.probes import ProbeLog, probe_forever
 from harness.recovery import assess
+from harness.watching import Watch
 from harness.workloads import Invocation, workload_named
-from history import HistoryWriter
+from history import Event, HistoryWriter
 from history.events import NEMESIS, Phase, Type
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Conductor:
     ) -> None:
         """``clock_ns`` reads nanoseconds since the run's start; ``on_main`` is called when the main phase begins."""
         self._plan = plan
+        self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
         self._endpoints = endpoints
         self._history = history
         self._probes = probes
@@ -277,12 +279,12 @@ class Conductor:
     async def _perform(self, worker: Worker, invocation: Invocation) -> Type:
         phase = self.tally.phase
         after_heal = self._healed_at is not None
-        self._history.append(
+        self._append(
             "invoke", worker.process, invocation.f,
             value=invocation.value, key=invocation.key, node=worker.home, phase=phase,
         )  # fmt: skip
         outcome = await worker.client.perform(invocation)
-        event = self._history.append(
+        event = self._append(
             outcome.type, worker.process, invocation.f,
             value=outcome.value, key=invocation.key, node=outcome.node, error=outcome.error, phase=phase,
         )  # fmt: skip
@@ -292,6 +294,17 @@ class Conductor:
         if after_heal and outcome.type == "ok" and self._committed_again is None:
             self._committed_again = event.time
         return outcome.type
+
+    def _append(self, type_: Type, process: int, f: str, **rest: Any) -> Event:
+        event = self._history.append(type_, process, f, **rest)
+        if self._watch is not None:
+            self._watch.see(event)
+        return event
+
+    def _violated(self, text: str) -> None:
+        self.tally.invalid = text
+        self._show(self.tally, self._probes, self._clock_s())
+        self.stop()
 
     # -- faults ----------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def judge(
         windows=tuple(windows),
         harness_failure="; ".join(failures) or None,
         environment=recorded.state.environment,
-        warnings=tuple(recorded.state.warnings),
+        warnings=(*recorded.state.warnings, *_unconfirmed(recorded.state, keys)),
         timings=timings,
     )
 
@@ -211,6 +211,13 @@ def _log_lines(log_hits: dict[str, dict[str, int]], follows: str) -> list[str]:
     ]
 
 
+def _unconfirmed(state: RunState, keys: Sequence[KeyVerdict]) -> list[str]:
+    """The monitor stopped the run, but the check does not say invalid: one of the two is wrong, and that is ours."""
+    if not state.stopped or any(key.verdict == "invalid" for key in keys):
+        return []
+    return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
+
+
 def _setup_failures(log_hits: dict[str, dict[str, int]]) -> list[str]:
     return _log_lines(log_hits, "harness")
 
@@ -293,6 +300,8 @@ def _gate_whole(recorded: Recorded) -> Check:
         seen = "interrupted"
     elif state.failures:
         seen = "the harness failed"
+    elif state.stopped:
+        seen = "stopped at the first violation, as asked"
     else:
         seen = "yes" if state.ended else "the harness was killed"
     return _gate("whole", seen == "yes", "the run came to its end", seen)

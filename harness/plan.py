@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from harness.errors import UsageError
+from harness.watching import require_watchable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,7 @@ class Plan:
     ready_timeout: float = 60.0
     check_deadline: float = 60.0
     schedule: tuple[dict[str, Any], ...] = ()
+    stop_on_violation: bool = False
     spark: bool = True
     spark_master: str = "local[*]"
 
@@ -111,8 +113,8 @@ class Plan:
         for field in fields(self):
             value = getattr(self, field.name)
             option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
-            if field.name == "snapshot":
-                words += ["--snapshot"] if value else []
+            if field.name in ("snapshot", "stop_on_violation"):
+                words += [option] if value else []
             elif field.name == "schedule":
                 continue
             elif field.name == "spark":
@@ -156,6 +158,8 @@ def validate(plan: Plan) -> Plan:
             raise UsageError(f"{_option(name)} must be above 0 and finite, not {value:g}")
     if plan.version not in SYSTEM_VERSIONS:
         raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
+    if plan.stop_on_violation:
+        require_watchable(plan.workload)
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
     needed = 2 * plan.interval * len(plan.nemesis)

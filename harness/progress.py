@@ -25,6 +25,7 @@ class Progress:
         self._next_plain = 0.0
         self._last: tuple[float, int] | None = None
         self._phase = ""
+        self._told = ""
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -34,6 +35,9 @@ class Progress:
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""
+        if tally.invalid != self._told:
+            self._told = tally.invalid
+            self.say(f"a violation: the run is stopped in order.  {tally.invalid}")
         changed = tally.phase != self._phase
         if not self._living and not changed and self._clock() < self._next_plain:
             return

@@ -18,7 +18,10 @@ MOMENTS: Final = ("warm-up", "main", "main-end", "healed", "recovered", "final-r
 
 @dataclass(slots=True)
 class RunState:
-    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended`` tells that nothing was cut."""
+    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended`` tells that nothing was cut.
+
+    ``stopped`` is the violation at which the run was told to stop (``--stop-on-violation``).
+    """
 
     path: Path | None = None
     moments: dict[str, int] = field(default_factory=dict)
@@ -27,6 +30,7 @@ class RunState:
     environment: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     ended: bool = False
+    stopped: str | None = None
 
     def reach(self, moment: str, time: int) -> None:
         """Record a moment, once, and save.  Raises OSError."""
@@ -56,6 +60,7 @@ class RunState:
             "environment": self.environment,
             "interrupted": self.interrupted,
             "ended": self.ended,
+            "stopped": self.stopped,
         }
         write_json(self.path, record)
 
@@ -72,4 +77,4 @@ class RunState:
         whole = isinstance(record, dict) and all(name in record for name in names)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
-        return cls(path=None, **{name: record[name] for name in names})
+        return cls(path=None, stopped=record.get("stopped"), **{name: record[name] for name in names})

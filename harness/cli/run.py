@@ -56,6 +56,10 @@ ORDER = (0, 2, 1, 255, 130)
 @click.option("--nodes", type=int, default=DEFAULT["nodes"], help="Nodes of a netns cluster.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @click.option(
+    "--stop-on-violation", is_flag=True,
+    help="End the run in order at the first violation; for workloads whose values are written once.",
+)  # fmt: skip
+@click.option(
     "--spark/--no-spark",
     default=DEFAULT["spark"],
     help="Judge through Spark, or in this process by the same functions.",

@@ -409,3 +409,46 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
         event.time for event in scene.events if event.process == "nemesis" and event.value["action"] == "inject"
     ]
     assert max(injected) <= scene.state.moments["final-reads"]
+
+
+# -- stop at the first violation ----------------------------------------------------------------------------------------
+
+WATCHED = replace(PLAN, keys=1, concurrency=2, time_limit=20.0, interval=0.05, stop_on_violation=True)
+
+
+def test_the_first_violation_stops_a_watched_run_in_order(tmp_path: Path) -> None:
+    with ToyRegister(forget_every=7) as register:
+        scene = Scene(tmp_path, register, WATCHED).run()
+    assert scene.state.failures == []
+    assert scene.seconds < 15
+    assert scene.state.stopped is not None
+    assert scene.conductor.tally.invalid == scene.state.stopped
+    assert RunState.read(scene.state.path).stopped == scene.state.stopped
+    assert scene.nemesis.standing is False
+    assert list(scene.state.moments)[-1] == "healed"
+    # The violation that it named is there, and before it there was none.
+    found = int(scene.state.stopped.split(",")[0].removeprefix("event "))
+    judged = {end: check_operations(pair(scene.events[:end]), "register").verdict for end in (found, found + 1)}
+    assert judged == {found: "valid", found + 1: "invalid"}
+    begun_later = [event for event in scene.client_events if event.index > found and event.type == "invoke"]
+    assert len(begun_later) <= WATCHED.concurrency
+
+
+def test_a_watched_run_without_a_violation_goes_to_its_end(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register, replace(SHORT, stop_on_violation=True)).run()
+    assert scene.state.stopped is None
+    assert "final-reads" in scene.state.moments
+    assert scene.state.warnings == []
+
+
+def test_a_monitor_that_fails_is_a_warning_and_the_run_goes_on(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, event: Event) -> None:
+        raise RuntimeError("no such zone")
+
+    monkeypatch.setattr("checker.monitor.Monitor.feed", broken)
+    scene = Scene(tmp_path, register, replace(SHORT, stop_on_violation=True)).run()
+    assert "final-reads" in scene.state.moments
+    assert scene.state.failures == []
+    assert ["the monitor failed (RuntimeError: no such zone)" in warning for warning in scene.state.warnings] == [True]

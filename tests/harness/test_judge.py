@@ -325,6 +325,7 @@ def test_gate_final_reads_names_the_registers_that_were_not() -> None:
     [
         ({"ended": False}, "the harness was killed"),
         ({"failures": ["disk full"], "ended": False}, "the harness failed"),
+        ({"stopped": "event 7"}, "stopped at the first violation, as asked"),
     ],
 )
 def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], seen: str) -> None:
@@ -333,6 +334,14 @@ def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], se
 
 def test_gate_whole_tells_an_interruption() -> None:
     assert check_named("whole", judged(with_state(interrupted=True, ended=False))).seen == "interrupted"
+
+
+def test_the_check_and_not_the_monitor_decides() -> None:
+    stopped = with_state(stopped="event 7, k0: stale-read")
+    assert any("does not confirm (event 7, k0" in warning for warning in judged(stopped).warnings)
+    confirmed = judged(stopped, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),))
+    assert confirmed.verdict == "invalid"
+    assert confirmed.warnings == ("w",)
 
 
 # -- all together ------------------------------------------------------------------------------------------------------

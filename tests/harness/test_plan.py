@@ -42,6 +42,7 @@ OTHERS: dict[str, Any] = {
     "recovery_time": 30.0,
     "ready_timeout": 20.0,
     "check_deadline": 5.0,
+    "stop_on_violation": True,
     "spark": False,
     "spark_master": "local[2]",
 }
@@ -92,6 +93,10 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"check_deadline": 0.0}, "--check-deadline must be above 0"),
         ({"version": "0.5.0"}, "--dledger-version must be one of 0.4.0, 0.3.2, not 0.5.0"),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
+        (
+            {"stop_on_violation": True, "workload": "cas-register"},
+            "written once each, not --workload cas-register: take --workload register, or leave the option out",
+        ),
         (
             {"nemesis": ("kill-one",), "time_limit": 15.0},
             "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
@@ -148,7 +153,7 @@ def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.Mo
 
 
 def test_the_command_of_a_plan_in_which_nothing_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0"})
+    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0", "workload": "register"})
     assert parsed(plan.command(), monkeypatch) == plan
 
 

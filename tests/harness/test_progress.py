@@ -54,6 +54,15 @@ def test_calm_note_or_fault() -> None:
     assert progress.line(tally(note="final reads", fault="kill-one"), NOBODY, 0).endswith("kill-one")
 
 
+def test_a_violation_is_said_once_and_stays() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream)
+    for _ in range(3):
+        progress.show(tally(invalid="event 7, k0: stale-read"), PROBES, 1)
+    assert stream.getvalue().startswith("a violation: the run is stopped in order.  event 7, k0: stale-read\n")
+    assert stream.getvalue().count("stale-read") == 1
+
+
 def test_plain_lines_are_few_and_a_new_phase_shows_at_once() -> None:
     stream, clock = io.StringIO(), Clock()
     progress = Progress(stream, clock)

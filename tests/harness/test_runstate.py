@@ -39,11 +39,19 @@ def test_failures_and_warnings_are_kept_once_in_their_order() -> None:
 
 def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    state = RunState(path, {"main": 3}, ["f"], ["w"], {"java": "21"}, interrupted=True, ended=True)
+    state = RunState(path, {"main": 3}, ["f"], ["w"], {"java": "21"}, interrupted=True, ended=True, stopped="event 7")
     state.save()
     again = RunState.read(path)
     again.path = path
     assert again == state
+
+
+def test_a_file_of_an_earlier_release_tells_of_no_stop(tmp_path: Path) -> None:
+    RunState(tmp_path / "run.json", ended=True).save()
+    record = json.loads((tmp_path / "run.json").read_text())
+    del record["stopped"]
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert RunState.read(tmp_path / "run.json") == RunState(ended=True)
 
 
 def test_no_file_is_a_run_that_has_not_ended(tmp_path: Path) -> None:
