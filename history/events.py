@@ -171,8 +171,10 @@ def read_history(path: Path) -> HistoryFile:
     torn = bool(lines.pop())
     if not lines:
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
-    header = _header(_object(lines[0], path, 1), path)
-    events = [_event(_object(line, path, number), path, number) for number, line in enumerate(lines[1:], start=2)]
+    header = parse_header(parse_object(lines[0], path, 1), path)
+    events = [
+        parse_event(parse_object(line, path, number), path, number) for number, line in enumerate(lines[1:], start=2)
+    ]
     for position, event in enumerate(events):
         if event.index != position:
             raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
@@ -181,7 +183,8 @@ def read_history(path: Path) -> HistoryFile:
     return HistoryFile(header, events, torn)
 
 
-def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """The JSON object of one line.  Raises FormatError."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -191,7 +194,8 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     return value
 
 
-def _header(record: dict[str, Any], path: Path) -> Header:
+def parse_header(record: dict[str, Any], path: Path) -> Header:
+    """The header of line 1.  Raises FormatError for another format or version."""
     if record.get("format") != HISTORY_FORMAT:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
     if record.get("version") != HISTORY_VERSION:
@@ -206,7 +210,9 @@ def _header(record: dict[str, Any], path: Path) -> Header:
     )
 
 
-def _event(record: dict[str, Any], path: Path, number: int) -> Event:
+def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
+    """The event of one line.  Raises FormatError that names the field."""
+
     def wrong(message: str) -> FormatError:
         return FormatError(str(path), f"line {number}", message)
 

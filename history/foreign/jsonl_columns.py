@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from history.errors import FormatError
-from history.events import NEMESIS, TYPES, Event, Header, read_history
+from history.events import NEMESIS, TYPES, Event, Header, parse_event, parse_header, parse_object, read_history
 from history.foreign.columns import ABSENT, CAS, READ, WRITE, OperationColumns
 from history.operations import Operation, pair
 
@@ -43,17 +43,9 @@ def read_columns(path: Path) -> ColumnFile:
     newline = int(np.argmax(data == 10)) if data.size else 0
     if not data.size or data[newline] != 10:
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
-    header = _header(data[: newline + 1], path)
+    header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
     scanned = _Scan(data, newline + 1, path)
     return ColumnFile(header, scanned.columns(), bool(data[-1] != 10))
-
-
-def _header(line: NDArray[np.uint8], path: Path) -> Header:
-    from history import events
-
-    number_of_the_header = 1
-    record = events._object(line.tobytes(), path, number_of_the_header)  # noqa: SLF001 (the format's own reader)
-    return events._header(record, path)  # noqa: SLF001
 
 
 class _Scan:
@@ -76,11 +68,8 @@ class _Scan:
 
     def event(self, row: int) -> Event:
         """Read one line with the strict reader.  Raises FormatError."""
-        from history import events
-
         start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
-        record = events._object(self.data[start:end].tobytes(), self.path, row + 2)  # noqa: SLF001
-        return events._event(record, self.path, row + 2)  # noqa: SLF001
+        return parse_event(parse_object(self.data[start:end].tobytes(), self.path, row + 2), self.path, row + 2)
 
     def _mend_strange(self) -> None:
         """Lines that the scanner does not know: nemesis events, odd values, and mistakes."""
