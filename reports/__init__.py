@@ -6,6 +6,7 @@ module               subject
 ``run``              whatever of a run's files can be read
 ``columns``          operations as numpy columns
 ``tracks``           roles, terms and replica progress from the probes
+``snapshots``        saved, loaded and installed ones, from the probes
 ``faults``           fault windows and what they did to the clients
 ``figures``          rates, quantiles, counts, gaps
 ``counterexample``   the picture of a violation; ``linearize`` explains it

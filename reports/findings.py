@@ -11,9 +11,12 @@ from reports.counterexample import Picture, picture_of
 from reports.faults import FaultWindow
 from reports.run import Run
 from reports.sketch import sketch_of
+from reports.snapshots import Snapshot, snapshots_of
 from reports.tracks import Track
 
 MAX_EXAMPLES: Final = 8
+WITH_LINES: Final = 3
+"""So many of them are shown with what the nodes logged."""
 RECOVERY_S: Final = 8.0
 """So much of the nodes' logs after the last heal is looked at when a cluster did not come back."""
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
@@ -21,37 +24,49 @@ _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One counterexample with what the cluster was doing then."""
+    """One counterexample with what the cluster was doing then; seconds.
+
+    ``since``, ``leader``, ``term``, ``faults`` and ``lines`` belong to the operation that cannot be placed, if there is
+    one: the others may have happened long before.  ``earlier`` faults stood during those.
+    """
 
     key: Any
     example: Counterexample
     picture: Picture | None
     start: float
     end: float
+    since: float
     leader: str | None
     term: int
     faults: list[FaultWindow]
+    earlier: list[FaultWindow]
     lines: list[logs.LogLine]
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What several parts of the page need."""
+    """What several parts of the page, and the plots, need."""
 
     run: Run
     tracks: list[Track]
     windows: list[FaultWindow]
+    violations: list[Violation]
+    snapshots: list[Snapshot]
 
 
 def prepare(run: Run) -> Drawn:
-    """Tracks and fault windows; empty where they cannot be made."""
+    """Tracks, fault windows, violations and snapshots; empty where they cannot be made."""
     no_tracks: list[Track] = []
     no_windows: list[FaultWindow] = []
+    no_violations: list[Violation] = []
+    no_snapshots: list[Snapshot] = []
     nobody: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, nobody)
     found = run.notes.attempt("leaders and replicas", lambda: tracks.tracks_of(run.probes, nodes), no_tracks)
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
-    return Drawn(run, found, windows)
+    violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
+    snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
+    return Drawn(run, found, windows, violations, snapshots)
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
@@ -82,38 +97,51 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
     return sorted(rows, key=lambda row: -row[2])
 
 
-def violations_of(drawn: Drawn) -> list[Violation]:
+def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> list[Violation]:
     """The counterexamples that are shown, earliest first."""
-    found = [
+    told = [
         (key.get("key"), Counterexample.from_json(record))
-        for key in drawn.run.results.get("keys", ()) or ()
+        for key in run.results.get("keys", ()) or ()
         for record in key.get("counterexamples", ()) or ()
     ]
-    found.sort(key=lambda pair: max((operation.invoked for operation in pair[1].operations), default=0))
-    return [_violation(drawn, key, example, place) for place, (key, example) in enumerate(found[:MAX_EXAMPLES])]
+    told.sort(key=lambda pair: max((operation.invoked for operation in pair[1].operations), default=0))
+    return [
+        _violation(run, found, windows, key, example, with_lines=place < WITH_LINES)
+        for place, (key, example) in enumerate(told[:MAX_EXAMPLES])
+    ]
 
 
-def _violation(drawn: Drawn, key: Any, example: Counterexample, place: int) -> Violation:
-    start = min((operation.invoked for operation in example.operations), default=0) / 1e9
-    end = max((operation.returned or operation.invoked for operation in example.operations), default=0) / 1e9
-    notes = drawn.run.notes
+def _violation(
+    run: Run, found: list[Track], windows: list[FaultWindow], key: Any, example: Counterexample, *, with_lines: bool
+) -> Violation:
+    picture = run.notes.attempt("counterexample", lambda: picture_of(example), None)
+    operations = sorted(example.operations, key=lambda operation: operation.invoked)
+    start = min((operation.invoked for operation in operations), default=0) / 1e9
+    end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
+    culprits = [o for o, box in zip(operations, picture.boxes, strict=True) if box.culprit] if picture else []
+    told_by = culprits[0] if culprits else None
+    since = told_by.invoked / 1e9 if told_by else start
+    until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
+    standing = [window for window in windows if overlaps(window, since, until)]
     no_lines: list[logs.LogLine] = []
     return Violation(
         key=key,
         example=example,
-        picture=notes.attempt("counterexample", lambda: picture_of(example), None),
+        picture=picture,
         start=start,
         end=end,
-        leader=tracks.leader_at(drawn.tracks, end),
-        term=tracks.term_at(drawn.tracks, end),
-        faults=[window for window in drawn.windows if overlaps(window, start, end)],
-        lines=no_lines
-        if place > 2
-        else notes.attempt(
+        since=since,
+        leader=tracks.leader_at(found, until),
+        term=tracks.term_at(found, until),
+        faults=standing,
+        earlier=[window for window in windows if overlaps(window, start, end) and window not in standing],
+        lines=run.notes.attempt(
             "log excerpts",
-            lambda: logs.excerpt(drawn.run.files, drawn.run.started, start - 1.0, end + 1.0, limit=30),
+            lambda: logs.excerpt(run.files, run.started, since - 1.0, until + 1.0, limit=30),
             no_lines,
-        ),
+        )
+        if with_lines
+        else no_lines,
     )
 
 

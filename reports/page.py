@@ -16,9 +16,9 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from reports import figures, logs, texts, topology, tracks
+from reports import figures, logs, snapshots, texts, topology, tracks
 from reports.faults import FaultWindow
-from reports.findings import Drawn, checks_of, recovery_of, violating_keys, violation_count, violations_of
+from reports.findings import Drawn, checks_of, recovery_of, violating_keys, violation_count
 from reports.pack import short
 from reports.palette import family_of
 from reports.run import HARNESS_FAILURE, Run, phase_bounds
@@ -112,7 +112,7 @@ def render(drawn: Drawn) -> str:
         "verdict_class": run.verdict.replace(" ", "-"),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
-        "violations": part("counterexamples", lambda: violations_of(drawn), []),
+        "violations": drawn.violations,
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
@@ -120,6 +120,7 @@ def render(drawn: Drawn) -> str:
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
+        "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
         "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
         "gap": part("longest gap", lambda: gap_of(run), None),
         "windows": drawn.windows,

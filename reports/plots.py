@@ -24,9 +24,9 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from reports import figures, topology, tracks
 from reports.columns import NEVER
-from reports.counterexample import Picture, picture_of
+from reports.counterexample import Picture
 from reports.faults import FaultWindow
-from reports.findings import Drawn, violations_of
+from reports.findings import Drawn
 from reports.palette import FAULT_COLOURS, OUTCOME_INKS, OUTCOMES, node_colour
 from reports.texts import one_line
 
@@ -51,6 +51,11 @@ STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,
 }
 LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
+SNAPSHOT_MARKS: Final = (
+    ("saved", "|", "#1b1f24", "snapshot saved"),
+    ("loaded", "D", "#ffffff", "loaded at a start"),
+    ("installed", "D", "#1b1f24", "sent by the leader"),
+)
 MAX_TOPOLOGIES: Final = 12
 MAX_POINTS: Final = 60_000
 """More points than this are thinned in the scatter: ok ones by a fixed stride, the others never."""
@@ -247,12 +252,25 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
                     fontsize=7,
                     color="white",
                 )
+    _snapshots(axes, drawn)
     width, cells = figures.availability_of(drawn.run.operations, drawn.run.end)
     spans = [(float(cell) * width, width) for cell in np.nonzero(cells == 1)[0]]
     axes.broken_barh(spans, (-1.2, 0.4), color="#6DB6FE", lw=0)
     axes.set_yticks([-1, *range(len(drawn.tracks))], ["any ok", *(one_line(track.node, 12) for track in drawn.tracks)])
     axes.set_ylim(len(drawn.tracks) - 0.4, -1.5)
     axes.tick_params(length=0, axis="y")
+
+
+def _snapshots(axes: Axes, drawn: Drawn) -> None:
+    rows = {track.node: row for row, track in enumerate(drawn.tracks)}
+    for kind, marker, face, name in SNAPSHOT_MARKS:
+        seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
+        places = [rows[snapshot.node] - (0.28 if kind == "saved" else 0) for snapshot in seen]
+        times = [snapshot.time for snapshot in seen]
+        if seen:
+            axes.plot(times, places, ls="", marker=marker, ms=4.5, mfc=face, mec="#1b1f24", mew=0.9, label=name)
+    if drawn.snapshots:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def networks(drawn: Drawn) -> Figure | None:
@@ -309,10 +327,10 @@ def _network(axes: Axes, window: FaultWindow, nodes: tuple[str, ...]) -> None:
 
 def counterexample(drawn: Drawn) -> Figure | None:
     """The first counterexample, as in the page."""
-    found = violations_of(drawn)
-    picture = picture_of(found[0].example) if found else None
-    if picture is None:
+    found = drawn.violations
+    if not found or found[0].picture is None:
         return None
+    picture = found[0].picture
     figure = _figure(9.0, picture.height / 95 + 0.4)
     axes = figure.add_subplot()
     _proof(axes, picture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from history import Counterexample
 from reports import figures, tracks
@@ -13,7 +13,10 @@ from reports.findings import Drawn
 from reports.pack import operation_columns, pack, short
 from reports.palette import FAULT_COLOURS, node_colour
 from reports.run import phase_bounds
+from reports.snapshots import KINDS
 from reports.tracks import Track
+
+MAX_SNAPSHOTS: Final = 5000
 
 
 def data_of(drawn: Drawn) -> str:
@@ -25,7 +28,7 @@ def data_of(drawn: Drawn) -> str:
 
 
 def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
-    notes = drawn.run.notes
+    notes, nodes = drawn.run.notes, [track.node for track in drawn.tracks]
 
     def part(what: str, make: Callable[[], Any]) -> Any:
         return notes.attempt(what, make, None)
@@ -43,6 +46,10 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
         "stretches": part("leaders and terms", lambda: [_stretches(track) for track in drawn.tracks]),
+        "snapshots": [
+            [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]
+            for s in drawn.snapshots[:MAX_SNAPSHOTS]
+        ],
         "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
         "marked": [
             operation.invoke_index

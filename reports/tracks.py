@@ -108,13 +108,11 @@ def term_at(tracks: Sequence[Track], seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Elections:
-    """Counts over the whole run: leaders (each term's leader once), terms, snapshots."""
+    """Counts over the whole run: leaders (each term's leader once), and terms."""
 
     leader_changes: int
     first_term: int
     last_term: int
-    snapshots_saved: int
-    snapshots_loaded: int
 
 
 def elections_of(tracks: Sequence[Track]) -> Elections:
@@ -127,17 +125,7 @@ def elections_of(tracks: Sequence[Track]) -> Elections:
         leader_changes=max(len(leaders) - 1, 0),
         first_term=min(terms, default=-1),
         last_term=max(terms, default=-1),
-        snapshots_saved=sum(_increments(track.saved) for track in tracks),
-        snapshots_loaded=sum(_increments(track.loaded) for track in tracks),
     )
-
-
-def _increments(counter: Ints) -> int:
-    """How often a counter rose, also over restarts, which set it back to zero."""
-    if len(counter) < 2:
-        return 0
-    steps = np.diff(counter)
-    return int(steps[steps > 0].sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,22 @@ function makePlot(data, id, height, series, values, more) {
   plot.over.addEventListener("dblclick", () => View.set(0, View.end));
   plot.over.addEventListener("pointerleave", () => View.point(null));
   Charts.plots.push({ plot, host, height });
+  drawKeys(plot);
   return plot;
+}
+
+// The legend shows each line as it is drawn, dashes too: colour alone does not tell quantiles, or replicas in print.
+function drawKeys(plot) {
+  plot.root.querySelectorAll(".u-legend .u-series").forEach((row, place) => {
+    const { stroke, dash, width } = plot.series[place], marker = row.querySelector(".u-marker");
+    if (!marker || typeof stroke !== "function") return;
+    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg"), drawn = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    const set = (element, values) => { for (const [name, value] of Object.entries(values)) element.setAttribute(name, value); };
+    set(picture, { viewBox: "0 0 28 10", class: "line-key", "aria-hidden": "true" });
+    set(drawn, { x1: 0, x2: 28, y1: 5, y2: 5, stroke: stroke(plot, place), "stroke-width": width, "stroke-dasharray": (dash ?? []).join(" ") || "none" });
+    picture.append(drawn);
+    marker.replaceChildren(picture);
+  });
 }
 
 function line(label, colour, more) {
@@ -89,7 +104,7 @@ function hideEmpty(ids) {
   for (const id of ids) { const host = document.getElementById(id); if (!host.firstChild) host.parentElement.hidden = true; }
 }
 
-function resizeCharts() { for (const { plot, host, height } of Charts.plots) plot.setSize({ width: Math.max(host.clientWidth, 200), height }); }
+function resizeCharts() { for (const { plot, host, height } of Charts.plots) { plot.setSize({ width: Math.max(host.clientWidth, 200), height }); drawKeys(plot); } }
 
 // Shapes while they can be told apart; a grid of small cells, in which the worst outcome wins, when they cannot.
 function scatterChart(data) {

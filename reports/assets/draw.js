@@ -46,7 +46,7 @@ function drawBands(context, data, toX, left, right, top, height) {
 }
 
 // Where the main and the final phase begin.
-function drawPhases(context, data, toX, left, right, top, height, ratio) {
+function drawPhases(context, data, toX, left, right, top, height, ratio, named = true) {
   context.save();
   context.strokeStyle = context.fillStyle = Ink.quiet;
   context.lineWidth = ratio; context.setLineDash([2 * ratio, 3 * ratio]);
@@ -55,7 +55,7 @@ function drawPhases(context, data, toX, left, right, top, height, ratio) {
     const x = toX(phase.start);
     if (x < left || x > right - 30 * ratio) continue;
     context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
-    context.fillText(phase.name, x + 3 * ratio, top + 1);
+    if (named) context.fillText(phase.name, x + 3 * ratio, top + 1);
   }
   context.restore();
 }

@@ -16,10 +16,11 @@ function drawStrips(data, canvas) {
   const rows = data.nodes, step = 18, height = (rows.length + 1) * step + 26;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, View.from, View.to);
   drawBands(context, data, toX, area.left, area.right, 0, height - 22);
-  drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1);
+  drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1, false);
   context.textBaseline = "middle";
   drawAvailability(data, area, toX, step);
   rows.forEach((node, place) => drawRoles(area, toX, node, data.stretches[place], (place + 1) * step, step));
+  drawSnapshots(data, area, toX, step);
   drawTimeAxis(area, toX, height - 22);
 }
 
@@ -63,5 +64,20 @@ function drawRoles(area, toX, node, stretches, y, step) {
     } else if (role === 1) context.fillRect(a, middle - 1, b - a, 2);
     else if (role === 2) { context.fillStyle = Ink["info-ink"]; context.fillRect(a, middle - 3, Math.max(b - a, 1.5), 6); }
     else { context.fillStyle = Ink.quiet; for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1); }
+  }
+}
+
+// A snapshot that the leader sent is a full diamond, one that a starting process loaded a hollow one, a saved one a tick.
+function drawSnapshots(data, area, toX, step) {
+  const { context } = area;
+  for (const kind of [0, 1, 2]) for (const [node, seconds, what] of data.snapshots ?? []) {
+    const x = toX(seconds), y = (node + 1.5) * step;
+    if (what !== kind || x < area.left || x > area.right) continue;
+    context.fillStyle = context.strokeStyle = Ink.ink; context.lineWidth = 1.25;
+    context.beginPath();
+    if (what === 0) { context.moveTo(x, y + 3); context.lineTo(x, y + step / 2 - 1); context.stroke(); continue; }
+    context.moveTo(x, y - 5); context.lineTo(x + 5, y); context.lineTo(x, y + 5); context.lineTo(x - 5, y); context.closePath();
+    if (what === 1) context.fillStyle = Ink.paper;
+    context.fill(); context.stroke();
   }
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from history import Event, Operation, Probe, Receipt, RunFiles, receipts_of
-from reports import faults, figures, logs, topology, tracks
+from reports import faults, figures, logs, snapshots, topology, tracks
 from reports.columns import from_operations
 from reports.palette import FAULT_COLOURS, family_of
 from reports.sketch import sketch_of
@@ -248,3 +248,41 @@ def test_errors_are_counted_by_outcome() -> None:
     rows += [replace(ok(1, process=9, outcome="info"), error="e0"), ok(2, process=10)]
     assert figures.errors_of(from_operations(rows)) == [("fail", "e0", 3), ("fail", "e1", 2), ("info", "e0", 1)]
     assert figures.errors_of(from_operations([])) == []
+
+
+def snapshot_probe(
+    time_s: float, saved: int, loaded: int, applied: int, node: str = "n1", error: str | None = None
+) -> Probe:
+    return Probe(
+        int(time_s * S),
+        node,
+        "follower",
+        1,
+        applied=applied,
+        snapshots_saved=saved,
+        snapshots_loaded=loaded,
+        error=error,
+    )
+
+
+def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> None:
+    gone = {"saved": 0, "loaded": 0, "applied": -1, "error": "ECONNREFUSED"}
+    rows = [
+        snapshot_probe(0.0, 0, 0, 10),
+        snapshot_probe(0.25, 2, 0, 500),
+        snapshot_probe(0.5, **gone),
+        snapshot_probe(0.75, 0, 1, 490),
+        snapshot_probe(1.0, 1, 1, 900),
+        snapshot_probe(1.25, **gone),
+        snapshot_probe(1.5, 1, 1, 900),
+        snapshot_probe(1.75, 1, 2, 2000),
+        snapshot_probe(0.0, 0, 0, 5, node="n2"),
+    ]
+    found = snapshots.snapshots_of(tracks.tracks_of(rows, ("n1", "n2", "n3")))
+    assert [(s.time, s.kind, s.times, s.applied) for s in found] == [
+        (0.25, "saved", 2, 500),
+        (0.75, "loaded", 1, 490),
+        (1.0, "saved", 1, 900),
+        (1.75, "installed", 1, 2000),
+    ]
+    assert snapshots.counts_of(found) == {"n1": {"saved": 3, "loaded": 1, "installed": 1}}
