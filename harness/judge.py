@@ -57,7 +57,7 @@ def judge(
     failures = [*recorded.state.failures, *_setup_failures(recorded.log_hits)]
     return Results(
         verdict=verdict,
-        sentence=sentence(checks, keys, recovery, failures),
+        sentence=planted(recorded.plan) + sentence(checks, keys, recovery, failures),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -318,6 +318,11 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
         row[op.outcome] += 1
     total = Counter(op.outcome for op in operations)
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
+
+
+def planted(plan: Plan) -> str:
+    """What stands before every word on a run whose server is wrong on purpose."""
+    return f"with the planted bug {plan.canary}: " if plan.canary else ""
 
 
 def sentence(

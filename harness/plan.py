@@ -21,8 +21,11 @@ Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
 Follows: TypeAlias = Literal["leader", "node"]
 WorkloadName: TypeAlias = Literal["register", "cas-register"]
+CanaryName: TypeAlias = Literal["", "stale-reads", "ack-before-commit"]
 
 SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
+#: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
+CANARIES: Final = ("stale-reads", "ack-before-commit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Plan:
 
     ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every random choice.
     ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule`` as JSON), instead of the
-    cycle of ``nemesis``.
+    cycle of ``nemesis``.  ``canary`` is a bug planted in the server, which takes one only in ``unsafe_test_mode``.
     """
 
     seed: int
@@ -60,13 +63,16 @@ class Plan:
     stop_on_violation: bool = False
     spark: bool = True
     spark_master: str = "local[*]"
+    unsafe_test_mode: bool = False
+    canary: CanaryName = ""
 
     @property
     def test(self) -> str:
         """The test's name, which is also its folder in the store."""
         faults = "+".join(self.nemesis) or "no-fault"
         mode = "-snapshot" if self.snapshot else ""
-        return f"{self.workload}-{faults}-{self.version}{mode}"
+        planted = f"-canary-{self.canary}" if self.canary else ""
+        return f"{self.workload}-{faults}-{self.version}{mode}{planted}"
 
     @property
     def model(self) -> str:
@@ -113,7 +119,7 @@ class Plan:
         for field in fields(self):
             value = getattr(self, field.name)
             option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
-            if field.name in ("snapshot", "stop_on_violation"):
+            if field.name in ("snapshot", "unsafe_test_mode", "stop_on_violation"):
                 words += [option] if value else []
             elif field.name == "schedule":
                 continue
@@ -162,6 +168,7 @@ def validate(plan: Plan) -> Plan:
         require_watchable(plan.workload)
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
+    _validate_canary(plan)
     needed = 2 * plan.interval * len(plan.nemesis)
     if plan.time_limit < needed:
         raise UsageError(
@@ -169,6 +176,17 @@ def validate(plan: Plan) -> Plan:
             f"for each of the {len(plan.nemesis)} in --nemesis: take at least {needed:g}, or a shorter --interval"
         )
     return plan
+
+
+def _validate_canary(plan: Plan) -> None:
+    if plan.canary and plan.canary not in CANARIES:
+        raise UsageError(f"--canary must be one of {', '.join(CANARIES)}, not {plan.canary}")
+    if plan.canary and not plan.unsafe_test_mode:
+        raise UsageError(
+            f"--canary {plan.canary} makes the server wrong on purpose: give --unsafe-test-mode too, or neither"
+        )
+    if plan.unsafe_test_mode and not plan.canary:
+        raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
 
 
 def _option(name: str) -> str:

@@ -229,7 +229,7 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
     first = remote.names[0]
     java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
     return {
-        "system": f"DLedger {plan.version}",
+        "system": f"DLedger {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
         "jar_sha256": system.jar_hash,
         "java": java,
         "kernel": platform.release(),

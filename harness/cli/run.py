@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from harness.plan import SYSTEM_VERSIONS, Plan, validate
+from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
@@ -49,6 +49,11 @@ ORDER = (0, 2, 1, 255, 130)
 @click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")
 @click.option("--ready-timeout", type=float, default=DEFAULT["ready_timeout"], help="Seconds until a leader answers.")
 @click.option("--check-deadline", type=float, default=DEFAULT["check_deadline"], help="Seconds a key for the checker.")
+@click.option(
+    "--canary", type=click.Choice(["", *CANARIES]), metavar="BUG", default=DEFAULT["canary"],
+    help=f"Plant a bug in the server that the run has to find: {' or '.join(CANARIES)}.",
+)  # fmt: skip
+@click.option("--unsafe-test-mode", is_flag=True, help="Permit --canary.")
 @click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")
 @click.option(
     "--cluster", default=DEFAULT["cluster"], help="netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR."

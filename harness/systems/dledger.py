@@ -142,6 +142,7 @@ class DLedgerRegister:
             "--min-vote-ms", str(vote_min), "--max-vote-ms", str(vote_max),
             "--data-file-size", str(16 << 20), "--index-file-size", str(5 << 20), "--store", plan.store,
             "--log-file", self._path(name, "log/register.log"),
+            *(("--unsafe-test-mode", "--canary", plan.canary) if plan.canary else ()),
         )  # fmt: skip
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:

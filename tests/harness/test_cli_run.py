@@ -55,6 +55,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--nemesis kill-leader,paws-one", "there is no nemesis called 'paws-one'"),
         ("--nemesis kill-leader+", "a fault's name is missing"),
         ("--snapshot --dledger-version 0.3.2", "--snapshot needs --dledger-version 0.4.0"),
+        ("--canary stale-reads", "give --unsafe-test-mode too"),
+        ("--canary late-reads", "'late-reads' is not one of"),
         ("--test-count 0", "--test-count must be at least 1, not 0"),
         ("--seed -1", "--seed must be at least 0"),
         ("--cluster cloud", "--cluster cloud: expected netns"),
@@ -115,7 +117,7 @@ def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.Cap
     for field in fields(Plan):
         option = {"version": "dledger-version", "store": "store-type"}.get(field.name, field.name.replace("_", "-"))
         assert f"--{option} " in said
-        if field.name not in ("seed", "nemesis", "snapshot", "spark", "schedule"):
+        if field.name not in ("seed", "nemesis", "snapshot", "spark", "schedule", "canary", "unsafe_test_mode"):
             assert f"[default: {field.default}]" in said, field.name
 
 

@@ -82,6 +82,11 @@ def without(moment: str) -> Recorded:
     return with_state(moments={name: time for name, time in MOMENTS.items() if name != moment})
 
 
+def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
+    plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
+    assert judged(replace(good(), plan=plan)).sentence.startswith("with the planted bug stale-reads: linearizable: yes")
+
+
 def test_a_run_without_blemish_is_valid() -> None:
     results = judged(good())
     assert results.verdict == "valid"

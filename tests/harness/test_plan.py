@@ -45,6 +45,8 @@ OTHERS: dict[str, Any] = {
     "stop_on_violation": True,
     "spark": False,
     "spark_master": "local[2]",
+    "unsafe_test_mode": True,
+    "canary": "stale-reads",
 }
 
 
@@ -91,6 +93,9 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"recovery_time": 0.0}, "--recovery-time must be above 0"),
         ({"ready_timeout": 0.0}, "--ready-timeout must be above 0"),
         ({"check_deadline": 0.0}, "--check-deadline must be above 0"),
+        ({"canary": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
+        ({"canary": "typo", "unsafe_test_mode": True}, "--canary must be one of stale-reads, ack-before-commit, not typo"),
+        ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
         ({"version": "0.5.0"}, "--dledger-version must be one of 0.4.0, 0.3.2, not 0.5.0"),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
         (
@@ -127,7 +132,7 @@ def test_json_round_trip(tmp_path: Path) -> None:
     plan = Plan(seed=5, **OTHERS)
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_json()))
     assert Plan.read(tmp_path / "plan.json") == plan
-    assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot"
+    assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot-canary-stale-reads"
 
 
 def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
@@ -148,7 +153,9 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("name", sorted(OTHERS))
 def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needed: dict[str, Any] = {"nemesis": ("kill-one",)} if name == "interval" else {}
-    plan = replace(Plan(seed=9), **needed, **{name: OTHERS[name]})
+    if name in ("canary", "unsafe_test_mode"):
+        needed = {"canary": OTHERS["canary"], "unsafe_test_mode": True}
+    plan = replace(Plan(seed=9), **{**needed, name: OTHERS[name]})
     assert parsed(plan.command(), monkeypatch) == plan
 
 
