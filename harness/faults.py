@@ -6,19 +6,25 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from harness.clusters import open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
+from harness.systems.base import StatusPort
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
+from harness.systems.remoting import transfer_leadership
 from history import Probe, Receipt
-from nemesis.catalogue import find, prechecks
-from nemesis.errors import FaultError, ScheduleError, UnknownFaultError
+from nemesis import clocks
+from nemesis.catalogue import FAULTS, find, prechecks
+from nemesis.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.facts import Facts, survey
 from nemesis.fault import Context, Settings
+from nemesis.options import check_options
 from nemesis.runner import Runner
-from nemesis.schedule import Step, checked, cycle, fault_names
+from nemesis.schedule import Step, checked, cycle, fault_names, turn_parts, turns_of
 from nemesis.script import read_script, replay
 from nemesis.sweep import heal_everything
+from nemesis.targets import check_words
 from nemesis.view import Nodes, StartError
 
 if TYPE_CHECKING:
@@ -64,44 +70,107 @@ class SystemView:
     def probes(self) -> Mapping[str, Probe]:
         return self._probes()
 
+    def transfer_leader(self, leader: str, to: str) -> None:
+        """Ask the leader, by the library's own request, in the term that it says it leads in."""
+        endpoints = self._system.endpoints()
+        try:
+            term = int(StatusPort(*endpoints[leader]).ask({"op": "status"})["term"])
+            transfer_leadership((endpoints[leader][0], RAFT_PORT), leader, to, term)
+        except (OSError, ValueError, KeyError) as error:
+            raise FaultError(f"{leader} did not take the request: {error}") from None
+
 
 class Faults:
-    """The faults of one plan.  Raises UsageError when it names one that nobody knows or a schedule that cannot be."""
+    """The faults of one plan.
+
+    Raises UsageError when it names one that nobody knows, aims at a node that cannot be, gives a figure beyond its
+    bounds, or makes a schedule that cannot be.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._facts: Facts | None = None
+        self.left_out: dict[str, str] = {}
         try:
+            self.turns = turns_of(",".join(plan.nemesis), FAULTS)
             for name in self.names:
                 find(name)
+            check_options(plan.fault_options)
+            if plan.cluster.partition(":")[0] == "netns":
+                self._check_aims(netns_names(plan))
             self.schedule = self._schedule()
         except UnknownFaultError as error:
             raise UsageError(f"--nemesis: {error}; `harness list-nemeses` names them all") from None
+        except OptionError as error:
+            raise UsageError(f"--fault-options: {error}") from None
         except ScheduleError as error:
             raise UsageError(f"--nemesis, --interval, --time-limit: {error}") from None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return fault_names(self._plan.nemesis)
+        return fault_names(self.turns)
+
+    @property
+    def faketime(self) -> bool:
+        """Whether the system is to be started under libfaketime: only where a clock will be set wrong."""
+        return any(isinstance(find(name), clocks.ClockFault) for name in self.names)
 
     def _schedule(self) -> list[Step]:
-        if self._plan.schedule:
-            return checked((Step(**step) for step in self._plan.schedule), self._plan.time_limit)
-        if not self._plan.nemesis:
+        plan = self._plan
+        if plan.schedule:
+            return checked((Step(**step) for step in plan.schedule), plan.time_limit)
+        if not self.turns:
             return []
-        return cycle(self._plan.nemesis, self._plan.interval, self._plan.time_limit, self._plan.rng("schedule"))
+        return cycle(
+            self.turns, plan.interval, plan.time_limit, plan.rng("schedule"),
+            weights=plan.weights or None, tracks=plan.tracks,
+        )  # fmt: skip
+
+    def _check_aims(self, nodes: Sequence[str]) -> None:
+        for turn in self.turns:
+            for _, words in turn_parts(turn):
+                if words is not None:
+                    check_words(words, nodes)
 
     def clean(self, nodes: Nodes) -> None:
         """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
         heal_leftovers(nodes)
 
     def precheck(self, nodes: Nodes, system: DLedgerRegister) -> None:
-        """Refuse a fault that cannot work on this cluster, before the run.  Raises UsageError with the reasons."""
+        """Refuse a fault that cannot work on this cluster, before the run.
+
+        What only ``all`` names is left out instead (see ``left_out``).  Raises UsageError with the reasons.
+        """
         context = self._context(nodes, SystemView(system, dict), lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
-        if reasons:
-            text = "; ".join(f"{name} cannot work on this cluster: {why}" for name, why in reasons.items())
+        named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
+        if refused := {name: why for name, why in reasons.items() if name in named}:
+            text = "; ".join(f"{name} cannot work on this cluster: {why}" for name, why in refused.items())
             raise UsageError(f"--nemesis: {text}")
+        self.left_out = reasons
+        self.turns = tuple(turn for turn in self.turns if turn not in reasons)
+        try:
+            self._check_aims(nodes.names)
+            self.schedule = self._schedule()
+        except ScheduleError as error:
+            raise UsageError(f"--nemesis: {error}") from None
+
+    def prepare(self, nodes: Nodes, system: DLedgerRegister) -> None:
+        """What must be done before the system is started: for wrong clocks it is started under libfaketime."""
+        if not self.faketime:
+            return
+        facts, file = self._survey(nodes), Settings().clock_file
+        nodes.run(dict.fromkeys(nodes.names, clocks.prepare(file)))
+        system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
+
+    def told(self) -> dict[str, Any]:
+        """What a reader of the results must know of the faults, beyond the plan."""
+        record: dict[str, Any] = {}
+        if self.faketime:
+            record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
+        if self.left_out:
+            record["faults_left_out"] = dict(self.left_out)
+        return record
 
     def runner(
         self,
@@ -121,16 +190,35 @@ class Faults:
             client_port=CLIENT_PORT,
             snapshots=self._plan.snapshot,
             snapshot_threshold=self._plan.snapshot_threshold,
+            faketime=self.faketime,
+            beyond_quorum=self._plan.beyond_quorum,
+            options=self._plan.fault_options,
         )
+        return Context(nodes, view, RunClock(clock_ns), self._survey(nodes), settings)
+
+    def _survey(self, nodes: Nodes) -> Facts:
         if self._facts is None:
             self._facts = survey(nodes)
-        return Context(nodes, view, RunClock(clock_ns), self._facts, settings)
+        return self._facts
 
 
-def scripted(plan: Plan, path: Path, nodes: Sequence[str]) -> Plan:
+def netns_names(plan: Plan) -> tuple[str, ...]:
+    """What the nodes of a cluster of namespaces are called."""
+    return tuple(f"n{number}" for number in range(1, plan.nodes + 1))
+
+
+def node_names(plan: Plan) -> tuple[str, ...]:
+    """What the plan's nodes are called.  Raises UsageError, or ClusterError where only a running cluster can tell."""
+    if plan.cluster.partition(":")[0] == "netns":
+        return netns_names(plan)
+    return tuple(node.name for node in open_cluster(plan.cluster).nodes)
+
+
+def scripted(plan: Plan, path: Path) -> Plan:
     """The plan with the faults of a script (see ``nemesis.script``).  Raises UsageError that names file and fault."""
+    names = node_names(plan)
     try:
-        return _with_schedule(plan, read_script(path, plan.time_limit, nodes))
+        return _with_schedule(plan, read_script(path, plan.time_limit, names))
     except ScheduleError as error:
         raise UsageError(f"--schedule: {error}") from None
     except OSError as error:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
 import shlex
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from harness.errors import UsageError
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 PLAN_FORMAT: Final = "harness-plan"
 PLAN_VERSION: Final = 1
+#: Of the faults in a test's name, in characters: it becomes a folder.
+LONGEST_NAME: Final = 120
 
 Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
@@ -32,6 +36,9 @@ CANARIES: Final = ("stale-reads", "ack-before-commit")
 class Plan:
     """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
 
+    ``nemesis`` are turns (see ``nemesis.schedule``), or ``all``: every fault that can work on the cluster.  ``weights``
+    says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults overlap.
+    ``fault_options`` are the faults' own figures (``nemesis.options``); ``beyond_quorum`` lets faults stop a majority.
     ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every random choice.
     ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule`` as JSON), instead of the
     cycle of ``nemesis``.  ``canary`` is a bug planted in the server, which takes one only in ``unsafe_test_mode``.
@@ -39,6 +46,10 @@ class Plan:
 
     seed: int
     nemesis: tuple[str, ...] = ()
+    weights: dict[str, float] = field(default_factory=dict)
+    tracks: int = 1
+    fault_options: dict[str, float] = field(default_factory=dict)
+    beyond_quorum: bool = False
     cluster: str = "netns"
     nodes: int = 5
     version: str = "0.4.0"
@@ -69,7 +80,9 @@ class Plan:
     @property
     def test(self) -> str:
         """The test's name, which is also its folder in the store."""
-        faults = "+".join(self.nemesis) or "no-fault"
+        faults = re.sub(r"[^\w+@!-]", ".", "+".join(self.nemesis)) or "no-fault"
+        if len(faults) > LONGEST_NAME:
+            faults = f"{len(self.nemesis)}-faults"
         mode = "-snapshot" if self.snapshot else ""
         planted = f"-canary-{self.canary}" if self.canary else ""
         return f"{self.workload}-{faults}-{self.version}{mode}{planted}"
@@ -99,7 +112,7 @@ class Plan:
             raise UsageError(f"not a plan but {json.dumps(record)[:100]}")
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
             raise UsageError(f"not a plan that this release reads: {json.dumps(record)[:100]}")
-        names = {field.name for field in fields(cls)}
+        names = {one.name for one in fields(cls)}
         values = {name: value for name, value in record.items() if name in names}
         values["nemesis"] = tuple(values.get("nemesis", ()))
         values["schedule"] = tuple(values.get("schedule", ()))
@@ -116,18 +129,21 @@ class Plan:
     def command(self) -> str:
         """The command line that runs this plan again; one with a schedule of its own is run again by ``replay``."""
         words = ["harness", "run"]
-        for field in fields(self):
-            value = getattr(self, field.name)
-            option = "--" + _OPTION_NAMES.get(field.name, field.name.replace("_", "-"))
-            if field.name in ("snapshot", "unsafe_test_mode", "stop_on_violation"):
+        for one in fields(self):
+            value = getattr(self, one.name)
+            option = "--" + _OPTION_NAMES.get(one.name, one.name.replace("_", "-"))
+            if one.name in ("snapshot", "unsafe_test_mode", "stop_on_violation", "beyond_quorum"):
                 words += [option] if value else []
-            elif field.name == "schedule":
+            elif isinstance(value, dict):
+                figures = ",".join(f"{name}={_word(number)}" for name, number in value.items())
+                words += [option, figures] if value else []
+            elif one.name == "schedule":
                 continue
-            elif field.name == "spark":
+            elif one.name == "spark":
                 words += [] if value else ["--no-spark"]
-            elif field.name == "nemesis":
+            elif one.name == "nemesis":
                 words += [option, ",".join(value)] if value else []
-            elif field.name == "seed" or value != field.default:
+            elif one.name == "seed" or value != one.default:
                 words += [option, _word(value)]
         return shlex.join(words)
 
@@ -136,6 +152,7 @@ _OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 
 _LEAST: Final[dict[str, float]] = {
     "concurrency": 1,
+    "tracks": 1,
     "nodes": 3,
     "keys": 1,
     "snapshot_threshold": 1,
@@ -168,12 +185,24 @@ def validate(plan: Plan) -> Plan:
         require_watchable(plan.workload)
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
+    return plan if plan.schedule else _validate_turns(plan)
+
+
+def _validate_turns(plan: Plan) -> Plan:
+    turns = len(plan.nemesis)
+    if plan.tracks > max(turns, 1) and "all" not in plan.nemesis:
+        raise UsageError(f"--tracks {plan.tracks} is more than there are turns in --nemesis ({turns}): take fewer")
+    for name, weight in plan.weights.items():
+        if name not in plan.nemesis and "all" not in plan.nemesis:
+            raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
+        if not 0 < weight < float("inf"):
+            raise UsageError(f"--weights: {name} must be above 0 and finite, not {weight:g}; leave it out of --nemesis")
     _validate_canary(plan)
-    needed = 2 * plan.interval * len(plan.nemesis)
+    needed = 2 * plan.interval * math.ceil(turns / plan.tracks)
     if plan.time_limit < needed:
         raise UsageError(
             f"--time-limit {plan.time_limit:g} leaves no room for a calm and a fault of --interval {plan.interval:g} "
-            f"for each of the {len(plan.nemesis)} in --nemesis: take at least {needed:g}, or a shorter --interval"
+            f"for each of the {turns} in --nemesis: take at least {needed:g}, or a shorter --interval"
         )
     return plan
 

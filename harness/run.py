@@ -126,13 +126,14 @@ class Run:
             system.install()
             log.info("installed")
             faults.precheck(remote, system)
+            faults.prepare(remote, system)
             log.info("prechecked")
             began = time.monotonic()
             system.start(names)
             leader = system.await_leader()
             self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
             log.info("led by %s", leader)
-            self._state.environment = environment(self._plan, system, remote)
+            self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
             self._conduct(system, remote, faults, files, interrupts)
         finally:
             with interrupts.held():

@@ -108,7 +108,7 @@ class ClockFault:
     def precheck(self, ctx: Context) -> str | None:
         without = [n for n in ctx.nodes.names if not environment(ctx.facts, n, ctx.settings.clock_file)]
         if without:
-            return f"libfaketime is missing on {', '.join(without)}"
+            return f"libfaketime is missing on {', '.join(without)}: apt-get install libfaketime, or scripts/bootstrap"
         return None if ctx.settings.faketime else "the system does not run under libfaketime in this run"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:

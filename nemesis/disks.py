@@ -135,21 +135,18 @@ class Damage:
     stops = True
     beyond_quorum = False
 
-    def __init__(
-        self, name: str, summary: str, kind: Literal["truncate", "bitflip"], option: str, default: int
-    ) -> None:
+    def __init__(self, name: str, summary: str, kind: Literal["truncate", "bitflip"], option: str) -> None:
         self.name = name
         self.summary = summary
         self.kind = kind
         self.option = option
-        self.default = default
 
     def precheck(self, ctx: Context) -> str | None:
         return ctx.facts.refusal("python3")
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_one(ctx, rng))
-        most = int(ctx.settings.option(self.option, self.default))
+        most = int(ctx.settings.option(self.option))
         drawn: dict[str, Any] = {"amount": rng.randint(1, most), "seed": rng.randrange(2**31)}
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), **drawn})
 
@@ -175,8 +172,6 @@ class Damage:
 
 DISKS: Iterable[Fault] = (
     DiskFull(),
-    Damage(
-        "file-truncate", "the last bytes of a file of one node's store are gone", "truncate", "truncate_bytes", 4096
-    ),
-    Damage("file-bitflip", "bits of a file of one node's store are flipped", "bitflip", "bitflips", 8),
+    Damage("file-truncate", "the last bytes of a file of one node's store are gone", "truncate", "truncate_bytes"),
+    Damage("file-bitflip", "bits of a file of one node's store are flipped", "bitflip", "bitflips"),
 )

@@ -7,6 +7,7 @@
      └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
     UnknownFaultError     no fault has this name                                (a KeyError)
     ScheduleError         a schedule that cannot be                             (a ValueError)
+    OptionError           a figure that no fault has, or that none can take     (a ValueError)
 
 Everything else that comes out of a nemesis (a node that cannot be reached, a full disk) is a failure of whoever runs
 it, passed on unchanged after healing has been tried.
@@ -46,3 +47,7 @@ class UnknownFaultError(KeyError):
 
 class ScheduleError(ValueError):
     """A schedule that cannot be: it does not fit its time limit, or heals what it never injected."""
+
+
+class OptionError(ValueError):
+    """A fault's figure that nobody knows, or beyond its bounds."""

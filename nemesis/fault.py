@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from nemesis.clock import Clock
 from nemesis.errors import FaultError, SkippedError
 from nemesis.facts import Facts
+from nemesis.options import OPTIONS
 from nemesis.view import Command, Completed, Nodes, System
 
 Family: TypeAlias = Literal["network", "process", "machine"]
@@ -67,7 +68,7 @@ class Settings:
     ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` is the
     node's data filesystem and ``store_dir`` the system's files on it.  ``snapshots`` tells whether the system saves
     any, ``faketime`` whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop,
-    or damage, a majority.  ``options`` are the faults' own figures.
+    or damage, a majority.  ``options`` are the faults' own figures (see ``options``).
     """
 
     peer_port: int = 20911
@@ -82,8 +83,9 @@ class Settings:
     witness_s: float = 3.0
     options: Mapping[str, float] = field(default_factory=dict)
 
-    def option(self, name: str, default: float) -> float:
-        return float(self.options.get(name, default))
+    def option(self, name: str) -> float:
+        """The plan's figure or the default.  Raises KeyError for a name that is not in the table of options."""
+        return float(self.options.get(name, OPTIONS[name].default))
 
 
 @dataclass(frozen=True, slots=True)

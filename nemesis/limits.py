@@ -182,7 +182,7 @@ def _figures(lines: Sequence[str]) -> dict[str, int]:
 
 
 def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
-    quota = round(ctx.settings.option("cpu_share", 0.05) * 100_000)
+    quota = round(ctx.settings.option("cpu_share") * 100_000)
     return (
         ("1", "cpu.cfs_period_us", "100000"),
         ("1", "cpu.cfs_quota_us", str(quota)),
@@ -191,12 +191,12 @@ def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: 
 
 
 def _memory(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
-    most = str(round(ctx.settings.option("memory_mb", 16)) << 20)
+    most = str(round(ctx.settings.option("memory_mb")) << 20)
     return (("1", "memory.limit_in_bytes", most), ("2", "memory.max", most))
 
 
 def _disk(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:
-    writes = round(ctx.settings.option("writes_a_second", 20))
+    writes = round(ctx.settings.option("writes_a_second"))
     return (
         ("1", "blkio.throttle.write_iops_device", f"{device} {writes}"),
         ("2", "io.max", f"{device} wiops={writes}"),
@@ -213,7 +213,7 @@ rm -f "$1/.harness-write\""""
 
 def _slower(ctx: Context, figures: Mapping[str, int]) -> bool:
     """Ten synced writes take half as long as the limit says, at the least."""
-    return figures.get("took_ms", 0) >= 0.5 * 10_000 / ctx.settings.option("writes_a_second", 20)
+    return figures.get("took_ms", 0) >= 0.5 * 10_000 / ctx.settings.option("writes_a_second")
 
 
 LIMITS: tuple[Starve, ...] = (

@@ -119,7 +119,7 @@ class IsolateUntilSnapshot(RuleFault):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         cut = links_witness(ctx, self.name, targets.grudge, "silence")
-        limit = ctx.settings.option("isolate_s", 300.0)
+        limit = ctx.settings.option("isolate_s")
         behind = ctx.until(lambda: _beyond_snapshot(ctx, targets.detail), limit, every_s=0.1)
         if behind is None:
             follower, lag = targets.detail["follower"], _lag(ctx.system.probes(), targets.detail["follower"])

@@ -115,7 +115,7 @@ class PowerCut:
         if none := [node for node in ctx.nodes.names if found.get(node, ("", ""))[0] not in FILESYSTEMS]:
             return f"{path} is no XFS or ext4 filesystem of its own on {', '.join(none)}"
         shared = [node for node, (_, device) in found.items() if not device.startswith("7:")]
-        if shared and not ctx.settings.option("cut_real_disks", 0):
+        if shared and not ctx.settings.option("cut_real_disks"):
             return f"{path} is on a real disk on {', '.join(shared)}; the option cut_real_disks allows to shut it down"
         return None
 

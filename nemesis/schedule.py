@@ -81,10 +81,10 @@ def cycle(
 ) -> list[Step]:
     """Calm, fault, calm, fault … until the time limit, healed before it.
 
-    ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn is drawn with
-    its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is drawn anew each
-    time, and its length is what jitters every start.  With several ``tracks`` the turns are dealt out among so many
-    cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
+    ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn comes once and
+    is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is
+    drawn anew each time, and its length is what jitters every start.  With several ``tracks`` the turns are dealt out
+    among so many cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
     """
     if not faults or interval_s <= 0:
         raise ScheduleError("a schedule needs a fault and an interval above 0")
@@ -119,9 +119,11 @@ def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
 
 
 def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.Random) -> Iterator[str]:
+    """Everybody once, in any order, then by weight: a fault that was named should not be left out by bad luck."""
     shares = [weights.get(fault, 1.0) for fault in faults]
-    if min(shares) < 0 or not sum(shares):
-        raise ScheduleError(f"weights must be 0 or more and not all 0: {dict(weights)}")
+    if min(shares) <= 0:
+        raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out a fault that is not wanted")
+    yield from rng.sample(list(faults), len(faults))
     while True:
         yield rng.choices(list(faults), shares)[0]
 

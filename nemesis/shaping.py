@@ -254,15 +254,15 @@ def doubled(ctx: Context, grudge: Mapping[str, tuple[str, ...]], shape: Shape) -
 
 
 def _delay(ctx: Context) -> Shape:
-    return Shape(60, ctx.settings.option("delay_ms", 50), ctx.settings.option("jitter_ms", 10))
+    return Shape(60, ctx.settings.option("delay_ms"), ctx.settings.option("jitter_ms"))
 
 
 def _reorder(ctx: Context) -> Shape:
-    return Shape(61, ctx.settings.option("reorder_delay_ms", 20), 5, reorder=ctx.settings.option("reorder", 0.25))
+    return Shape(61, ctx.settings.option("reorder_delay_ms"), 5, reorder=ctx.settings.option("reorder"))
 
 
 def _duplicate(ctx: Context) -> Shape:
-    return Shape(62, duplicate=ctx.settings.option("duplicate", 0.1))
+    return Shape(62, duplicate=ctx.settings.option("duplicate"))
 
 
 SHAPING: tuple[Shaping, ...] = (

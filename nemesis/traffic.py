@@ -42,13 +42,12 @@ def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, siz
 class Throttle(RuleFault):
     """Something that hits a share of the packets between two random halves."""
 
-    def __init__(self, name: str, summary: str, action: Action, option: str, default: float) -> None:
+    def __init__(self, name: str, summary: str, action: Action, option: str) -> None:
         super().__init__(name, summary, action)
         self.option = option
-        self.default = default
 
     def amount(self, ctx: Context) -> float:
-        return ctx.settings.option(self.option, self.default)
+        return ctx.settings.option(self.option)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         return grudges.random_halves(ctx.nodes.names, rng)
@@ -97,6 +96,6 @@ class Slow(Throttle):
 
 
 TRAFFIC: tuple[RuleFault, ...] = (
-    Loss("packet-loss", "a share of the packets between two halves is lost", "lose", "loss", 0.2),
-    Slow("slow-link", "the links between two halves carry few kilobytes a second", "slow", "slow_kbytes_s", 32),
+    Loss("packet-loss", "a share of the packets between two halves is lost", "lose", "loss"),
+    Slow("slow-link", "the links between two halves carry few kilobytes a second", "slow", "slow_kbytes_s"),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.plan_file import FIGURES, take_defaults
 from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
@@ -18,7 +19,19 @@ ORDER = (0, 2, 1, 255, 130)
 
 
 @click.command("run")
-@click.option("--nemesis", "-n", default="", help="Faults, separated by commas; `harness list-nemeses` names them.")
+@click.option(
+    "--plan", type=click.Path(path_type=Path, dir_okay=False), is_eager=True, expose_value=False,
+    callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
+)  # fmt: skip
+@click.option(
+    "--nemesis", "-n", default="",
+    help="Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
+    "cluster; `harness list-nemeses` names them.",
+)  # fmt: skip
+@click.option("--weights", type=FIGURES, default="", help="How often a turn comes: kill-leader=3,bridge=1.")
+@click.option("--tracks", type=int, default=DEFAULT["tracks"], help="Cycles of faults that run side by side.")
+@click.option("--fault-options", type=FIGURES, default="", help="The faults' own figures: loss=0.4,delay_ms=100.")
+@click.option("--beyond-quorum", is_flag=True, help="Faults may stop, or damage, a majority of the nodes.")
 @click.option(
     "--schedule", type=click.Path(path_type=Path, dir_okay=False), help="Faults from a script (TOML) instead."
 )
@@ -87,8 +100,9 @@ def run(
     Each run ends with a verdict and a page, report.html, in its own directory of the store.
     """
     from harness.run import Run
+    from nemesis.schedule import turns_of
 
-    names = tuple(name for part in nemesis.split(",") if (name := part.strip()))
+    names = turns_of(nemesis, ("all",))
     if test_count < 1:
         raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
@@ -110,4 +124,4 @@ def _scripted(plan: Plan, schedule: Path) -> Plan:
 
     if plan.nemesis:
         raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")
-    return scripted(plan, schedule, [f"n{number}" for number in range(1, plan.nodes + 1)])
+    return scripted(plan, schedule)

@@ -74,6 +74,7 @@ class DLedgerRegister:
         self._nodes = {node.name: node for node in nodes}
         self._remote = remote
         self._clock = clock
+        self._environments: dict[str, Mapping[str, str]] = {}
 
     # -- the program -----------------------------------------------------------------------------------------------
 
@@ -125,7 +126,13 @@ class DLedgerRegister:
             'setsid -f sh -c \'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null\' '
             '"$pid_file" "$log" "$@"\n'
         )
-        return Command(("sh", "-c", script, "start", self._path(name), self._mark(name), *self.java_command(name)))
+        variables = tuple(f"{key}={value}" for key, value in self._environments.get(name, {}).items())
+        program = (*(("env", *variables) if variables else ()), *self.java_command(name))
+        return Command(("sh", "-c", script, "start", self._path(name), self._mark(name), *program))
+
+    def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None:
+        """What the process of each node is started with from now on, besides what the node has."""
+        self._environments = dict(environments)
 
     def java_command(self, name: str) -> tuple[str, ...]:
         """The server's own command line on a node."""

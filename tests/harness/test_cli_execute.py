@@ -147,6 +147,12 @@ class ToyFaults:
     def precheck(self, *_: object) -> None:
         self._world.step("precheck")
 
+    def prepare(self, *_: object) -> None:
+        self._world.step("prepare")
+
+    def told(self) -> dict[str, Any]:
+        return {}
+
     def runner(self, remote: object, system: object, probes: object, record: Any, clock_ns: object) -> ToyNemesis:
         self._world.nemesis = ToyNemesis(record, stand_s=0.12)
         return self._world.nemesis
@@ -218,8 +224,8 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
     assert "end" in state.moments
     assert world.results["environment"]["java"] == 'openjdk version "21"'
     assert world.steps == [
-        "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "start", "await_leader", "warm Spark",
-        "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
+        "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "prepare", "start", "await_leader",
+        "warm Spark", "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
     ]  # fmt: skip
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
 

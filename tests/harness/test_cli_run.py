@@ -54,6 +54,16 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--nemesis kill-leeder", "there is no nemesis called 'kill-leeder'; did you mean kill-leader"),
         ("--nemesis kill-leader,paws-one", "there is no nemesis called 'paws-one'"),
         ("--nemesis kill-leader+", "a fault's name is missing"),
+        ("--nemesis kill-leader@", "'' in '' is no choice of nodes"),
+        ("--nemesis kill-leader@n9", "'n9' in 'n9' is no choice of nodes"),
+        ("--nemesis all --time-limit 5", "take at least 20"),
+        ("--nemesis kill-leader --weights kill-leader", "'kill-leader' is not of the form name=number"),
+        ("--nemesis kill-leader --weights bridge=2", "--weights: bridge is no turn of --nemesis kill-leader"),
+        ("--nemesis kill-leader --tracks 2", "--tracks 2 is more than there are turns in --nemesis (1)"),
+        ("--nemesis packet-loss --fault-options los=1", "no fault has an option 'los'; did you mean loss?"),
+        ("--nemesis packet-loss --fault-options loss=2", "loss (packet-loss) must be from 0.001 to 1, not 2"),
+        ("--schedule none.toml", "--schedule none.toml: No such file"),
+        ("--plan none.toml", "--plan none.toml: No such file"),
         ("--snapshot --dledger-version 0.3.2", "--snapshot needs --dledger-version 0.4.0"),
         ("--canary stale-reads", "give --unsafe-test-mode too"),
         ("--canary late-reads", "'late-reads' is not one of"),
@@ -88,6 +98,12 @@ def test_names_of_faults_may_have_blanks_around_them(recorder: type[Recorder]) -
     assert recorder.plans[0].nemesis == ("kill-one", "pause-one+kill-one")
 
 
+def test_all_stays_a_word_of_the_plan(recorder: type[Recorder]) -> None:
+    """What can work is known only on the cluster."""
+    assert run_command(["run", "-n", "all,kill-one@leader"]) == 0
+    assert recorder.plans[0].nemesis == ("all", "kill-one@leader")
+
+
 def test_a_series_counts_its_seeds_on(recorder: type[Recorder]) -> None:
     recorder.codes = [0, 0, 0]
     assert run_command(["run", "--seed", "5", "--test-count", "3", "--store", "here", "--keep-cluster"]) == 0
@@ -117,7 +133,7 @@ def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.Cap
     for field in fields(Plan):
         option = {"version": "dledger-version", "store": "store-type"}.get(field.name, field.name.replace("_", "-"))
         assert f"--{option} " in said
-        if field.name not in ("seed", "nemesis", "snapshot", "spark", "schedule", "canary", "unsafe_test_mode"):
+        if type(field.default) in (str, int, float) and field.default != "":
             assert f"[default: {field.default}]" in said, field.name
 
 

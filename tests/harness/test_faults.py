@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_l
 from harness.plan import Plan, validate
 from harness.systems import DLedgerRegister
 from history import Receipt
+from nemesis.catalogue import FAULTS
+from nemesis.errors import FaultError
+from nemesis.successions import Transfers
 from nemesis.view import Command, Completed, StartError
 
 PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
@@ -62,7 +66,7 @@ for = 4.0
 
 def test_a_script_takes_the_place_of_the_cycle_and_lives_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "script.toml").write_text(SCRIPT)
-    plan = scripted(Plan(seed=1), tmp_path / "script.toml", ["n1", "n2", "n3"])
+    plan = scripted(Plan(seed=1), tmp_path / "script.toml")
     assert plan.nemesis == ("kill-leader",)
     again = Plan.from_json(plan.to_json())
     assert again == plan
@@ -75,7 +79,7 @@ def test_a_script_takes_the_place_of_the_cycle_and_lives_in_the_plan(tmp_path: P
 def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "script.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
-        scripted(Plan(seed=1), tmp_path / "script.toml", ["n1"])
+        scripted(Plan(seed=1), tmp_path / "script.toml")
     assert str(caught.value).startswith("--schedule: ")
     assert said in str(caught.value)
 
@@ -142,6 +146,53 @@ def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: p
     Faults(PLAN).precheck(Nodes(), system())
 
 
+def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody named is left out, and said; what somebody named as well is refused."""
+    refused = {"clock-skew": "no libfaketime", "clock-jump": "no libfaketime", "clock-strobe": "no libfaketime"}
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {name: refused.get(name) for name in names})
+    faults = Faults(Plan(seed=1, nemesis=("all", "kill-leader@n2"), time_limit=3000.0))
+    assert faults.faketime
+    faults.precheck(Nodes(), system())
+    assert faults.left_out == refused
+    assert not faults.faketime
+    assert {step.fault for step in faults.schedule} == set(FAULTS) - set(refused)
+    assert {"choose": "n2"} in [step.targets for step in faults.schedule if step.fault == "kill-leader"]
+    assert faults.told() == {"faults_left_out": refused}
+    with pytest.raises(UsageError, match="clock-jump cannot work on this cluster: no libfaketime"):
+        Faults(Plan(seed=1, nemesis=("all", "clock-jump"), time_limit=3000.0)).precheck(Nodes(), system())
+
+
+@pytest.mark.parametrize(("nemesis", "under"), [(("clock-skew",), True), (("kill-all",), False)])
+def test_the_system_is_started_under_libfaketime_only_for_wrong_clocks(nemesis: tuple[str, ...], under: bool) -> None:
+    nodes, given = Nodes(stdout="faketime /usr/lib/faketime.so\n"), list[Any]()
+    faults = Faults(Plan(seed=1, nemesis=nemesis))
+    faults.prepare(nodes, SimpleNamespace(set_environments=given.append))  # type: ignore[arg-type]
+    assert bool(given) is under
+    assert bool(faults.told()) is under
+    if under:
+        assert set(given[0]) == {"n1", "n2"}
+        assert given[0]["n1"]["LD_PRELOAD"] == "/usr/lib/faketime.so"
+        assert given[0]["n1"]["FAKETIME_FORCE_MONOTONIC_FIX"] == "0"
+        assert nodes.sent[-1].argv[-1] == "+0"
+
+
+def test_weights_tracks_and_options_reach_the_nemesis() -> None:
+    plan = Plan(seed=1, nemesis=("kill-all", "bridge"), weights={"bridge": 50.0}, time_limit=2000.0)
+    counted = Counter(step.fault for step in Faults(plan).schedule)
+    assert counted["bridge"] > 10 * counted["kill-all"] > 0
+    both = Faults(replace(plan, weights={}, tracks=2)).schedule
+    assert len(both) > 1.8 * len(Faults(replace(plan, weights={})).schedule)
+
+
+def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: dict.fromkeys(names))
+    plan = Plan(seed=1, nemesis=("kill-leader@alpha",), cluster="inventory:three.toml")
+    with pytest.raises(UsageError, match="'alpha' in 'alpha' is no choice of nodes"):
+        Faults(plan).precheck(Nodes(), system())
+
+
 # -- the system as a nemesis sees it -----------------------------------------------------------------------------------
 
 
@@ -161,6 +212,24 @@ def test_a_process_that_does_not_come_up_again_is_the_systems_finding() -> None:
     with pytest.raises(StartError) as caught:
         view.start(["n1"])
     assert caught.value.reasons == {"n1": "n1 ended while starting"}
+
+
+def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    real = SimpleNamespace(endpoints=lambda: {"n1": ("10.0.0.1", 20912), "n2": ("10.0.0.2", 20912)})
+    monkeypatch.setattr(faults_module, "StatusPort", lambda *_: SimpleNamespace(ask=lambda request: {"term": 7}))
+    monkeypatch.setattr(faults_module, "transfer_leadership", lambda *words: asked.append(words))
+    view = SystemView(real, dict)  # type: ignore[arg-type]
+    assert isinstance(view, Transfers)
+    view.transfer_leader("n1", "n2")
+    assert asked == [(("10.0.0.1", 20911), "n1", "n2", 7)]
+
+    def refused(*_: object) -> None:
+        raise ValueError("refused with code 404")
+
+    monkeypatch.setattr(faults_module, "transfer_leadership", refused)
+    with pytest.raises(FaultError, match="n1 did not take the request: refused with code 404"):
+        view.transfer_leader("n1", "n2")
 
 
 def test_a_node_that_cannot_be_asked_is_ours() -> None:

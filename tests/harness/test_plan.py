@@ -22,6 +22,10 @@ from harness.plan import Plan, validate
 
 OTHERS: dict[str, Any] = {
     "nemesis": ("kill-one", "pause-all"),
+    "weights": {"kill-one": 2.5},
+    "tracks": 2,
+    "fault_options": {"loss": 0.4, "delay_ms": 100.0},
+    "beyond_quorum": True,
     "cluster": "inventory:my nodes.toml",
     "nodes": 3,
     "version": "0.3.2",
@@ -107,6 +111,11 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
         ),
         ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: take at least 80, or a shorter --interval"),
+        ({"tracks": 0}, "--tracks must be at least 1, not 0"),
+        ({"tracks": 3, "nemesis": ("a", "b")}, "--tracks 3 is more than there are turns in --nemesis (2)"),
+        ({"nemesis": ("a", "b", "c", "d"), "tracks": 2, "time_limit": 39.0}, "take at least 40"),
+        ({"weights": {"b": 1.0}, "nemesis": ("a",)}, "--weights: b is no turn of --nemesis a"),
+        ({"weights": {"a": 0.0}, "nemesis": ("a",)}, "--weights: a must be above 0 and finite, not 0; leave it out"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_line(changes: dict[str, Any], message: str) -> None:
@@ -152,7 +161,9 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(OTHERS))
 def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed: dict[str, Any] = {"nemesis": ("kill-one",)} if name == "interval" else {}
+    needed: dict[str, Any] = {}
+    if name in ("interval", "weights", "tracks"):
+        needed = {"nemesis": ("kill-one", "pause-all")}
     if name in ("canary", "unsafe_test_mode"):
         needed = {"canary": OTHERS["canary"], "unsafe_test_mode": True}
     plan = replace(Plan(seed=9), **{**needed, name: OTHERS[name]})
@@ -162,6 +173,11 @@ def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.Mo
 def test_the_command_of_a_plan_in_which_nothing_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0", "workload": "register"})
     assert parsed(plan.command(), monkeypatch) == plan
+
+
+def test_the_name_of_a_test_is_one_folder() -> None:
+    assert Plan(seed=1, nemesis=("a@leader/!n2+b",)).test == "register-a@leader.!n2+b-0.4.0"
+    assert Plan(seed=1, nemesis=tuple(f"fault-number-{n}" for n in range(40))).test == "register-40-faults-0.4.0"
 
 
 def test_the_shortest_command() -> None:

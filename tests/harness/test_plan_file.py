@@ -1,0 +1,96 @@
+"""Options of a run from a file: TOML by hand, or the plan of an earlier run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import run as run_module
+from harness.cli.main import run_command
+from harness.plan import Plan
+
+PLANS: list[Plan] = []
+
+TEXT = """
+nemesis = ["kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"]
+interval = 8
+dledger-version = "0.3.2"
+beyond-quorum = true
+store-type = "MEMORY"
+[weights]
+kill-leader = 3
+[fault-options]
+loss = 0.4
+"""
+
+
+class Recorder:
+    def __init__(self, plan: Plan, *_: object, **__: object) -> None:
+        PLANS.append(plan)
+
+    def execute(self) -> tuple[int, None]:
+        return 0, None
+
+
+@pytest.fixture(autouse=True)
+def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANS.clear()
+    monkeypatch.setattr(run_module, "Run", Recorder)
+
+
+def planned(path: Path, text: str, *more: str) -> Plan:
+    path.write_text(text)
+    assert run_command(["run", "--plan", str(path), "--seed", "4", *more]) == 0
+    return PLANS[-1]
+
+
+def test_what_stands_in_the_file_is_the_plan(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "plan.toml", TEXT)
+    assert plan == Plan(
+        seed=4, nemesis=("kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"), interval=8.0,
+        version="0.3.2", beyond_quorum=True, store="MEMORY", weights={"kill-leader": 3.0}, fault_options={"loss": 0.4},
+    )  # fmt: skip
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "plan.toml", TEXT, "--interval", "5", "--weights", "kill-leader=9")
+    assert (plan.interval, plan.weights, plan.version) == (5.0, {"kill-leader": 9.0}, "0.3.2")
+
+
+def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
+    earlier = Plan(seed=77, nemesis=("bridge",), weights={"bridge": 2.0}, rate=50.0, spark=False, snapshot=True)
+    (tmp_path / "plan.json").write_text(json.dumps(earlier.to_json()))
+    assert run_command(["run", "--plan", str(tmp_path / "plan.json")]) == 0
+    assert PLANS[-1] == earlier
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("= 3", "neither TOML nor a plan.json"),
+        ("colour = 1", "no option is called 'colour'; there are seed, nemesis"),
+        ("nemesis = [1]", "nemesis cannot be [1]"),
+        ("weights = 3", "weights must be a table of numbers"),
+        ('[fault-options]\nloss = "much"', "fault-options must be a table of numbers"),
+        ("interval = 'long'", "'long' is not a valid float"),
+    ],
+)
+def test_a_file_that_cannot_be_is_254_and_named(
+    tmp_path: Path, content: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.toml").write_text(content)
+    assert run_command(["run", "--plan", str(tmp_path / "plan.toml")]) == 254
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not PLANS
+
+
+def test_a_plan_with_recorded_faults_is_for_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    step: dict[str, Any] = {"at_s": 1.0, "action": "inject", "fault": "bridge", "id": 0}
+    (tmp_path / "plan.json").write_text(json.dumps(Plan(seed=1, schedule=(step,)).to_json()))
+    assert run_command(["run", "--plan", str(tmp_path / "plan.json")]) == 254
+    assert "`harness replay` runs it again" in capsys.readouterr().err
