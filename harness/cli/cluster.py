@@ -1,4 +1,4 @@
-"""``harness cluster``: bring the nodes up, take them down, look at them."""
+"""``harness cluster``: bring the nodes up, take them down, look at them, make machines into nodes."""
 
 from __future__ import annotations
 
@@ -41,6 +41,24 @@ def down(spec: str) -> int:
     target = open_cluster(spec, say=_say)
     target.down()
     click.echo(f"cluster {target.name}: down after {time.monotonic() - started:.2f} s")
+    return 0
+
+
+@cluster.command("provision")
+@click.option("--cluster", "spec", required=True, help="inventory:FILE.toml, vagrant or vagrant:DIR.")
+def provision(spec: str) -> int:
+    """Install on every machine what a node needs, and make its data filesystem; does only what is missing."""
+    from harness.clusters.provision import provision as provision_all
+
+    if spec.partition(":")[0] == "netns":
+        raise click.UsageError(
+            "--cluster netns: its nodes share this machine's programs; scripts/bootstrap brings them"
+        )
+    started = time.monotonic()
+    target = open_cluster(spec, say=_say)
+    with target.lock():
+        provision_all(target.nodes, _say)
+    click.echo(f"cluster {target.name}: provisioned after {time.monotonic() - started:.2f} s")
     return 0
 
 

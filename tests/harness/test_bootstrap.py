@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: What any Debian has.  Programs that the bootstrap brings are not among them.
 ESSENTIAL = (
     "bash", "cat", "dirname", "env", "find", "flock", "head", "id", "mkdir", "readlink", "sed", "sha256sum", "sort",
-    "tr", "xargs", "mount", "losetup", "unshare", "ps", "tar", "sleep", "touch", "ssh", "rm", "chmod",
+    "sh", "tr", "xargs", "mount", "losetup", "unshare", "ps", "tar", "sleep", "touch", "ssh", "rm", "chmod",
 )  # fmt: skip
 
 APT_GET = """\
@@ -49,6 +49,7 @@ class Clone:
         shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
+        self.write("harness/clusters/provision.sh", 'cat "$FARM/nodes-need" 2>/dev/null; true')
         self.write("dledger_register/pom.xml", "<project/>")
         self.write("dledger_register/core/target/x.class", "")
         self.farm.mkdir()
@@ -115,6 +116,13 @@ def test_installs_what_is_missing_and_says_so_before(clone: Clone) -> None:
     assert done.stdout == ""
     assert [line.replace("-o ", "") for line in clone.called()] == [*APT, *PIP, *JARS]
     assert "bootstrap: installing with apt-get: maven\n" in done.stderr
+
+
+def test_what_a_node_needs_is_installed_with_the_rest(clone: Clone) -> None:
+    clone.give_apt()
+    (clone.farm / "nodes-need").write_text("nftables\nxfsprogs\n")
+    clone.run()
+    assert any(line.endswith("install maven nftables xfsprogs") for line in clone.called())
 
 
 def test_the_second_time_there_is_nothing_to_do(clone: Clone) -> None:
@@ -188,8 +196,8 @@ def test_two_at_once_do_the_work_once(clone: Clone) -> None:
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_the_scripts_are_clean() -> None:
-    init = SCRIPTS.parent / "harness" / "clusters" / "node-init.sh"
+    nodes = (SCRIPTS.parent / "harness" / "clusters").glob("*.sh")
     scripts = [path for path in SCRIPTS.iterdir() if os.access(path, os.X_OK) and path.read_bytes().startswith(b"#!")]
-    shell = [str(path) for path in (*scripts, init) if b"sh\n" in path.read_bytes().partition(b"\n")[0] + b"\n"]
+    shell = [str(path) for path in (*scripts, *nodes) if b"sh\n" in path.read_bytes().partition(b"\n")[0] + b"\n"]
     done = subprocess.run(["shellcheck", *shell], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
