@@ -52,7 +52,7 @@ def provision(spec: str) -> int:
 
     if spec.partition(":")[0] == "netns":
         raise click.UsageError(
-            "--cluster netns: its nodes share this machine's programs; scripts/bootstrap brings them"
+            "--cluster netns: its nodes have this machine's programs; run scripts/bootstrap"
         )
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
