@@ -51,9 +51,7 @@ def provision(spec: str) -> int:
     from harness.clusters.provision import provision as provision_all
 
     if spec.partition(":")[0] == "netns":
-        raise click.UsageError(
-            "--cluster netns: its nodes have this machine's programs; run scripts/bootstrap"
-        )
+        raise click.UsageError("--cluster netns: its nodes have this machine's programs; run scripts/bootstrap")
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
     with target.lock():
