@@ -24,6 +24,8 @@ from nemesis.view import Command
 
 #: Machines of other names (a control machine) are no nodes.
 NODE: Final = re.compile(r"n[0-9]+")
+#: The same for vagrant, which would otherwise refuse to tell of the nodes as long as any other machine is not up.
+NODES: Final = "/^n[0-9]+$/"
 ASK_S: Final = 60.0
 MAKE_S: Final = 3600.0
 
@@ -53,15 +55,15 @@ class VagrantCluster(Machines):
         """
         with self.lock():
             self._say(f"cluster {self.name}: vagrant up in {self._directory}; the first time takes minutes")
-            self._vagrant("up", timeout=MAKE_S)
+            self._vagrant("up", NODES, timeout=MAKE_S)
             self._found = None
             check_machines(self.nodes)
         return True
 
     def down(self) -> None:
-        """``vagrant destroy``: the machines and their disks go.  Raises ClusterError."""
+        """``vagrant destroy`` of the nodes: the machines and their disks go.  Raises ClusterError."""
         with self.lock():
-            self._vagrant("destroy", "--force", timeout=MAKE_S)
+            self._vagrant("destroy", "--force", NODES, timeout=MAKE_S)
             self._host_keys.unlink(missing_ok=True)
             self._found = None
 
@@ -76,7 +78,7 @@ class VagrantCluster(Machines):
         return self._directory / ".vagrant" / "harness-host-keys.json"
 
     def _look(self) -> tuple[Node, ...]:
-        nodes = self._with_host_keys(parse_ssh_config(self._vagrant("ssh-config", timeout=ASK_S)))
+        nodes = self._with_host_keys(parse_ssh_config(self._vagrant("ssh-config", NODES, timeout=ASK_S)))
         if not any(ipaddress.ip_address(node.ssh_host).is_loopback for node in nodes):
             return nodes
         # Forwarded ports: where we reach a machine is not where the others do.

@@ -11,7 +11,42 @@ import pytest
 from harness.clusters.vagrant import VagrantCluster, parse_ssh_config, peer_addresses
 from harness.errors import ClusterError
 
+#: Vagrant 2.3.4 with vagrant-libvirt 0.11.2: as printed, with other paths.
 LIBVIRT = """\
+Host n2
+  HostName 192.168.121.12
+  User vagrant
+  Port 22
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking no
+  PasswordAuthentication no
+  IdentityFile "/home/a/my lab/.vagrant/machines/n2/libvirt/private_key"
+  IdentitiesOnly yes
+  LogLevel FATAL
+
+Host n10
+  HostName 192.168.121.110
+  User vagrant
+  Port 22
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking no
+  PasswordAuthentication no
+  IdentityFile /home/a/lab/.vagrant/machines/n10/libvirt/private_key
+  IdentityFile /home/a/other
+  IdentitiesOnly yes
+  LogLevel FATAL
+
+Host n1
+  HostName 192.168.121.11
+  User vagrant
+  Port 22
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking no
+  PasswordAuthentication no
+  IdentityFile /home/a/lab/.vagrant/machines/n1/libvirt/private_key
+  IdentitiesOnly yes
+  LogLevel FATAL
+
 Host control
   HostName 192.168.121.10
   User vagrant
@@ -23,41 +58,55 @@ Host control
   IdentitiesOnly yes
   LogLevel FATAL
 
-Host n2
-  HostName 192.168.121.12
+"""
+
+#: VirtualBox forwards a port of this machine to each; Vagrant 2.4 adds the last two lines, and quotes every path.
+VIRTUALBOX = """\
+Host n1
+  HostName 127.0.0.1
   User vagrant
-  Port 22
+  Port 2222
   UserKnownHostsFile /dev/null
   StrictHostKeyChecking no
   PasswordAuthentication no
-  IdentityFile "/home/a/my lab/.vagrant/machines/n2/libvirt/private_key"
-  IdentityFile /home/a/other
+  IdentityFile /home/a/lab/.vagrant/machines/n1/virtualbox/private_key
   IdentitiesOnly yes
   LogLevel FATAL
-
-Host n10
-  HostName 192.168.121.110
-  User vagrant
-  Port 22
-  IdentityFile /k10
-
-Host n1
-  HostName 127.0.0.1
-  User root
-  Port 2222
-  IdentityFile /k1
   PubkeyAcceptedKeyTypes +ssh-rsa
   HostKeyAlgorithms +ssh-rsa
+
+Host n2
+  HostName 127.0.0.1
+  User vagrant
+  Port 2200
+  UserKnownHostsFile /dev/null
+  StrictHostKeyChecking no
+  PasswordAuthentication no
+  IdentityFile "/home/a/lab/.vagrant/machines/n2/virtualbox/private_key"
+  IdentitiesOnly yes
+  LogLevel FATAL
+  PubkeyAcceptedKeyTypes +ssh-rsa
+  HostKeyAlgorithms +ssh-rsa
+
 """
 
 
 def test_takes_the_nodes_in_their_order() -> None:
     nodes = parse_ssh_config(LIBVIRT)
     assert [node.name for node in nodes] == ["n1", "n2", "n10"]
-    assert (nodes[0].ssh_host, nodes[0].ssh_port, nodes[0].user) == ("127.0.0.1", 2222, "root")
+    assert (nodes[0].ssh_host, nodes[0].ssh_port, nodes[0].user) == ("192.168.121.11", 22, "vagrant")
     assert nodes[1].key_file == Path("/home/a/my lab/.vagrant/machines/n2/libvirt/private_key")
     assert nodes[1].address == "192.168.121.12"
+    assert nodes[2].key_file == Path("/home/a/lab/.vagrant/machines/n10/libvirt/private_key")
     assert {node.host_key for node in nodes} == {None}
+
+
+def test_forwarded_ports() -> None:
+    nodes = parse_ssh_config(VIRTUALBOX)
+    assert [(node.name, node.ssh_host, node.ssh_port) for node in nodes] == [
+        ("n1", "127.0.0.1", 2222), ("n2", "127.0.0.1", 2200),
+    ]  # fmt: skip
+    assert nodes[1].key_file == Path("/home/a/lab/.vagrant/machines/n2/virtualbox/private_key")
 
 
 @pytest.mark.parametrize("text", ["", "Host control\n  HostName 10.0.0.1\n", "nonsense"])
@@ -92,7 +141,7 @@ class TestCluster:
 
         monkeypatch.setattr(subprocess, "run", run)
         cluster = self.make(tmp_path)
-        with pytest.raises(ClusterError, match="`vagrant ssh-config` failed: The provider for this"):
+        with pytest.raises(ClusterError, match="`vagrant ssh-config .*` failed: The provider for this"):
             _ = cluster.nodes
         assert cluster.status().nodes == ()
 
