@@ -141,7 +141,7 @@ class TestCluster:
 
         monkeypatch.setattr(subprocess, "run", run)
         cluster = self.make(tmp_path)
-        with pytest.raises(ClusterError, match="`vagrant ssh-config .*` failed: The provider for this"):
+        with pytest.raises(ClusterError, match=r"`vagrant ssh-config .*` failed: The provider for this"):
             _ = cluster.nodes
         assert cluster.status().nodes == ()
 
