@@ -16,6 +16,9 @@ from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 #: no verb pays for another one's imports.
 VERBS = {
     "run": "run",
+    "suite": "suite",
+    "nightly": "nightly",
+    "ack": "ack",
     "replay": "replay",
     "check": "check",
     "shrink": "shrink",

@@ -1,0 +1,6 @@
+"""``python -m harness``: the command line of whichever Python this is."""
+
+from harness.cli.main import main
+
+if __name__ == "__main__":
+    main()

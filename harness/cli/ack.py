@@ -1,0 +1,21 @@
+"""``harness ack``: somebody has looked at a failing run, which retention may then remove."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+
+@click.command("ack")
+@click.argument("run_path", metavar="RUN")
+@click.option("--reason", required=True, help="What was found, for whoever reads it next.")
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+def ack(run_path: str, reason: str, store: Path) -> int:
+    """Write the file `acknowledged` into RUN: from now on it counts as any other run when old ones are removed."""
+    from harness.store import find_run
+    from harness.suite.retention import acknowledge
+
+    click.echo(acknowledge(find_run(run_path, store), reason, datetime.now(UTC)))
+    return 0

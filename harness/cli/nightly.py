@@ -1,0 +1,42 @@
+"""``harness nightly``: what cron, a systemd timer or a CI system runs every night."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("nightly")
+@click.argument("file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"))
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it.")
+@click.option("--seed", type=int, help="Decides the seeds of all cells that name none.  [default: drawn and printed]")
+@click.option("--shard", default="1/1", help="Of N parallel jobs, the cells of the Ith: I/N.")
+@click.option("--nemesis", "-n", multiple=True, help="Only cells with these faults; may be given again.")
+@click.option("--dledger-version", "version", help="Only cells of this version.")
+@click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's.")
+@click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m.")
+@click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut.")
+@click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
+@click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
+@click.option("--spark/--no-spark", default=True, help="The pipeline through Spark, or here by the same functions.")
+@click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
+@click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
+def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, dry_run: bool, **options: Any) -> int:
+    """Run the suite FILE, bring its runs into the warehouse, tell the trends, remove old runs, write the site.
+
+    A run that failed is never removed before somebody has looked at it: `harness ack RUN --reason …`.
+    The exit code is the suite's, or 255 when a later step failed.
+    """
+    from harness.suite.night import Night, plan_night, run_night
+    from harness.suite.retention import Limits
+    from harness.suite.session import Wishes
+
+    night = Night(Wishes(**options), Limits(keep_days, keep_gib), spark_master if spark else None)
+    if dry_run:
+        for line in plan_night(night):
+            click.echo(line)
+        return 0
+    return run_night(night, click.echo)

@@ -1,0 +1,179 @@
+"""One cell as a process of its own, by the very command that its plan prints.
+
+A process and not a call: a run that is killed, runs out of memory or hangs must not take the suite with it; each starts
+without what an earlier one left in this process (a JVM, compiled kernels, signal handlers, open connections); and
+whoever wants a cell again types what was typed here.  It costs the start of Python, about two seconds a cell.
+
+The child leads a session of its own, so that Ctrl-C reaches it once and through us; it is asked to end when we die.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.errors import UsageError
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_USAGE
+from harness.plan import Plan
+from harness.suite.cells import Cell
+from harness.suite.expectation import Outcome, compare, kinds_of
+from history import RunFiles
+
+#: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
+GRACE_S: Final = 180.0
+#: From SIGTERM, with which a run heals and collects, to SIGKILL.
+ORDERLY_END_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.1
+_PR_SET_PDEATHSIG: Final = 1
+_LIBC: Final = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run of a cell.  ``verdict`` is empty when it came to none; ``run`` is its path below the store, or empty."""
+
+    cell: str
+    outcome: Outcome
+    code: int
+    verdict: str = ""
+    kinds: tuple[str, ...] = ()
+    sentence: str = ""
+    run: str = ""
+    jar: str = ""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    retryable: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        return self.code == EXIT_INTERRUPTED
+
+
+def words_of(plan: Plan, store: Path) -> list[str]:
+    """The command line of a cell."""
+    return [sys.executable, "-m", "harness", *shlex.split(plan.command())[1:], "--store", str(store), "--keep-cluster"]
+
+
+def longest_s(plan: Plan) -> float:
+    """When a run has surely gone wrong: every deadline that it has itself, one after the other."""
+    checking = plan.check_deadline * (1 if plan.spark else plan.keys)
+    return plan.ready_timeout + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + checking + GRACE_S
+
+
+def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], command: list[str] | None = None) -> Attempt:
+    """Run it to its end; ``look`` is called ten times a second and says whether to end it in order.
+
+    What the run prints goes to ``log``.  Raises OSError when it cannot be started.
+    """
+    before = _runs(store, cell.plan)
+    began = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command or words_of(cell.plan, store), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
+        )  # fmt: skip
+        hung = _wait(process, began + longest_s(cell.plan), look)
+    seconds = round(time.monotonic() - began, 1)
+    run = _own_run(store, cell.plan, before)
+    return _attempt(cell, store, run, process.returncode, _last_words(log), hung=hung, seconds=seconds)
+
+
+def _end_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], bool]) -> bool:
+    """Until it ends, however; whether it had to be ended because it was too late."""
+    asked = hung = False
+    while True:
+        try:
+            process.wait(_LOOK_EVERY_S)
+        except subprocess.TimeoutExpired:
+            pass
+        else:
+            return hung
+        now = time.monotonic()
+        if not asked and (look() or now > deadline):
+            hung, asked = now > deadline, True
+            process.send_signal(signal.SIGTERM)
+            deadline = now + ORDERLY_END_S
+        elif asked and now > deadline:
+            process.kill()
+
+
+def _runs(store: Path, plan: Plan) -> set[Path]:
+    return set((store / plan.test).glob(f"*-{plan.seed}"))
+
+
+def _own_run(store: Path, plan: Plan, before: set[Path]) -> Path | None:
+    """The new run of just this plan; another suite in the same store has another cluster, hence another plan."""
+    for path in sorted(_runs(store, plan) - before):
+        try:
+            if Plan.read(RunFiles(path).plan) == plan:
+                return path
+        except (OSError, UsageError):
+            continue
+    return None
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
+
+def _attempt(
+    cell: Cell, store: Path, run: Path | None, code: int, last_words: str, *, hung: bool, seconds: float
+) -> Attempt:
+    where = str(run.relative_to(store)) if run is not None else ""
+    if hung:
+        text = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}"
+        return Attempt(cell.name, "harness-failure", EXIT_FAILURE, "", (), text, where, "", seconds, (), True)  # noqa: FBT003
+    if code == EXIT_INTERRUPTED:
+        return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, "", seconds)
+    if code == EXIT_USAGE:
+        return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, "", seconds)
+    results = _results(run)
+    failure = _failure(code, results, last_words)
+    sentence = str(results.get("sentence", ""))
+    jar = str(results.get("environment", {}).get("jar_sha256", ""))
+    verdict, kinds = str(results.get("verdict", "")), kinds_of(results)
+    if failure:
+        return Attempt(cell.name, "harness-failure", EXIT_FAILURE, verdict, kinds, failure, where, jar, seconds,
+                       retryable=True)  # fmt: skip
+    outcome, words = compare(cell.expected, results["verdict"], kinds)
+    text = f"{words}; {sentence}" if words and outcome != "passed" else words or sentence
+    return Attempt(cell.name, outcome, code, verdict, kinds, text, where, jar, seconds)
+
+
+def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
+    """Why this is a failure of ours, or nothing.  What the process said and what it wrote must be the same."""
+    if results.get("harness_failure"):
+        return str(results["harness_failure"])
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}; {last_words}"
+    if code == EXIT_FAILURE or code not in EXIT_OF_VERDICT.values():
+        return last_words
+    if not results:
+        return f"ended with {code} and left no results; {last_words}"
+    if EXIT_OF_VERDICT.get(results["verdict"]) != code:
+        return f"ended with {code} although its results say {results['verdict']}"
+    return ""
+
+
+def _results(run: Path | None) -> dict[str, Any]:
+    if run is None:
+        return {}
+    try:
+        record = json.loads(RunFiles(run).results.read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}

@@ -1,0 +1,71 @@
+"""Cells: one run each, with its plan, what is expected of it, and its share of a shard."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from harness.errors import UsageError
+from harness.plan import Plan
+from harness.suite.expectation import Expectation
+
+_SHARD: Final = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """``name`` is unique in its suite; ``skip`` says why a cell is listed and not run, and is empty for the others."""
+
+    name: str
+    plan: Plan
+    expected: Expectation = field(default_factory=Expectation)
+    skip: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "expected": self.expected.to_json(),
+            "skip": self.skip,
+            "plan": self.plan.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Cell:
+        plan = Plan.from_json(record["plan"])
+        return cls(record["name"], plan, Expectation.from_json(record["expected"]), record["skip"])
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The cells ``number``, ``number + count``, … of a suite, counted from 1."""
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """From ``i/n``.  Raises UsageError."""
+        found = _SHARD.fullmatch(text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"--shard {text}: expected I/N with I from 1 to N, such as 1/4")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Its own cells.  Neighbours in a matrix take about as long as each other, so every shard gets some of each."""
+        return list(cells[self.number - 1 :: self.count])
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+def seed_of(suite_seed: int, cell: str) -> int:
+    """A seed of its own for each cell, from the suite's and the cell's name: another cell more shifts nobody's."""
+    return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
+
+
+def likely_seconds(plan: Plan, overhead_s: float) -> float:
+    """How long a run takes if nothing goes wrong; ``overhead_s`` is what comes before and after the load."""
+    return plan.warm_up + plan.time_limit + overhead_s

@@ -1,0 +1,130 @@
+"""What a suite has done so far: ``store/suites/<suite>/<UTC start>/``.
+
+``suite.json`` holds the cells as they were drawn at the start, ``attempts.jsonl`` a line for each run, written and
+synced when it ended.  So whatever kills the suite, the cells that ended need not run again, and the others are those
+that were begun, with their seeds, whatever has become of the file meanwhile.  An attempt that was interrupted is not
+written down: it is made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from harness.errors import StoreError, UsageError
+from harness.store import write_json
+from harness.suite.cell_process import Attempt
+from harness.suite.cells import Cell
+
+FORMAT: Final = "harness-suite"
+VERSION: Final = 1
+SUITES: Final = "suites"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What was decided when the suite began: nothing of it changes when it is resumed."""
+
+    name: str
+    file: str
+    seed: int
+    shard: str
+    retries: int
+    cluster: str
+    cells: tuple[Cell, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        return {"format": FORMAT, "version": VERSION, **record, "cells": [cell.to_json() for cell in self.cells]}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Begun:
+        """Raises ValueError, KeyError, TypeError, UsageError when it is none of ours."""
+        if (record["format"], record["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"expected {FORMAT} version {VERSION}")
+        told = {name: record[name] for name in cls.__slots__ if name != "cells"}
+        return cls(**told, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
+
+
+@dataclass(slots=True)
+class Journal:
+    """The directory of one run of a suite.  ``attempts`` are in the order in which they ended."""
+
+    root: Path
+    begun: Begun
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def add(self, attempt: Attempt) -> None:
+        """Raises StoreError when it cannot be written: a suite that forgets is worse than one that ends."""
+        try:
+            with (self.root / "attempts.jsonl").open("a") as file:
+                file.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"cannot write {self.root / 'attempts.jsonl'}: {error.strerror}") from None
+        self.attempts.append(attempt)
+
+    def of(self, cell: Cell) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if attempt.cell == cell.name]
+
+    def log_of(self, cell: Cell) -> Path:
+        """Where the next attempt's output goes."""
+        number = 1 + [one.name for one in self.begun.cells].index(cell.name)
+        return self.root / "cells" / f"{number:03}-{len(self.of(cell)) + 1}.log"
+
+    def is_settled(self, cell: Cell) -> bool:
+        """Whether no further attempt is due."""
+        attempts = self.of(cell)
+        if not attempts:
+            return bool(cell.skip)
+        return not attempts[-1].retryable or len(attempts) > self.begun.retries
+
+
+def begin(store: Path, begun: Begun, started: datetime) -> Journal:
+    """Make the directory of a new run of a suite.  Raises StoreError."""
+    home = store / SUITES / begun.name
+    shard = "" if begun.shard == "1/1" else "-" + begun.shard.replace("/", "-of-")
+    root = home / (f"{started:%Y%m%dT%H%M%S.%f}"[:-3] + f"Z{shard}")
+    try:
+        (root / "cells").mkdir(parents=True)
+        write_json(root / "suite.json", begun.to_json())
+        neighbour = home / f".latest.{os.getpid()}"
+        neighbour.unlink(missing_ok=True)
+        neighbour.symlink_to(root.name)
+        neighbour.replace(home / "latest")
+    except OSError as error:
+        raise StoreError(f"cannot write to the store {store}: {error.strerror}; name another with --store") from None
+    return Journal(root, begun)
+
+
+def unfinished(store: Path, name: str) -> Journal | None:
+    """The last run of a suite if it did not come to its end.  Raises UsageError when it cannot be read."""
+    root = store / SUITES / name / "latest"
+    if not (root / "suite.json").is_file():
+        return None
+    journal = read_journal(root.resolve())
+    return None if all(map(journal.is_settled, journal.begun.cells)) else journal
+
+
+def read_journal(root: Path) -> Journal:
+    """Raises UsageError.  A last line that was torn is left out: its cell runs again."""
+    try:
+        begun = Begun.from_json(json.loads((root / "suite.json").read_text()))
+        path = root / "attempts.jsonl"
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        attempts = [_attempt(line) for line in lines if line.endswith("\n")]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
+    if lines and not lines[-1].endswith("\n"):
+        path.write_text("".join(lines[:-1]))
+    return Journal(root, begun, attempts)
+
+
+def _attempt(line: str) -> Attempt:
+    record = json.loads(line)
+    return Attempt(**{**record, "kinds": tuple(record["kinds"]), "notes": tuple(record["notes"])})

@@ -1,0 +1,95 @@
+"""``junit.xml`` of a suite: one test case a cell.
+
+A violation, or an expected one that did not appear, is a ``failure``; what proved nothing and what broke down on our
+side is an ``error``; a cell that is listed and not meant to run is ``skipped``.  How to do it again, the seed, the jar
+and the run's place are properties; the counterexample is drawn as text.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, Final
+
+from checker.drawing import draw
+from harness.suite.expectation import Outcome
+from harness.suite.outcome import CellResult, SuiteResults
+from history import Counterexample, RunFiles
+from reports.texts import xml_text
+
+_TAG: Final[dict[Outcome, str]] = {
+    "violation": "failure",
+    "missing-violation": "failure",
+    "unknown": "error",
+    "harness-failure": "error",
+    "not-run": "error",
+    "skipped": "skipped",
+}
+_MOST_EXAMPLES: Final = 3
+
+
+def junit_of(results: SuiteResults, store: Path) -> ET.Element:
+    """The document's root."""
+    begun = results.journal.begun
+    root = ET.Element("testsuites", name="harness")
+    suite = ET.SubElement(root, "testsuite", name=xml_text(begun.name), time=f"{results.seconds:.1f}")
+    properties = {"seed": begun.seed, "shard": begun.shard, "suite_file": begun.file, "directory": results.journal.root}
+    _properties(suite, properties)
+    for result in results.cells:
+        _case(suite, result, begun.name, store)
+    if results.failure:
+        case = ET.SubElement(suite, "testcase", classname=xml_text(begun.name), name="the suite itself")
+        ET.SubElement(case, "error", type="harness-failure", message=xml_text(results.failure))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    return root
+
+
+def write(results: SuiteResults, store: Path, path: Path) -> None:
+    """Raises OSError."""
+    tree = ET.ElementTree(junit_of(results, store))
+    ET.indent(tree)
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None:
+    last = result.last
+    seconds = sum(attempt.seconds for attempt in result.attempts)
+    case = ET.SubElement(
+        suite, "testcase", classname=xml_text(name), name=xml_text(result.cell.name), time=f"{seconds:.1f}"
+    )
+    properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.plan.command()}
+    properties["expected"] = result.cell.expected.words()
+    if last is not None:
+        told = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
+        properties |= {key: value for key, value in told.items() if value}
+        properties["attempts"] = len(result.attempts)
+    _properties(case, properties)
+    text = "\n\n".join(part for part in (result.sentence, *_examples(result, store)) if part)
+    if (tag := _TAG.get(result.outcome)) is None:
+        ET.SubElement(case, "system-out").text = xml_text(text)
+        return
+    message = result.sentence.splitlines()[0] if result.sentence else result.outcome
+    found = ET.SubElement(case, tag, type=result.outcome, message=xml_text(message))
+    found.text = xml_text(f"{text}\n\nagain: {result.cell.plan.command()}")
+
+
+def _properties(parent: ET.Element, values: dict[str, Any]) -> None:
+    properties = ET.SubElement(parent, "properties")
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=xml_text(value))
+
+
+def _examples(result: CellResult, store: Path) -> list[str]:
+    """The first counterexamples of the last attempt, drawn; nothing where there is none to be read."""
+    if result.last is None or not result.last.run:
+        return []
+    try:
+        record = json.loads(RunFiles(store / result.last.run).results.read_text())
+        found = [example for key in record["keys"] for example in key.get("counterexamples") or ()]
+        examples = [Counterexample.from_json(example) for example in found[:_MOST_EXAMPLES]]
+        return [f"{example.kind}: {example.sentence}\n{draw(example)}" for example in examples]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

@@ -1,0 +1,43 @@
+"""``summary.md`` of a suite: a table for the page that a CI system shows of a job."""
+
+from __future__ import annotations
+
+from harness.suite.outcome import CellResult, SuiteResults
+from reports.texts import one_line
+
+_SHOWN = {"passed": "✅ passed", "skipped": "➖ skipped", "not-run": "⚠️ not run", "unknown": "⚠️ unknown"}
+
+
+def markdown(results: SuiteResults) -> str:
+    """A heading, a row for each cell, those that are not as expected first.  Everything recorded is escaped."""
+    begun = results.journal.begun
+    sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(results.counts.items()))
+    lines = [f"### Suite {_cell(begun.name)}, shard {_cell(begun.shard)}: exit code {results.code}", ""]
+    lines += [f"{sums}. Seed {begun.seed}, {results.seconds / 60:.0f} min.", ""]
+    told = (results.failure, results.why_ended and f"Ended early: {results.why_ended}", *results.warnings)
+    lines += [f"> {_cell(text)}\n" for text in told if text]
+    lines += [
+        "| outcome | cell | verdict | expected | tries | seconds | what was seen |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    ordered = sorted(results.cells, key=lambda result: result.outcome in ("passed", "skipped"))
+    return "\n".join([*lines, *map(_row, ordered)]) + "\n"
+
+
+def _row(result: CellResult) -> str:
+    last = result.last
+    verdict = "" if last is None else last.verdict + (f" ({', '.join(last.kinds)})" if last.kinds else "")
+    seconds = "" if last is None else f"{last.seconds:.0f}"
+    cells = (
+        _SHOWN.get(result.outcome, f"❌ {result.outcome}"), result.cell.name, verdict, result.cell.expected.words(),
+        str(len(result.attempts)), seconds, result.sentence,
+    )  # fmt: skip
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _cell(text: str) -> str:
+    """Nothing in it can end the cell, start a tag, a link or a mention."""
+    line = one_line(text, 300)
+    for mark in "\\`*_[]<>|@#":
+        line = line.replace(mark, f"&#{ord(mark)};")
+    return line

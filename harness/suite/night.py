@@ -1,0 +1,143 @@
+"""A night: the suite, its runs into the warehouse, the trends, retention, the site.
+
+What one step fails at does not keep the others from being done; the exit code says so.  The site comes last, when the
+runs that it links to are those that stay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness.errors import HarnessError
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED
+from harness.suite.retention import Limits, removals, remove, stored, sweep, told
+from harness.suite.session import Wishes, list_cells, run_suite
+from reports.store_index import runs_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Seconds for the verdicts of one run that has no tables yet.
+_DEADLINE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """What was asked for.  ``spark`` None: the pipeline in this process, by the same functions."""
+
+    suite: Wishes
+    limits: Limits
+    spark: str | None = "local[*]"
+
+    @property
+    def warehouse(self) -> Path:
+        return self.suite.store / "warehouse"
+
+
+@dataclass(slots=True)
+class Log:
+    """Says every line, and keeps it for ``night.txt``; ``failed`` once a step did not come to its end."""
+
+    say: Callable[[str], None]
+    lines: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    def __call__(self, text: str) -> None:
+        self.lines.append(text)
+        self.say(text)
+
+    def step(self, name: str, action: Callable[[], Iterator[str]]) -> None:
+        """Each line that the step tells, or why it failed."""
+        self(f"== {name}")
+        try:
+            for line in action():
+                self(line)
+        except Exception as error:  # noqa: BLE001 (the other steps have their own worth)
+            self.failed = True
+            text = str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}"
+            self(f"{name} failed: {text}")
+
+
+def run_night(night: Night, say: Callable[[str], None]) -> int:
+    """The exit code: the suite's, or 255 when a later step failed.  Raises UsageError before anything is touched."""
+    results = run_suite(replace(night.suite, draw_site=False))
+    if results.code == EXIT_INTERRUPTED:
+        return EXIT_INTERRUPTED
+    log = Log(say)
+    log.step("warehouse", lambda: into_warehouse(night))
+    log.step("trends", lambda: trends(night.warehouse))
+    log.step("retention", lambda: retain(night, datetime.now(UTC), dry_run=False))
+    log.step("site", lambda: site(night.suite.store))
+    (results.journal.root / "night.txt").write_text("".join(f"{line}\n" for line in log.lines))
+    return EXIT_FAILURE if log.failed else results.code
+
+
+def plan_night(night: Night) -> Iterator[str]:
+    """What a night would do, and what would go now.  Raises UsageError, StoreError."""
+    yield from list_cells(night.suite)
+    yield from retain(night, datetime.now(UTC), dry_run=True)
+
+
+def into_warehouse(night: Night) -> Iterator[str]:
+    """Every run of the store that came to results; one that cannot be read is named and does not fail the night."""
+    from pipeline import ingest
+
+    runs = sorted((files for files in runs_of(night.suite.store) if files.results.exists()), key=lambda r: r.root.name)
+    session = _session(night.spark)
+    try:
+        outcomes = ingest(runs, night.warehouse, deadline_s=_DEADLINE_S, spark=session)
+    finally:
+        if session is not None:
+            session.stop()
+    for outcome in outcomes:
+        if outcome.state == "failed":
+            yield f"not brought: {outcome.run}: {outcome.error}"
+    states = [outcome.state for outcome in outcomes]
+    yield ", ".join(f"{states.count(state)} {state}" for state in ("added", "unchanged", "failed"))
+
+
+def trends(warehouse: Path) -> Iterator[str]:
+    """A line for each kind of run, and each regression of the newest."""
+    from history.warehouse import read_trends
+
+    for row in read_trends(warehouse).to_pylist():
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in json.loads(row["verdicts"]).items())
+        name = " ".join(part for part in (row["workload"], row["nemesis"] or "no fault", row["system_version"]) if part)
+        yield f"{name}: {row['runs']} runs, {verdicts}; {_figure(row, 'rate_median', 'ok/s')}"
+        for worse in json.loads(row["regressions"]):
+            yield f"  worse: {worse['figure']} {worse['new']} in {worse['run']}"
+
+
+def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
+    """Take away what may go, or only say what would.  Raises StoreError."""
+    store = night.suite.store
+    runs = stored(store)
+    going = removals(runs, night.limits, now)
+    if not dry_run:
+        sweep(store)
+        for removal in going:
+            remove(removal, store)
+    yield from told(runs, going)
+
+
+def site(store: Path) -> Iterator[str]:
+    """The static pages over all runs."""
+    from reports.site import write_site
+
+    pages = write_site(store, store / "site")
+    yield f"{store / 'site' / 'index.html'}, {len(pages)} files"
+
+
+def _figure(row: dict[str, Any], name: str, unit: str) -> str:
+    return "no rate" if row[name] is None else f"{row[name]:.0f} {unit}"
+
+
+def _session(master: str | None) -> SparkSession | None:
+    from pipeline import start_session
+
+    return None if master is None else start_session(master, app="harness nightly")

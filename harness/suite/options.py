@@ -1,0 +1,65 @@
+"""One option of a plan as a suite file writes it: named as on the command line, checked against the plan's field."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from harness.errors import UsageError
+from harness.plan import Plan
+
+#: The suite decides these: all its cells share a cluster, and their schedules are drawn from their seeds.
+_NOT_OPTIONS: Final = frozenset({"seed", "cluster", "schedule", "spark_master"})
+
+
+@cache
+def option_types() -> Mapping[str, Any]:
+    """The options that a suite file may set, with their types."""
+    hints = get_type_hints(Plan)
+    return types.MappingProxyType({f.name: hints[f.name] for f in fields(Plan) if f.name not in _NOT_OPTIONS})
+
+
+def require_known(names: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Raises UsageError that names the first key that nobody knows, and those that look like it."""
+    choices = sorted(known)
+    for name in names:
+        if name not in choices:
+            near = difflib.get_close_matches(name, choices, n=2)
+            mend = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
+            raise UsageError(f"{where}: there is no key {name!r}; {mend}")
+
+
+def checked(name: str, value: Any, where: str) -> Any:
+    """The value as the plan holds it.  Raises UsageError that names the key and what it takes."""
+    wanted = option_types()[name]
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(wanted, type) and type(value) is wanted:
+        return value
+    if get_origin(wanted) is Literal and value in get_args(wanted):
+        return value
+    if get_origin(wanted) is tuple and isinstance(value, str):
+        return tuple(part for part in (part.strip() for part in value.split(",")) if part)
+    if get_origin(wanted) is dict and _is_table_of_numbers(value):
+        return {key: float(number) for key, number in value.items()}
+    raise UsageError(f"{where}: {name} must be {_words(wanted)}, not {value!r}")
+
+
+def _is_table_of_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(number, int | float) and not isinstance(number, bool) for number in value.values()
+    )
+
+
+def _words(wanted: Any) -> str:
+    if get_origin(wanted) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in get_args(wanted))
+    if get_origin(wanted) is tuple:
+        return "a text as --nemesis takes it"
+    if get_origin(wanted) is dict:
+        return "a table of numbers"
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[wanted]

@@ -1,0 +1,179 @@
+"""What a suite came to: ``results.json``, ``summary.txt`` and the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from harness.exits import EXIT_INTERRUPTED
+from harness.suite.cell_process import Attempt
+from harness.suite.cells import Cell
+from harness.suite.expectation import CODE_OF, Outcome, worst_code
+from harness.suite.journal import Journal
+from reports.texts import one_line
+
+FORMAT: Final = "harness-suite-results"
+VERSION: Final = 1
+
+_HEADINGS: Final[dict[Outcome, str]] = {
+    "harness-failure": "failures of the harness",
+    "violation": "violations that nobody expected",
+    "missing-violation": "expected violations that did not appear",
+    "unknown": "proved nothing",
+    "not-run": "not run",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """A cell with its last attempt (None: it was never run) and how many there were."""
+
+    cell: Cell
+    outcome: Outcome
+    sentence: str
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def last(self) -> Attempt | None:
+        return self.attempts[-1] if self.attempts else None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResults:
+    """``why_ended`` says why cells were left out, and is empty when none was; ``warnings`` change no outcome."""
+
+    journal: Journal
+    cells: tuple[CellResult, ...]
+    seconds: float
+    why_ended: str = ""
+    failure: str = ""
+    renewed: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> int:
+        if self.failure:
+            return 255
+        if self.why_ended == "interrupted":
+            return EXIT_INTERRUPTED
+        return worst_code([result.outcome for result in self.cells])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return dict(Counter(result.outcome for result in self.cells))
+
+    def to_json(self) -> dict[str, Any]:
+        begun = self.journal.begun
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "suite": begun.name,
+            "seed": begun.seed,
+            "shard": begun.shard,
+            "code": self.code,
+            "counts": self.counts,
+            "seconds": self.seconds,
+            "retried": retried(self.cells),
+            "renewed": self.renewed,
+            "why_ended": self.why_ended,
+            "harness_failure": self.failure or None,
+            "warnings": list(self.warnings),
+            "cells": [_cell_json(result) for result in self.cells],
+        }
+
+
+def conclude(
+    journal: Journal,
+    seconds: float,
+    why_ended: str = "",
+    failure: str = "",
+    renewed: int = 0,
+    warnings: Sequence[str] = (),
+) -> SuiteResults:
+    """From what was written down; pure."""
+    cells = tuple(_result(cell, tuple(journal.of(cell)), failure or why_ended) for cell in journal.begun.cells)
+    return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed, tuple(warnings))
+
+
+def retried(cells: Sequence[CellResult]) -> int:
+    """Attempts beyond the first of each cell."""
+    return sum(max(len(result.attempts) - 1, 0) for result in cells)
+
+
+def summary(results: SuiteResults) -> str:
+    """The page for a terminal: what is not as expected first, how to do it again, then every cell in a line."""
+    begun = results.journal.begun
+    minutes, seconds = divmod(round(results.seconds), 60)
+    head = (
+        f"suite {begun.name}  seed {begun.seed}  shard {begun.shard}  {minutes}:{seconds:02}  exit code {results.code}"
+    )
+    lines = [head, _sums(results), ""]
+    if results.failure:
+        lines += [f"the suite itself failed: {results.failure}", ""]
+    if results.why_ended:
+        lines += [f"ended early: {results.why_ended}", ""]
+    for outcome, heading in _HEADINGS.items():
+        lines += _part(results, outcome, heading)
+    lines += [f"warning: {warning}" for warning in results.warnings]
+    width = max((len(result.cell.name) for result in results.cells), default=0)
+    lines += ["cells", *(_line(result, width) for result in results.cells)]
+    return "\n".join(lines) + "\n"
+
+
+def _result(cell: Cell, attempts: tuple[Attempt, ...], why_not: str) -> CellResult:
+    if attempts:
+        return CellResult(cell, attempts[-1].outcome, attempts[-1].sentence, attempts)
+    if cell.skip:
+        return CellResult(cell, "skipped", cell.skip, ())
+    return CellResult(cell, "not-run", why_not or "the suite ended before it", ())
+
+
+def _cell_json(result: CellResult) -> dict[str, Any]:
+    last = result.last
+    return {
+        "name": result.cell.name,
+        "outcome": result.outcome,
+        "expected": result.cell.expected.to_json(),
+        "verdict": last.verdict if last else "",
+        "kinds": list(last.kinds) if last else [],
+        "sentence": result.sentence,
+        "seed": result.cell.plan.seed,
+        "command": result.cell.plan.command(),
+        "run": last.run if last else "",
+        "attempts": [asdict(attempt) for attempt in result.attempts],
+    }
+
+
+def _sums(results: SuiteResults) -> str:
+    parts = [f"{count} {outcome}" for outcome, count in sorted(results.counts.items())]
+    again = retried(results.cells)
+    parts += [f"{again} attempts repeated after a failure of the harness"] if again else []
+    parts += [f"cluster made anew {results.renewed} times"] if results.renewed else []
+    return ", ".join(parts)
+
+
+def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
+    found = [result for result in results.cells if result.outcome == outcome]
+    if not found:
+        return []
+    lines = [heading]
+    for result in found:
+        lines += [f"  {result.cell.name}", f"      {one_line(result.sentence, 400)}"]
+        if result.last and result.last.run:
+            lines += [f"      run: {result.last.run}", f"      again: {result.cell.plan.command()}"]
+    return [*lines, ""]
+
+
+def _line(result: CellResult, width: int) -> str:
+    last = result.last
+    told = "" if last is None else last.verdict + (f" ({', '.join(last.kinds)})" if last.kinds else "")
+    seconds = "" if last is None else f"{last.seconds:.0f} s"
+    tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
+    expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"
+    return f"  {result.outcome:<18}{seconds:>7}  {result.cell.name:<{width}}  {told}{tries}{expected}".rstrip()
+
+
+def is_as_expected(outcome: Outcome) -> bool:
+    return CODE_OF[outcome] == 0

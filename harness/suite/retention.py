@@ -1,0 +1,191 @@
+"""Which old runs may go: by age, then by size, oldest first.
+
+A run that failed stays until somebody has looked at it and said so (``harness ack``).  Failed is whatever was not
+judged valid, was never judged, or broke down on our side; what a suite expected, a canary's violation for one, did not
+fail.  A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from harness.errors import StoreError, UsageError
+from harness.suite.session import NOTE
+from history import RunFiles
+from reports.store_index import runs_of
+
+ACKNOWLEDGED: Final = "acknowledged"
+GIB: Final = 2**30
+_GOING: Final = ".going-"
+_STARTED: Final = re.compile(r"(\d{8}T\d{6})")
+
+Standing: TypeAlias = Literal["passed", "acknowledged", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One run of a store: when it began, what it takes on the disk in bytes, and how it stands."""
+
+    root: Path
+    started: datetime
+    size: int
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A run that may go, and why."""
+
+    run: Stored
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Runs go when they are older than ``days``; and the oldest until all take at most ``gib``.  None: no limit."""
+
+    days: float | None = None
+    gib: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("--keep-days", self.days), ("--keep-gib", self.gib)):
+            if value is not None and not 0 <= value < float("inf"):
+                raise UsageError(f"{name} must be at least 0 and finite, not {value:g}")
+
+
+def stored(store: Path) -> list[Stored]:
+    """The runs of a store, oldest first.  Raises StoreError when it cannot be read."""
+    try:
+        return sorted((_stored(files) for files in runs_of(store)), key=lambda run: (run.started, run.root))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"cannot read the store {store}: {error.strerror}") from None
+
+
+def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Removal]:
+    """What goes of ``runs`` (oldest first).  Pure.  Failed runs count towards the size and are never among them."""
+    going: list[Removal] = []
+    left = sum(run.size for run in runs)
+    for run in runs:
+        if run.standing == "failed":
+            continue
+        why = ""
+        if limits.days is not None and now - run.started > timedelta(days=limits.days):
+            why = f"older than {limits.days:g} days"
+        elif limits.gib is not None and left > limits.gib * GIB:
+            why = f"all runs take more than {limits.gib:g} GiB"
+        if why:
+            going.append(Removal(run, why))
+            left -= run.size
+    return going
+
+
+def remove(removal: Removal, store: Path) -> None:
+    """Take a run away with its pages on the site: out of sight at once, then from the disk.  Raises StoreError."""
+    root = removal.run.root
+    aside = root.with_name(_GOING + root.name)
+    try:
+        if _standing(RunFiles(root)) == "failed":  # judged anew, or its acknowledgement taken back, since it was listed
+            return
+        root.rename(aside)
+        shutil.rmtree(aside)
+        shutil.rmtree(store / "site" / "runs" / root.parent.name / root.name, ignore_errors=True)
+        _drop_dangling(root.parent / "latest")
+        _drop_dangling(store / "latest")
+    except OSError as error:
+        raise StoreError(f"cannot remove {root}: {error.strerror}") from None
+
+
+def sweep(store: Path) -> None:
+    """Finish what a retention that was killed left half-done.  Raises StoreError."""
+    try:
+        for path in store.glob(f"*/{_GOING}*"):
+            shutil.rmtree(path)
+    except OSError as error:
+        raise StoreError(f"cannot remove {error.filename}: {error.strerror}") from None
+
+
+def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
+    """Say that somebody has looked at a failing run.  Raises UsageError without a reason, StoreError."""
+    if not reason.strip():
+        raise UsageError("--reason is empty: say what was found, for whoever reads it next")
+    path = run.root / ACKNOWLEDGED
+    try:
+        path.write_text(f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def told(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
+    """Lines for people: what goes, and what stays although nobody may have looked at it."""
+    for removal in going:
+        run = removal.run
+        yield f"goes: {run.root.parent.name}/{run.root.name}  {run.size / 2**20:.0f} MiB  {removal.why}"
+    failed = [run for run in runs if run.standing == "failed"]
+    size = sum(run.size for run in runs) - sum(removal.run.size for removal in going)
+    yield f"{len(runs) - len(going)} of {len(runs)} runs stay, {size / GIB:.2f} GiB"
+    if failed:
+        of_these = sum(run.size for run in failed) / GIB
+        yield f"of these {len(failed)} failed and wait for `harness ack RUN --reason …`, {of_these:.2f} GiB"
+
+
+def _stored(files: RunFiles) -> Stored:
+    return Stored(files.root, _started(files.root), _size(files.root), _standing(files))
+
+
+def _standing(files: RunFiles) -> Standing:
+    try:
+        if (files.root / ACKNOWLEDGED).read_text().strip():
+            return "acknowledged"
+    except (OSError, UnicodeDecodeError):
+        pass
+    results, note = _object(files.results), _object(files.root / NOTE)
+    judged = results.get("verdict") in ("valid", "invalid", "unknown") and not results.get("harness_failure")
+    as_expected = note.get("as_expected") is True and note.get("outcome") == "passed"
+    return "passed" if judged and (results["verdict"] == "valid" or as_expected) else "failed"
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _started(root: Path) -> datetime:
+    """By the directory's name; by its time where the name tells none."""
+    found = _STARTED.match(root.name)
+    if found is not None:
+        try:
+            return datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        except ValueError:
+            pass
+    return datetime.fromtimestamp(root.stat().st_mtime, UTC)
+
+
+def _size(root: Path) -> int:
+    """Bytes on the disk: the nodes' stores are sparse.  Links are not followed."""
+    total = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512  # noqa: PTH118 (a hundred thousand of them)
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def _drop_dangling(link: Path) -> None:
+    if link.is_symlink() and not link.exists():
+        link.unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""The cells of a suite one after the other: retries of our own failures, the budget, and when to stop.
+
+It knows neither clusters nor processes: ``launch`` runs a cell once, ``reset`` brings the cluster back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Final, Protocol
+
+from harness.errors import HarnessError
+from harness.suite.cell_process import Attempt
+from harness.suite.cells import Cell, likely_seconds
+from harness.suite.expectation import CODE_OF
+from harness.suite.journal import Journal
+from harness.suite.suitefile import OnFailure
+
+#: What a run takes besides its load, until the suite has measured it.
+OVERHEAD_S: Final = 30.0
+
+Launch = Callable[[Cell, Path], Attempt]
+Reset = Callable[[], tuple[str, ...]]
+
+
+class Screen(Protocol):
+    """Who is told."""
+
+    def begins(self, cell: Cell, attempt: int, log: Path) -> None: ...
+
+    def ended(self, cell: Cell, attempt: Attempt, *, again: bool) -> None: ...
+
+    def skipped(self, cell: Cell, why: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Runner:
+    """``stopping`` says whether somebody asked to end; ``why_ended`` is set when cells were left out."""
+
+    journal: Journal
+    launch: Launch
+    reset: Reset
+    screen: Screen
+    stopping: Callable[[], bool]
+    on_failure: OnFailure = "continue"
+    budget_s: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    why_ended: str = ""
+
+    def run(self) -> None:
+        """Every cell that is due.  Raises HarnessError when the cluster cannot be had or nothing can be written."""
+        began = self.clock()
+        overheads: list[float] = []
+        for cell in self.journal.begun.cells:
+            if cell.skip:
+                self.screen.skipped(cell, cell.skip)
+                continue
+            while not self.journal.is_settled(cell) and not self.why_ended:
+                self._refuse_what_ends_too_late(cell, began, overheads)
+                if not self.why_ended:
+                    self._attempt(cell, overheads)
+            if self.why_ended and not self.journal.of(cell):
+                self.screen.skipped(cell, f"not run: {self.why_ended}")
+
+    def _refuse_what_ends_too_late(self, cell: Cell, began: float, overheads: list[float]) -> None:
+        likely = likely_seconds(cell.plan, median(overheads) if overheads else OVERHEAD_S)
+        if self.budget_s is not None and self.clock() - began + likely > self.budget_s:
+            self.why_ended = f"the budget of {self.budget_s:.0f} s is used up"
+
+    def _attempt(self, cell: Cell, overheads: list[float]) -> None:
+        if self.stopping():
+            self.why_ended = "interrupted"
+            return
+        log = self.journal.log_of(cell)
+        self.screen.begins(cell, len(self.journal.of(cell)) + 1, log)
+        attempt = self.launch(cell, log)
+        if attempt.interrupted or self.stopping():
+            self.why_ended = "interrupted"
+            return
+        attempt = self._with_reset(attempt)
+        self.journal.add(attempt)
+        overheads.append(max(attempt.seconds - likely_seconds(cell.plan, 0.0), 0.0))
+        again = not self.journal.is_settled(cell)
+        self.screen.ended(cell, attempt, again=again)
+        if not again and CODE_OF[attempt.outcome] and self.on_failure == "stop":
+            self.why_ended = f"stopped after {cell.name}"
+
+    def _with_reset(self, attempt: Attempt) -> Attempt:
+        """What the run has shown is written down even if the cluster cannot be brought back."""
+        try:
+            return replace(attempt, notes=self.reset())
+        except HarnessError:
+            self.journal.add(attempt)
+            raise

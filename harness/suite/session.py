@@ -1,0 +1,217 @@
+"""A suite from its file to its exit code: what was asked for, the cluster, the cells, what is written at the end."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from harness.errors import HarnessError, StoreError, UsageError
+from harness.interrupts import Interrupts
+from harness.store import write_json
+from harness.suite import junit
+from harness.suite.cell_process import Attempt, run_cell
+from harness.suite.cells import Cell, Shard, likely_seconds
+from harness.suite.journal import Begun, Journal, begin, unfinished
+from harness.suite.markdown import markdown
+from harness.suite.outcome import SuiteResults, conclude, is_as_expected, summary
+from harness.suite.runner import OVERHEAD_S, Runner
+from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
+from harness.suite.table import Table
+from harness.suite.warm import WarmCluster
+from harness.systems.dledger import find_jar
+
+#: In a run's directory: which cell it was and whether it ended as expected.  Retention goes by it.
+NOTE: Final = "suite.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What was asked for on the command line; None and empty leave it to the file."""
+
+    file: Path
+    store: Path = Path("store")
+    cluster: str = "netns"
+    seed: int | None = None
+    shard: str = "1/1"
+    nemesis: tuple[str, ...] = ()
+    version: str | None = None
+    time_limit: float | None = None
+    budget: str | None = None
+    retries: int | None = None
+    on_failure: OnFailure | None = None
+    resume: bool = False
+    draw_site: bool = True
+
+
+def cells_of(wishes: Wishes, suite: Suite, seed: int) -> list[Cell]:
+    """The cells that were asked for.  Raises UsageError when none is left."""
+    changes: dict[str, Any] = {} if wishes.time_limit is None else {"time_limit": wishes.time_limit}
+    wanted = {",".join(part.strip() for part in name.split(",")) for name in wishes.nemesis}
+    cells = [
+        cell
+        for cell in suite.cells(seed, wishes.cluster, changes)
+        if (not wanted or ",".join(cell.plan.nemesis) in wanted)
+        and (wishes.version is None or cell.plan.version == wishes.version)
+    ]
+    if not cells:
+        raise UsageError(
+            f"no cell of {wishes.file} has this --nemesis and --dledger-version; `harness suite {wishes.file} "
+            "--dry-run` lists them"
+        )
+    found = Shard.parse(wishes.shard).of(cells)
+    if not found:
+        raise UsageError(f"--shard {wishes.shard}: {wishes.file} has only {len(cells)} cells; take fewer shards")
+    return found
+
+
+def list_cells(wishes: Wishes) -> Iterator[str]:
+    """A line for each cell, and one for all of them.  Raises UsageError."""
+    suite = read_suite(wishes.file)
+    cells = cells_of(wishes, suite, wishes.seed or 0)
+    width = max(len(cell.name) for cell in cells)
+    total = 0.0
+    for number, cell in enumerate(cells, 1):
+        seconds = likely_seconds(cell.plan, OVERHEAD_S)
+        total += 0.0 if cell.skip else seconds
+        told = f"skipped: {cell.skip}" if cell.skip else f"{seconds:4.0f} s  {cell.expected.words()}"
+        yield f"[{number:3}]  {cell.name:<{width}}  {told}"
+    budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
+    yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
+
+
+def run_suite(wishes: Wishes) -> SuiteResults:
+    """Run what is due and write everything down.  Raises UsageError before anything is touched, and StoreError."""
+    suite = read_suite(wishes.file)
+    budget_s = suite.budget_s if wishes.budget is None else length_s(wishes.budget, "--budget")
+    journal = _resumed(wishes, suite) if wishes.resume else _begun(wishes, suite)
+    table = Table(journal.begun.cells)
+    began = time.monotonic()
+    with Interrupts(table.say) as interrupts:
+        table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
+        stop = _Stop()
+        runner = Runner(
+            journal, _launcher(wishes.store, table, stop), lambda: (), table, stop.is_asked,
+            wishes.on_failure or suite.on_failure, budget_s,
+        )  # fmt: skip
+        failure, renewed = "", 0
+        try:
+            with interrupts.reaction(stop.ask):
+                renewed = _on_cluster(runner, journal, table)
+        except HarnessError as error:
+            failure = str(error)
+        results = conclude(journal, time.monotonic() - began, runner.why_ended, failure, renewed)
+        return write(results, wishes.store, table.say, draw_site=wishes.draw_site)
+
+
+def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, draw_site: bool) -> SuiteResults:
+    """results.json, the summaries, junit.xml, and the site.  Raises StoreError when the first cannot be written."""
+    root = results.journal.root
+    warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
+    if draw_site:
+        warnings += _attempted("the site", lambda: _site(store))
+    results = replace(results, warnings=(*results.warnings, *warnings))
+    try:
+        write_json(root / "results.json", results.to_json())
+        (root / "summary.txt").write_text(summary(results))
+        (root / "summary.md").write_text(markdown(results))
+    except OSError as error:
+        raise StoreError(f"cannot write {root}: {error.strerror}") from None
+    say("")
+    say(summary(results).rstrip())
+    say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
+    return results
+
+
+class _Stop:
+    """Whether Ctrl-C or SIGTERM came."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def ask(self) -> None:
+        self._asked = True
+
+    def is_asked(self) -> bool:
+        return self._asked
+
+
+def _begun(wishes: Wishes, suite: Suite) -> Journal:
+    seed = secrets.randbits(32) if wishes.seed is None else wishes.seed
+    cells = cells_of(wishes, suite, seed)
+    for version in sorted({cell.plan.version for cell in cells}):
+        find_jar(version)
+    retries = suite.retries if wishes.retries is None else wishes.retries
+    begun = Begun(suite.name, str(suite.path), seed, wishes.shard, retries, wishes.cluster, tuple(cells))
+    return begin(wishes.store, begun, datetime.now(UTC))
+
+
+def _resumed(wishes: Wishes, suite: Suite) -> Journal:
+    """Raises UsageError when there is nothing to go on with, or when something else is asked for than was begun."""
+    journal = unfinished(wishes.store, suite.name)
+    if journal is None:
+        raise UsageError(f"--resume: no run of {suite.name} in {wishes.store} was cut; leave the option out")
+    fixed = {"--seed": wishes.seed, "--dledger-version": wishes.version, "--time-limit": wishes.time_limit}
+    asked = [name for name, value in {**fixed, "--nemesis": wishes.nemesis or None}.items() if value is not None]
+    if asked:
+        raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(asked)}")
+    if (wishes.shard, wishes.cluster) != (journal.begun.shard, journal.begun.cluster):
+        raise UsageError(
+            f"--resume: that run was begun with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
+            "give the same"
+        )
+    return journal
+
+
+def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
+    """Run what is due; how often the nodes had to be made anew."""
+    due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
+    if not due:
+        return 0
+    with WarmCluster(due[0].plan, table.say) as cluster:
+        runner.reset = cluster.reset
+        runner.run()
+        return cluster.renewed
+
+
+def _launcher(store: Path, table: Table, stop: _Stop) -> Callable[[Cell, Path], Attempt]:
+    def look() -> bool:
+        table.tick()
+        return stop.is_asked()
+
+    def launch(cell: Cell, log: Path) -> Attempt:
+        attempt = run_cell(cell, store, log, look)
+        if attempt.run:
+            _note(store / attempt.run, cell, attempt)
+        return attempt
+
+    return launch
+
+
+def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
+    """Raises StoreError."""
+    record = {"cell": cell.name, "expected": cell.expected.to_json(), "outcome": attempt.outcome,
+              "as_expected": is_as_expected(attempt.outcome)}  # fmt: skip
+    try:
+        write_json(run / NOTE, record)
+    except OSError as error:
+        raise StoreError(f"cannot write {run / NOTE}: {error.strerror}") from None
+
+
+def _site(store: Path) -> None:
+    from reports.site import write_site
+
+    write_site(store, store / "site")
+
+
+def _attempted(what: str, action: Callable[[], None]) -> list[str]:
+    """A failure to draw never changes an outcome."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 (whatever a recorded run holds)
+        return [f"{what} could not be written: {type(error).__name__}: {error}"]
+    return []

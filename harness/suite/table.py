@@ -1,0 +1,132 @@
+"""What a person sees while a suite goes on: a row for each cell that ended and, on a terminal, a living part below.
+
+Rows stay and scroll; the living part, the cell under way with its run's own last line, and the sums, is drawn anew in
+place.  Elsewhere there are rows only, so that a log of continuous integration is as long as the suite has cells.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TextIO
+
+from harness.suite.cell_process import Attempt
+from harness.suite.cells import Cell
+from reports.texts import one_line, printable
+
+_DRAW_EVERY_S: Final = 0.5
+_TAIL_BYTES: Final = 4096
+_COLOUR: Final = {
+    "passed": "32",
+    "violation": "31",
+    "missing-violation": "31",
+    "harness-failure": "35",
+    "unknown": "33",
+    "not-run": "33",
+    "skipped": "2",
+}
+
+
+class Table:
+    """Writes to ``stream`` (None: standard output).  Rows are numbered by the place of their cell in ``cells``."""
+
+    def __init__(
+        self, cells: Sequence[Cell], stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        self._clock = clock
+        self._living = self._stream.isatty()
+        self._coloured = self._living and not os.environ.get("NO_COLOR")
+        self._place = {cell.name: number for number, cell in enumerate(cells, 1)}
+        self._width = min(max((len(cell.name) for cell in cells), default=0), 64)
+        self._sums: Counter[str] = Counter()
+        self._drawn = 0
+        self._next = 0.0
+        self._current: tuple[Cell, int, Path, float] | None = None
+        self._began = clock()
+
+    def say(self, text: str) -> None:
+        self._clear()
+        self._stream.write(printable(text) + "\n")
+        self._stream.flush()
+
+    def begins(self, cell: Cell, attempt: int, log: Path) -> None:
+        self._current = (cell, attempt, log, self._clock())
+        self._next = 0.0
+        self.tick()
+
+    def ended(self, cell: Cell, attempt: Attempt, *, again: bool) -> None:
+        self._current = None
+        if not again:
+            self._sums[attempt.outcome] += 1
+        told = attempt.verdict + (f" ({', '.join(attempt.kinds)})" if attempt.kinds else "")
+        more = "" if attempt.outcome == "passed" and attempt.verdict == "valid" else attempt.sentence
+        outcome = "again" if again else attempt.outcome
+        self._row(cell, outcome, f"{attempt.seconds:.0f} s", "; ".join(part for part in (told, more) if part))
+        for note in attempt.notes:
+            self.say(f"{'':9}{note}")
+
+    def skipped(self, cell: Cell, why: str) -> None:
+        outcome = "not-run" if why.startswith("not run") else "skipped"
+        self._sums[outcome] += 1
+        self._row(cell, outcome, "", why)
+
+    def tick(self) -> None:
+        """Draw the living part, if it is time."""
+        if not self._living or self._current is None or self._clock() < self._next:
+            return
+        self._next = self._clock() + _DRAW_EVERY_S
+        self._clear()
+        lines = self._living_part(*self._current)
+        self._stream.write("".join(f"{line}\n" for line in lines))
+        self._stream.flush()
+        self._drawn = len(lines)
+
+    def _living_part(self, cell: Cell, attempt: int, log: Path, since: float) -> list[str]:
+        width = _columns(self._stream)
+        name = cell.name + (f"  attempt {attempt}" if attempt > 1 else "")
+        sums = "  ".join(f"{name} {count}" for name, count in sorted(self._sums.items()))
+        minutes, seconds = divmod(int(self._clock() - self._began), 60)
+        lines = [
+            f"[{self._place[cell.name]:3}/{len(self._place)}]  {'running':<18}{self._clock() - since:5.0f} s  {name}",
+            f"           {last_line(log)}",
+            f"           {minutes}:{seconds:02}  {sums}",
+        ]
+        return [line[: width - 1] for line in lines]
+
+    def _row(self, cell: Cell, outcome: str, seconds: str, more: str) -> None:
+        shown = f"{outcome:<18}"
+        if self._coloured:
+            shown = f"\x1b[{_COLOUR.get(outcome, '33')}m{shown}\x1b[0m"
+        place = f"[{self._place[cell.name]:3}/{len(self._place)}]"
+        line = f"{seconds:>7}  {cell.name:<{self._width}}  {one_line(more, 400)}".rstrip()
+        self._clear()
+        self._stream.write(f"{place}  {shown}{line}\n")
+        self._stream.flush()
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._drawn = 0
+
+
+def last_line(log: Path) -> str:
+    """The last whole words of a growing file, empty if there are none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((one_line(line) for line in reversed(lines) if line.strip()), "")
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 100

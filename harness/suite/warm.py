@@ -1,0 +1,136 @@
+"""One cluster for all cells: its nodes stay up between them, and are looked over.
+
+Before the first cell and after every one, what the last run left is taken away, and each node is asked for whatever a
+run can change: firewall and queueing rules, addresses and routes, the data disk's mount, files, processes of ours.  The
+answers must be those of the beginning.  If they are not, the differences are told, what carries our tags is healed; and
+if they are not the same then either, the nodes are made anew.  So no cell depends on the one before it, and a fault
+that did not heal cannot pass for the system's failure in the next run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from harness.clusters import open_cluster
+from harness.errors import HarnessError, RemoteError
+from harness.faults import heal_leftovers
+from harness.remote import Remote
+from harness.systems import DLedgerRegister
+from nemesis.view import Command
+
+if TYPE_CHECKING:
+    from harness.plan import Plan
+
+Say = Callable[[str], None]
+Look = Mapping[str, tuple[str, ...]]
+
+#: iptables comes before nft: listing its tables makes them.
+#: The name of our processes is put together on the node: else this very shell would be found by it.
+_LOOK: Final = r"""
+PATH=$PATH:/usr/sbin:/sbin
+for table in filter mangle nat; do
+  iptables -t $table -S 2>/dev/null | grep -v '^-P .* ACCEPT$' | sed "s/^/iptables $table: /"
+done
+nft list ruleset 2>/dev/null | sed '/^[[:space:]]*$/d; s/^[[:space:]]*/nft: /'
+tc qdisc show 2>/dev/null | sed 's/ [0-9a-f]*: / /; s/^/tc: /'
+ip -o address show | awk '{print "address:", $2, $3, $4}'
+ip route show | sed 's/^/route: /'
+awk -v at="$1" '$2 == at {print "mount:", $2, $3, $4}' /proc/mounts
+find "$1" -mindepth 1 -maxdepth 3 ! -name '*.jar' ! -name 'lost+found' | sort | sed 's/^/file: /'
+mark=-Dhar; mark=${mark}ness.node=
+for process in /proc/[0-9]*; do
+  tr '\0' ' ' < "$process/cmdline" 2>/dev/null | grep -qF -e "$mark" && echo "process: a server runs"
+done
+true
+"""
+
+
+class WarmCluster:
+    """Brought up on entering unless it was up, and taken down on leaving if it was brought up here."""
+
+    def __init__(self, plan: Plan, say: Say) -> None:
+        self._plan, self._say = plan, say
+        self._cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=say)
+        self._fresh: Look = {}
+        self._was_up = False
+        self.renewed = 0
+
+    def __enter__(self) -> Self:
+        """Raises HarnessError."""
+        found = self._cluster.status().nodes
+        self._was_up = bool(found) and all(node.state == "up" for node in found)
+        try:
+            if self._cluster.up():
+                self._heal()
+            self._fresh = self._look()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._was_up:
+            self._cluster.down()
+
+    def reset(self) -> tuple[str, ...]:
+        """After a cell: the nodes as they were at the beginning; a line for everything that was not so by itself.
+
+        Raises HarnessError when they cannot be had so.
+        """
+        notes: list[str] = []
+        try:
+            notes += self._differences("left by this run")
+            if not notes:
+                return ()
+            self._heal()
+            again = self._differences("healing did not remove")
+        except RemoteError as error:
+            again = [f"not to be asked any more: {error}"]
+        if again:
+            notes += [*again, "the nodes were made anew"]
+            self._renew()
+        return tuple(notes)
+
+    def _differences(self, what: str) -> list[str]:
+        return differences(self._fresh, self._look(), what)
+
+    def _look(self) -> Look:
+        """Takes away what the last run left on purpose, then asks.  Raises HarnessError."""
+        with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
+            system = DLedgerRegister(self._plan, self._cluster.nodes, remote, time.monotonic)
+            system.kill(remote.names)
+            system.wipe()
+            homes = {node.name: node.data_dir for node in self._cluster.nodes}
+            answers = remote.run({name: look_command(home) for name, home in homes.items()})
+            return {name: tuple(answer.stdout.splitlines()) for name, answer in answers.items()}
+
+    def _heal(self) -> None:
+        with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
+            heal_leftovers(remote)
+
+    def _renew(self) -> None:
+        self.renewed += 1
+        self._cluster.down()
+        self._cluster.up()
+        left = self._differences("even on new nodes")
+        if left:
+            raise HarnessError(f"the cluster cannot be brought back to its beginning: {'; '.join(left[:3])}")
+
+
+def look_command(data_dir: str) -> Command:
+    """What of a node a run can change, a line each."""
+    return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
+
+
+def differences(fresh: Look, now: Look, what: str) -> list[str]:
+    """What is there and was not, and what is gone, a line each."""
+    lines: list[str] = []
+    for node in sorted(set(fresh) | set(now)):
+        before, after = fresh.get(node, ()), now.get(node, ())
+        lines += [f"{node}: {what}: {line}" for line in after if line not in before]
+        lines += [f"{node}: gone: {line}" for line in before if line not in after]
+    return lines
