@@ -32,6 +32,7 @@ from checker.zones import IntArray
 
 ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192
+_NARROW: Final = 128
 _BUDGET: Final = 2_000_000
 _PENDING_VALUES: Final = 64
 _REVIVED: Final = 256
@@ -71,39 +72,67 @@ class _Arrays:
         from checker import automaton_kernel as kernel
 
         self.kernel: Any = kernel
-        pending = np.unique(columns.value[columns.ret >= columns.events])
-        wide = max(1, min(_PENDING_VALUES, pending.size)) if pending.size else 0
-        self.owner = np.empty(columns.events, np.int64)
-        self.is_return = np.zeros(columns.events, np.bool_)
         rows = np.arange(columns.value.size)
-        done = columns.ret < columns.events
-        self.owner[columns.invoke] = rows
-        self.owner[columns.ret[done]] = rows[done]
-        self.is_return[columns.ret[done]] = True
-        self.last_read = np.full(columns.values, -1, np.int64)
+        done = np.flatnonzero(columns.ret < columns.events)
+        owner = np.empty(columns.events, np.int64)
+        is_return = np.zeros(columns.events, np.bool_)
+        owner[columns.invoke] = rows
+        owner[columns.ret[done]] = done
+        is_return[columns.ret[done]] = True
+        last_read = np.full(columns.values, -1, np.int64)
         reads = ~columns.write
-        np.maximum.at(self.last_read, columns.value[reads], columns.ret[reads])
-        self.scalars = np.zeros(8, np.int64)
+        np.maximum.at(last_read, columns.value[reads], columns.ret[reads])
+        self.history = kernel.History(owner, is_return, columns.write, columns.value, columns.ret, last_read)
+        self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.COUNT] = initial.size
         self.scalars[kernel.FREE] = kernel.SLOTS
-        self.slot_of = np.zeros(columns.value.size, np.int8)
-        self.slot_ret = np.zeros(kernel.SLOTS, np.int64)
-        self.free_slots = np.arange(kernel.SLOTS)[::-1].copy()
-        self.rmask = np.zeros(columns.values, np.int64)
-        self.wmask = np.zeros(columns.values, np.int64)
-        self.colof = np.full(columns.values, -1, np.int64)
-        self.avail = np.zeros(max(1, wide), np.int64)
-        self.free_columns = np.arange(max(1, wide))
-        self.val = np.zeros((2, WIDEST), np.int64)
-        self.val[0, : initial.size] = initial
-        self.used = np.zeros((2, WIDEST), np.int64)
-        self.sat = np.zeros((2, WIDEST), np.int64)
-        self.pend = np.zeros((2, WIDEST, wide), np.int32)
+        self.scalars[kernel.NEXT] = -1
+        pending = 0 if done.size == rows.size else np.unique(columns.value[columns.ret >= columns.events]).size
+        wide = min(_PENDING_VALUES, pending)
+        self.opened = kernel.Open(
+            slot_of=np.zeros(columns.value.size, np.int8),
+            slot_ret=np.zeros(kernel.SLOTS, np.int64),
+            free_slots=np.arange(kernel.SLOTS)[::-1].copy(),
+            rmask=np.zeros(columns.values, np.int64),
+            wmask=np.zeros(columns.values, np.int64),
+            colof=np.full(columns.values, -1, np.int64),
+            avail=np.zeros(max(1, wide), np.int64),
+            free_columns=np.arange(max(1, wide)),
+        )
+        self.scratch = kernel.Scratch(np.zeros(max(1, wide), np.int32), np.empty(64, np.int64), np.empty(64, np.int64))
+        self.configs = self._room(max(_NARROW, initial.size), wide)
+        self.configs.val[0, : initial.size] = initial
+
+    def _room(self, width: int, wide: int) -> Any:
+        val, used, sat = (np.zeros((2, width), np.int64) for _ in range(3))
+        return self.kernel.Configurations(val, used, sat, np.zeros((2, width, wide), np.int32))
+
+    def grow(self) -> bool:
+        """Room for four times as many configurations; False if that is too many."""
+        before = self.configs
+        if before.val.shape[1] >= WIDEST:
+            return False
+        self.configs = self._room(min(WIDEST, 4 * before.val.shape[1]), before.pend.shape[2])
+        for old, new in zip(before, self.configs, strict=True):
+            new[:, : old.shape[1]] = old
+        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
+        return True
+
+    def advance(self, event: int) -> int:
+        """Go on from ``event``; answers the event that comes next."""
+        return int(
+            self.kernel.advance(
+                self.history, self.opened, self.configs, self.scratch, self.scalars, event, _BUDGET
+            )
+        )  # fmt: skip
+
+    def status(self) -> int:
+        return int(self.scalars[self.kernel.STATUS])
 
     def states(self) -> tuple[int, ...]:
         """The value ids of all configurations."""
         count, side = int(self.scalars[self.kernel.COUNT]), int(self.scalars[self.kernel.SIDE])
-        return tuple(sorted(set(self.val[side, :count].tolist())))
+        return tuple(sorted(set(self.configs.val[side, :count].tolist())))
 
     def peak(self) -> int:
         return int(self.scalars[self.kernel.PEAK])
@@ -113,10 +142,12 @@ class _Arrays:
         if values > _REVIVED:
             return
         kernel, side = self.kernel, int(self.scalars[self.kernel.SIDE])
-        self.val[side, :values] = np.arange(values)
-        self.used[side, :values] = 0
-        self.sat[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
-        self.pend[side, :values] = 0
+        while self.configs.val.shape[1] < values:
+            self.grow()
+        self.configs.val[side, :values] = np.arange(values)
+        self.configs.used[side, :values] = 0
+        self.configs.sat[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
+        self.configs.pend[side, :values] = 0
         self.scalars[kernel.COUNT] = values
         self.scalars[kernel.STATUS] = kernel.RUNNING
 
@@ -125,28 +156,26 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
     """Run the automaton from any of the ``initial`` value ids (at most ``WIDEST``)."""
     from checker import automaton_kernel as kernel
 
-    a = _Arrays(columns, initial)
-    kind = columns.write.astype(np.int8)
+    run = _Arrays(columns, initial)
     event = 0
     dead: list[int] = []
     states: tuple[int, ...] = ()
-    while event < columns.events and a.scalars[kernel.STATUS] == kernel.RUNNING:
+    while event < columns.events and run.status() == kernel.RUNNING:
         if limits.over():
-            return Timeline(tuple(dead), states, event, a.peak(), "the deadline passed")
-        event = kernel.advance(
-            a.owner, a.is_return, kind, columns.value, columns.ret, a.last_read, event, _BUDGET, a.scalars, a.slot_of,
-            a.slot_ret, a.free_slots, a.rmask, a.wmask, a.colof, a.avail, a.free_columns, a.val, a.used, a.sat, a.pend,
-        )  # fmt: skip
-        if a.scalars[kernel.STATUS] == kernel.DEAD:
-            states = states if dead else a.states()
+            return Timeline(tuple(dead), states, event, run.peak(), "the deadline passed")
+        event = run.advance(event)
+        if run.status() == kernel.TOO_WIDE:
+            run.grow()
+        elif run.status() == kernel.DEAD:
+            states = states if dead else run.states()
             dead.append(event)
-            a.revive(columns.values)
+            run.revive(columns.values)
     stops = {
         kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
         kernel.TOO_MANY_SLOTS: f"more than {kernel.SLOTS} operations open at once",
         kernel.TOO_MANY_PENDING: f"pending writes of more than {_PENDING_VALUES} values at once",
     }
-    return Timeline(tuple(dead), states, event, a.peak(), stops.get(int(a.scalars[kernel.STATUS])))
+    return Timeline(tuple(dead), states, event, run.peak(), stops.get(run.status()))
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
