@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +52,13 @@ class Attempt:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     retryable: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "kinds": list(self.kinds), "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Attempt:
+        return cls(**{**record, "kinds": tuple(record["kinds"]), "notes": tuple(record["notes"])})
 
     @property
     def interrupted(self) -> bool:
@@ -88,7 +95,7 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
 
 
 def _end_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    _LIBC.prctl(ctypes.c_int(_PR_SET_PDEATHSIG), ctypes.c_ulong(signal.SIGTERM))
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], bool]) -> bool:

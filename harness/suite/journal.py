@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -62,7 +62,7 @@ class Journal:
         """Raises StoreError when it cannot be written: a suite that forgets is worse than one that ends."""
         try:
             with (self.root / "attempts.jsonl").open("a") as file:
-                file.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
+                file.write(json.dumps(attempt.to_json(), ensure_ascii=False) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -117,14 +117,9 @@ def read_journal(root: Path) -> Journal:
         begun = Begun.from_json(json.loads((root / "suite.json").read_text()))
         path = root / "attempts.jsonl"
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        attempts = [_attempt(line) for line in lines if line.endswith("\n")]
+        attempts = [Attempt.from_json(json.loads(line)) for line in lines if line.endswith("\n")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
     if lines and not lines[-1].endswith("\n"):
         path.write_text("".join(lines[:-1]))
     return Journal(root, begun, attempts)
-
-
-def _attempt(line: str) -> Attempt:
-    record = json.loads(line)
-    return Attempt(**{**record, "kinds": tuple(record["kinds"]), "notes": tuple(record["notes"])})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.suite.outcome import CellResult, SuiteResults
 from reports.texts import one_line
 
-_SHOWN = {"passed": "✅ passed", "skipped": "➖ skipped", "not-run": "⚠️ not run", "unknown": "⚠️ unknown"}
+_ESCAPED: Final = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_[]<>|@#&"}
+_SHOWN: Final = {"passed": "✅ passed", "skipped": "➖ skipped", "not-run": "⚠️ not run", "unknown": "⚠️ unknown"}
 
 
 def markdown(results: SuiteResults) -> str:
@@ -37,7 +40,4 @@ def _row(result: CellResult) -> str:
 
 def _cell(text: str) -> str:
     """Nothing in it can end the cell, start a tag, a link or a mention."""
-    line = one_line(text, 300)
-    for mark in "\\`*_[]<>|@#":
-        line = line.replace(mark, f"&#{ord(mark)};")
-    return line
+    return one_line(text, 300).translate(_ESCAPED)

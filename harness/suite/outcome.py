@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.exits import EXIT_INTERRUPTED
@@ -142,7 +142,7 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
         "seed": result.cell.plan.seed,
         "command": result.cell.plan.command(),
         "run": last.run if last else "",
-        "attempts": [asdict(attempt) for attempt in result.attempts],
+        "attempts": [attempt.to_json() for attempt in result.attempts],
     }
 
 

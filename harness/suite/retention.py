@@ -2,7 +2,8 @@
 
 A run that failed stays until somebody has looked at it and said so (``harness ack``).  Failed is whatever was not
 judged valid, was never judged, or broke down on our side; what a suite expected, a canary's violation for one, did not
-fail.  A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
+fail.  A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays
+there.
 """
 
 from __future__ import annotations
@@ -150,9 +151,10 @@ def _standing(files: RunFiles) -> Standing:
     except (OSError, UnicodeDecodeError):
         pass
     results, note = _object(files.results), _object(files.root / NOTE)
-    judged = results.get("verdict") in ("valid", "invalid", "unknown") and not results.get("harness_failure")
-    as_expected = note.get("as_expected") is True and note.get("outcome") == "passed"
-    return "passed" if judged and (results["verdict"] == "valid" or as_expected) else "failed"
+    if results.get("verdict") not in ("valid", "invalid", "unknown") or results.get("harness_failure"):
+        return "failed"
+    as_expected = note["as_expected"] is True if "as_expected" in note else results["verdict"] == "valid"
+    return "passed" if as_expected else "failed"
 
 
 def _object(path: Path) -> dict[str, Any]:
