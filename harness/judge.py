@@ -338,7 +338,8 @@ def sentence(
     by_name = {check.name: check for check in checks}
     linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
     parts = [f"linearizable: {linear}"]
-    example = next((example for key in keys for example in key.counterexamples), None)
+    examples = [example for key in keys for example in key.counterexamples]
+    example = min(examples, key=lambda told: max((o.invoked for o in told.operations), default=0), default=None)
     if example is not None:
         parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
     if recovery is not None:
