@@ -33,7 +33,8 @@ mkdir -p dledger_register/dist
 touch dledger_register/dist/dledger-register-0.4.0.jar dledger_register/dist/dledger-register-0.3.2.jar
 """
 PYTHON = """\
-case "$*" in *"-m pip"*) echo "pip $*" >>"$CALLS"; touch "${0%/*}/harness"; chmod +x "${0%/*}/harness" ;; esac
+case "$*" in *"-m pip"*) echo "pip $*" >>"$CALLS"; touch "${0%/*}/harness"; chmod +x "${0%/*}/harness" ;;
+*"checker.warm"*) echo compiled >>"$FARM/compiled"; [ ! -e "$FARM/no-compiler" ] ;; esac
 """
 
 pytestmark = pytest.mark.skipif(
@@ -49,6 +50,7 @@ class Clone:
         shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
+        self.write("checker/__init__.py", "")
         self.write("harness/clusters/provision.sh", 'cat "$FARM/nodes-need" 2>/dev/null; true')
         self.write("dledger_register/pom.xml", "<project/>")
         self.write("dledger_register/core/target/x.class", "")
@@ -147,6 +149,24 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
     (clone.root / "dledger_register" / "dist" / "dledger-register-0.3.2.jar").unlink()
     clone.run()
     assert clone.called() == JARS
+
+
+def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    for text, times in (("", 1), ("", 1), ("changed", 2)):
+        clone.write("checker/__init__.py", text)
+        clone.run()
+        assert (clone.farm / "compiled").read_text().split() == ["compiled"] * times
+
+
+def test_searches_that_cannot_be_compiled_stop_nobody(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    (clone.farm / "no-compiler").touch()
+    done = clone.run()
+    assert done.returncode == 0
+    assert "bootstrap: the checker's searches could not be compiled now" in done.stderr
+    (clone.farm / "no-compiler").unlink()
+    assert clone.run().stderr == "bootstrap: compiling the checker's searches\n"
 
 
 def test_without_apt(clone: Clone) -> None:
