@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -54,17 +55,20 @@ def probes_header() -> str:
 
 def read_probes(path: Path) -> list[Probe]:
     """Read a whole ``probes.jsonl``; a torn last line is left out.  Raises FormatError and OSError."""
-    lines = path.read_bytes().split(b"\n")
-    lines.pop()
-    probes: list[Probe] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-            if number == 1:
-                if (record["format"], record["version"]) != (PROBES_FORMAT, PROBES_VERSION):
+    return list(each_probe(path))
+
+
+def each_probe(path: Path) -> Iterator[Probe]:
+    """The probes one by one, for files that are not to be held.  Raises as :func:`read_probes` does."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = json.loads(line)
+                if number > 1:
+                    yield Probe(**record)
+                elif (record["format"], record["version"]) != (PROBES_FORMAT, PROBES_VERSION):
                     raise ValueError(f"expected {PROBES_FORMAT} version {PROBES_VERSION}")
-                continue
-            probes.append(Probe(**record))
-        except (ValueError, TypeError, KeyError) as error:
-            raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None
-    return probes
+            except (ValueError, TypeError, KeyError) as error:
+                raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None

@@ -6,7 +6,13 @@ from typing import Final
 
 import pyarrow as pa
 
-TABLES_VERSION: Final = 1
+TABLES_VERSION: Final = 2
+"""Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
+RUNS_VERSION: Final = 2
+TRENDS_VERSION: Final = 2
+
+SPLITS: Final = ("all", "key", "key+node", "node")
+"""By what the windows are split besides second, function and outcome."""
 
 
 def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
@@ -46,6 +52,9 @@ VERDICTS: Final = pa.schema(
 WINDOWS: Final = pa.schema(
     [
         _field("second", pa.int64(), "whole seconds since the run's start, by completion time"),
+        _field("split", pa.string(), "what else the row is for: all, key, key+node or node"),
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one and where not split", nullable=True),
+        _field("node", pa.string(), "the node; null if none is recorded and where not split", nullable=True),
         _field("f", pa.string(), "read, write, cas, …"),
         _field("outcome", pa.string(), "ok, fail or info"),
         _field("count", pa.int64(), "operations completed in that second"),
@@ -101,3 +110,54 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "faults": FAULTS,
     "probes": PROBES,
 }
+
+RUNS: Final = pa.schema(
+    [
+        _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
+        _field("test", pa.string(), "the test's name"),
+        _field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
+        _field("system_version", pa.string(), "of the system under test, and its mode; empty if unknown"),
+        _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
+        _field("workload", pa.string(), "as in the plan; empty if unknown"),
+        _field("settings", pa.string(), "whatever else of the plan moves a figure, as name=value, joined by spaces"),
+        _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; of the keys alone if never judged"),
+        _field("operations", pa.int64(), "how many"),
+        _field("ok", pa.int64(), "how many"),
+        _field("violations", pa.int64(), "over all keys"),
+        _field("rate", pa.float64(), "ok operations a second in the main phase", nullable=True),
+        _field("unavailable_s", pa.float64(), "s of the main phase in stretches of over 1 s without ok", nullable=True),
+        _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok around any fault", nullable=True),
+        _field("p99_ms", pa.float64(), "ms, latency of ok operations of the main phase", nullable=True),
+        _field("faults", pa.int64(), "how many were installed"),
+        _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
+        _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
+        _field("recoveries_ms", pa.string(), "ms, all of them, as a JSON list in ascending order"),
+        _field("written", pa.int64(), "µs since 1970, when the run's tables were written here"),
+        _field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
+    ]
+)
+"""One run as one row: ``warehouse/runs.parquet`` holds all of them."""
+
+TRENDS: Final = pa.schema(
+    [
+        _field("system_version", pa.string(), "as in runs"),
+        _field("nemesis", pa.string(), "as in runs"),
+        _field("workload", pa.string(), "as in runs"),
+        _field("runs", pa.int64(), "how many"),
+        _field("newest", pa.string(), "the last of them"),
+        _field("verdicts", pa.string(), "how many of each, as a JSON object"),
+        _field("violations", pa.int64(), "over all runs"),
+        _field("flakiness", pa.float64(), "share of neighbouring runs with different verdicts", nullable=True),
+        _field("rate_median", pa.float64(), "ok operations a second, over the runs", nullable=True),
+        _field("unavailable_s_median", pa.float64(), "s, over the runs", nullable=True),
+        _field("unavailable_s_max", pa.float64(), "s, over the runs", nullable=True),
+        _field("recoveries", pa.int64(), "faults with a way back, over all runs"),
+        _field("never_recovered", pa.int64(), "faults without, over all runs"),
+        _field("recovery_ms_p50", pa.float64(), "ms, over all faults with a way back", nullable=True),
+        _field("recovery_ms_p95", pa.float64(), "ms, likewise", nullable=True),
+        _field("recovery_ms_max", pa.float64(), "ms, likewise", nullable=True),
+        _field("recovery_histogram", pa.string(), "JSON list of [more than ms, up to ms, how many faults]"),
+        _field("regressions", pa.string(), "of the newest run, as a JSON list of objects: figure and evidence"),
+    ]
+)
+"""One row a kind of run: ``warehouse/trends.parquet``."""

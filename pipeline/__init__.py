@@ -8,6 +8,7 @@ module             subject
 ``warm``           starting it in the background while the run goes on
 ``worker_daemon``  what Spark forks its Python workers from
 ``jobs``           the tables of one run, on Spark
+``actions``        running Spark actions, with one kind of exception
 ``local``          the same without Spark
 ``sources``        what a run recorded
 ``columns``        events and operations as Arrow columns
@@ -15,10 +16,12 @@ module             subject
 ``windows``        operations to rates and latencies by second
 ``recovery``       faults to recovery figures, with their definitions
 ``counting``       counts for the gates
+``load_figures``   rate, unavailability and latency of a run of any length
 ``storage``        Parquet on disk, never half a table
 ``tables``         what a job hands back
 ``run_row``        a run as one row, to be compared with others
 ``warehouse``      the tables of all runs
+``index``          the rows of all runs in one file, and their trends
 ``ingest``         many runs into the warehouse
 ``trends``         how runs of one kind went over time, and regressions
 ``big_keys``       verdicts on keys that no machine holds, by distributed zones
@@ -29,6 +32,7 @@ Importing this package does not import pyspark.
 """
 
 from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError, TableError
+from pipeline.index import append_run, refresh
 from pipeline.ingest import Outcome, ingest
 from pipeline.jobs import run_tables
 from pipeline.local import local_tables
@@ -36,7 +40,7 @@ from pipeline.session import start_session
 from pipeline.storage import read_table
 from pipeline.tables import Tables
 from pipeline.trends import trend_table
-from pipeline.warehouse import append_run, read_all, read_runs
+from pipeline.warehouse import read_all
 from pipeline.warm import WarmSession
 
 __all__ = [
@@ -52,8 +56,8 @@ __all__ = [
     "ingest",
     "local_tables",
     "read_all",
-    "read_runs",
     "read_table",
+    "refresh",
     "run_tables",
     "start_session",
     "trend_table",

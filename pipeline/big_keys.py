@@ -26,8 +26,8 @@ import pyarrow as pa
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
 from history.tables import OPERATIONS
+from pipeline.actions import run_action
 from pipeline.columns import key_of, operations_of
-from pipeline.jobs import run_action
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,12 +102,14 @@ def judge_big_keys(
     spark: SparkSession,
     operations: DataFrame,
     *,
+    model: str = "register",
     ranges: int = 256,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[KeyVerdict]:
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
-    ``ranges`` is into how many pieces time is cut.  ``seconds`` of a verdict is the time that all keys took together.
+    Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut.
+    ``seconds`` of a verdict is the time that all keys took together.
     Raises JobError.
     """
     began = clock()
@@ -119,18 +121,21 @@ def judge_big_keys(
         width = max(1, ((end or 0) + 1) // ranges + 1)
         conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
         broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=SHOWN).collect)
-        shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row) is None})
+        shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})
     finally:
         clusters.unpersist()
     totals = {row.key: int(row.total) for row in broken}
     seconds = clock() - began
     return [
-        _verdict(row, totals.get(row.key, 0), shown[row.key], seconds) for row in sorted(keys, key=lambda row: row.key)
+        _verdict(row, model, totals.get(row.key, 0), shown[row.key], seconds)
+        for row in sorted(keys, key=lambda row: row.key)
     ]
 
 
-def _misfit(row: Any) -> str | None:
+def _misfit(row: Any, model: str) -> str | None:
     """Why zones do not apply to a key."""
+    if model not in ("register", "cas-register"):
+        return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
         return f"{row.strange} operations are neither read nor write"
     if row.initial_written:
@@ -138,8 +143,8 @@ def _misfit(row: Any) -> str | None:
     return f"a value was written {row.writes} times" if row.writes > 1 else None
 
 
-def _verdict(row: Any, violations: int, examples: tuple[Counterexample, ...], seconds: float) -> KeyVerdict:
-    key, calls, reason = key_of(row.key or None), int(row.calls), _misfit(row)
+def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexample, ...], seconds: float) -> KeyVerdict:
+    key, calls, reason = key_of(row.key or None), int(row.calls), _misfit(row, model)
     if reason is not None:
         return KeyVerdict(key, "unknown", ENGINE, calls, seconds, reason=reason)
     return KeyVerdict(key, "invalid" if violations else "valid", ENGINE, calls, seconds, violations, examples)

