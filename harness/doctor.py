@@ -6,12 +6,18 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_filesystem, which
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.systems import DLedgerRegister
+    from nemesis.view import Nodes
 
 #: needed: no run with the default cluster without it; wanted: something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
@@ -46,6 +52,7 @@ def examine(directory: Path = Path()) -> tuple[Finding, ...]:
         _tried("iptables", "wanted", "iptables", "iptables", "-S"),
         _tried("netem", "wanted", "", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
         _program("xfs_io", "wanted", "xfsprogs"),
+        faketime(),
         java(),
         _program("mvn", "wanted", "maven"),
         _amount("disk", shutil.disk_usage(directory).free / 2**30, DISK_GIB, "GiB free"),
@@ -64,6 +71,13 @@ def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) 
     found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
     good = found is not None and int(found[1]) >= JAVA_MAJOR
     return _finding("java", good, "needed", found[0] if found else said[:60].strip(), mend)
+
+
+def faketime(directory: Path = Path("/usr/lib")) -> Finding:
+    """The library for wrong clocks, where the nodes look for it."""
+    found = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
+    mend = "apt-get install libfaketime, or run scripts/bootstrap"
+    return _finding("faketime", found is not None, "wanted", str(found or "not found"), mend)
 
 
 def _finding(name: str, good: bool, weight: Weight, value: str, mend: str) -> Finding:
@@ -105,3 +119,69 @@ def _available_memory() -> int:
     """Bytes."""
     found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     return int(found[1]) << 10 if found else 0
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FaultFinding:
+    """One fault: whether it can be used on the nodes that were tried, or why not."""
+
+    name: str
+    family: str
+    summary: str
+    reason: str | None
+
+    @property
+    def available(self) -> bool:
+        return self.reason is None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultTable:
+    """Every fault of the catalogue; ``untried`` says why there is none."""
+
+    cluster: str
+    faults: tuple[FaultFinding, ...] = ()
+    untried: str | None = None
+
+
+def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -> FaultTable:
+    """Ask every fault's own precheck, on nodes of this cluster.
+
+    A cluster that is not up is brought up for it and taken down again.  Snapshots and a start under libfaketime are
+    taken for granted: a run has them when it asks for them.  Never raises for what the machine lacks.
+    """
+    from harness.clusters import open_cluster
+    from harness.plan import Plan
+    from harness.remote import Remote
+    from harness.systems import DLedgerRegister
+
+    try:
+        cluster = open_cluster(spec, say=say)
+        with cluster.lock():
+            was_up = bool(found := cluster.status().nodes) and all(node.state == "up" for node in found)
+            try:
+                cluster.up()
+                with Remote(cluster.nodes) as remote:
+                    system = DLedgerRegister(Plan(seed=0), cluster.nodes, remote, time.monotonic)
+                    return FaultTable(spec, ask_faults(remote, system))
+            finally:
+                if not was_up:
+                    cluster.down()
+    except HarnessError as error:
+        return FaultTable(spec, untried=str(error))
+
+
+def ask_faults(nodes: Nodes, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
+    """The prechecks of the whole catalogue, by family and name."""
+    from harness.faults import RunClock, SystemView
+    from nemesis.catalogue import FAULTS, prechecks
+    from nemesis.facts import survey
+    from nemesis.fault import Context, Settings
+
+    settings = Settings(snapshots=True, faketime=True)
+    reasons = prechecks(Context(nodes, SystemView(system, dict), RunClock(lambda: 0), survey(nodes), settings))
+    found = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
+    return tuple(sorted(found, key=lambda fault: (fault.family, fault.name)))

@@ -1,18 +1,60 @@
-"""``harness doctor``: what this machine can do."""
+"""``harness doctor``: what this machine can do, and which faults work on its nodes."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from harness.doctor import FaultTable, Finding
 
 
 @click.command("doctor")
-def doctor() -> int:
+@click.option(
+    "--cluster", default="netns:doctor",
+    help="On whose nodes the faults are tried; one that is not up is brought up for it and taken down again.",
+)  # fmt: skip
+@click.option("--faults/--no-faults", default=True, help="Ask every fault whether it can work there.")
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     """Show what this machine can do.  Ends with 255 when it lacks what the default cluster needs, else with 0."""
-    from harness.doctor import examine
+    from harness.doctor import examine, examine_faults
 
     findings = examine()
-    for finding in findings:
-        mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
-        mend = f"  -> {finding.mend}" if finding.mend else ""
-        click.echo(f"{mark:<8} {finding.name:<9} {finding.value}{mend}")
+    table = examine_faults(cluster) if faults else None
+    if as_json:
+        click.echo(json.dumps(_as_json(findings, table), indent=2))
+    else:
+        for finding in findings:
+            mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
+            mend = f"  -> {finding.mend}" if finding.mend else ""
+            click.echo(f"{mark:<8} {finding.name:<9} {finding.value}{mend}")
+        if table is not None:
+            _show_faults(table)
     return 0 if all(finding.good for finding in findings if finding.weight == "needed") else 255
+
+
+def _show_faults(table: FaultTable) -> None:
+    if table.untried is not None:
+        click.echo(f"\nFaults were not tried: {table.untried}")
+        return
+    count = sum(fault.available for fault in table.faults)
+    click.echo(f"\nFaults on {table.cluster}: {count} of {len(table.faults)} can be used")
+    width = max(len(fault.name) for fault in table.faults)
+    for family, members in groupby(table.faults, key=lambda fault: fault.family):
+        click.echo(f"{family}:")
+        for fault in members:
+            said = fault.summary if fault.reason is None else f"-> {fault.reason}"
+            click.echo(f"  {'ok' if fault.available else 'without':<8} {fault.name:<{width}}  {said}")
+
+
+def _as_json(findings: tuple[Finding, ...], table: FaultTable | None) -> dict[str, object]:
+    record: dict[str, object] = {"machine": [asdict(finding) for finding in findings]}
+    if table is not None:
+        faults = [{**asdict(fault), "available": fault.available} for fault in table.faults]
+        record["faults"] = {"cluster": table.cluster, "untried": table.untried, "faults": faults}
+    return record
