@@ -137,7 +137,7 @@ def _running(words: Sequence[object]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _process_1(pid: int) -> int:
-    """The keeper's child in a network namespace of its own; before there is one, the keeper has children of our kind."""
+    """The keeper's child that has a network namespace of its own; what it calls before that has ours."""
     ours = Path("/proc/self/ns/net").readlink()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
