@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from harness.clusters import open_cluster
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.interrupts import Interrupts
+from harness.plan import Plan
 from harness.store import write_json
 from harness.suite import junit
 from harness.suite.cell_process import Attempt, run_cell
@@ -52,12 +54,12 @@ def cells_of(wishes: Wishes, suite: Suite, seed: int) -> list[Cell]:
     """The cells that were asked for.  Raises UsageError when none is left."""
     changes: dict[str, Any] = {} if wishes.time_limit is None else {"time_limit": wishes.time_limit}
     wanted = {",".join(part.strip() for part in name.split(",")) for name in wishes.nemesis}
-    cells = [
-        cell
-        for cell in suite.cells(seed, wishes.cluster, changes)
-        if (not wanted or ",".join(cell.plan.nemesis) in wanted)
-        and (wishes.version is None or cell.plan.version == wishes.version)
-    ]
+
+    def is_wanted(plan: Plan) -> bool:
+        named = not wanted or ",".join(plan.nemesis) in wanted
+        return named and wishes.version in (None, plan.version)
+
+    cells = suite.cells(seed, wishes.cluster, changes, is_wanted)
     if not cells:
         raise UsageError(
             f"no cell of {wishes.file} has this --nemesis and --dledger-version; `harness suite {wishes.file} "
@@ -143,6 +145,7 @@ class _Stop:
 def _begun(wishes: Wishes, suite: Suite) -> Journal:
     seed = secrets.randbits(32) if wishes.seed is None else wishes.seed
     cells = cells_of(wishes, suite, seed)
+    open_cluster(wishes.cluster, nodes=cells[0].plan.nodes)
     for version in sorted({cell.plan.version for cell in cells}):
         find_jar(version)
     retries = suite.retries if wishes.retries is None else wishes.retries

@@ -37,7 +37,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -57,6 +57,7 @@ _MOST_RETRIES: Final = 5
 _LENGTH: Final = re.compile(r"(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 OnFailure = Literal["continue", "stop"]
+Wanted = Callable[[Plan], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +73,17 @@ class Suite:
     tables: tuple[dict[str, Any], ...]
     defaults: dict[str, Any]
 
-    def cells(self, seed: int, cluster: str, changes: Mapping[str, Any] | None = None) -> list[Cell]:
-        """Every cell in the order of the file, with ``changes`` over whatever the file says of them.
+    def cells(
+        self, seed: int, cluster: str, changes: Mapping[str, Any] | None = None, wanted: Wanted | None = None
+    ) -> list[Cell]:
+        """The wanted cells in the order of the file, with ``changes`` over whatever the file says of them.
 
-        Raises UsageError for a plan that cannot be run.
+        Raises UsageError for a plan among them that cannot be run.
         """
         found: list[Cell] = []
         for number, table in enumerate(self.tables, 1):
             where = f"{self.path}: {_title(table, number)}"
-            found += _Matrix(table, self.defaults, where).cells(seed, cluster, changes or {})
+            found += _Matrix(table, self.defaults, where).cells(seed, cluster, changes or {}, wanted or _everything)
         names: set[str] = set()
         for cell in found:
             if cell.name in names:
@@ -127,6 +130,10 @@ def length_s(value: Any, where: str) -> float:
     return float(total)
 
 
+def _everything(_: Plan) -> bool:
+    return True
+
+
 # -- a matrix ---------------------------------------------------------------------------------------------------------
 
 
@@ -158,19 +165,23 @@ class _Matrix:
         written = [name for name in table if name in axes]
         return {name: axes[name] for name in [*(name for name in axes if name not in written), *written]}
 
-    def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any]) -> list[Cell]:
+    def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted) -> list[Cell]:
         found: list[Cell] = []
+        left = 0
         for values in itertools.product(*self._axes.values()):
             options = dict(zip(self._axes, values, strict=True))
             if not any(condition.fits(options) for condition in self._excluded):
-                found += self._of(options, suite_seed, cluster, changes)
-        if not found:
+                left += 1
+                found += self._of(options, suite_seed, cluster, changes, wanted)
+        if not left:
             raise UsageError(f"{self._where}: everything is excluded: that is a matrix without a cell")
         for rule in (*self._excluded, *self._overrides):
             rule.require_used()
         return found
 
-    def _of(self, options: dict[str, Any], suite_seed: int, cluster: str, changes: Mapping[str, Any]) -> Iterator[Cell]:
+    def _of(
+        self, options: dict[str, Any], suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted
+    ) -> Iterator[Cell]:
         expecting, own = self._expected, dict(options)
         for override in self._overrides:
             if override.fits(options):
@@ -184,6 +195,8 @@ class _Matrix:
             full = name + (f" seed {seed}" if len(self._seeds) > 1 else "") + (f" #{number}" if number > 1 else "")
             drawn = seed_of(suite_seed, full) if seed is None else seed + (number - 1) * 1_000_003
             plan = Plan(seed=drawn, cluster=cluster, **own)
+            if not wanted(plan):
+                continue
             try:
                 if not expecting.get("skip"):
                     validate(plan)

@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 Look = Mapping[str, tuple[str, ...]]
 
 #: iptables comes before nft: listing its tables makes them.
-#: The name of our processes is put together on the node: else this very shell would be found by it.
+#: The pattern for our processes does not match itself.
 _LOOK: Final = r"""
 PATH=$PATH:/usr/sbin:/sbin
 for table in filter mangle nat; do
@@ -41,10 +41,7 @@ ip -o address show | awk '{print "address:", $2, $3, $4}'
 ip route show | sed 's/^/route: /'
 awk -v at="$1" '$2 == at {print "mount:", $2, $3, $4}' /proc/mounts
 find "$1" -mindepth 1 -maxdepth 3 ! -name '*.jar' ! -name 'lost+found' | sort | sed 's/^/file: /'
-mark=-Dhar; mark=${mark}ness.node=
-for process in /proc/[0-9]*; do
-  tr '\0' ' ' < "$process/cmdline" 2>/dev/null | grep -qF -e "$mark" && echo "process: a server runs"
-done
+grep -laE -e '-Dharness[.]node=' /proc/[0-9]*/cmdline 2>/dev/null | sed 's/^/process: /'
 true
 """
 
