@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from harness.fault_figures import by_fault, with_details
 from harness.plan import Plan
 from harness.recovery import Recovery, assess
 from harness.runstate import RunState
@@ -55,6 +56,7 @@ def judge(
         *gates(recorded),
     )
     verdict = worst(check.verdict for check in checks)
+    detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
     failures = [*recorded.state.failures, *_setup_failures(recorded.log_hits)]
     return Results(
         verdict=verdict,
@@ -63,7 +65,8 @@ def judge(
         keys=tuple(keys),
         counts=counts(recorded.operations),
         receipts=tuple(receipt.to_json() for receipt in recorded.receipts),
-        windows=tuple(windows),
+        windows=detailed,
+        fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
         environment=recorded.state.environment,
         warnings=(*recorded.state.warnings, *_unconfirmed(recorded.state, keys)),
@@ -153,7 +156,7 @@ def election_safety(probes: Sequence[Probe]) -> Check:
     asked = "no term has two leaders"
     if double:
         seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
-        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders"})
+        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
     return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
 
 
@@ -179,7 +182,11 @@ def committed_kept(probes: Sequence[Probe]) -> Check:
         f"{node}'s log ended at {end} at {time / 1e9:.1f} s although {committed} had been committed there"
         for node, (time, end, committed) in sorted(deleted.items())
     )
-    details: dict[str, Any] = {"kind": "committed-entries-deleted", "nodes": sorted(deleted)}
+    moments = [
+        {"node": node, "time": time, "log_end": end, "committed": committed}
+        for node, (time, end, committed) in sorted(deleted.items(), key=lambda item: item[1])
+    ]
+    details: dict[str, Any] = {"kind": "committed-entries-deleted", "nodes": sorted(deleted), "moments": moments}
     highest = max(probe.committed for probe in before.values())
     if max(probe.ledger_end for probe in before.values()) < highest:
         details["lost_for_good"] = True

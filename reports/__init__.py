@@ -12,13 +12,13 @@ module               subject
 ``counterexample``   the picture of a violation; ``linearize`` explains it
 ``topology``         who can talk to whom during a fault
 ``logs``             excerpts of the nodes' logs
-``findings``         what was wrong, with its surroundings; ``sketch`` draws stuck replicas
+``findings``         what was wrong, with its surroundings; ``breaches``: by nodes; ``sketch`` draws their indexes
 ``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
 ``plots``            PNG and SVG
 ``junit``            ``junit.xml``
 ``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
 ``store_index``      the runs of a store as rows; ``trends`` groups them
-``site``             the pages over many runs, as text and as files; ``serve`` serves them
+``site``             the pages over many runs, as text and as files; ``compare`` two of them; ``serve`` serves them
 ===================  =================================================================
 """
 

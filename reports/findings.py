@@ -19,6 +19,7 @@ WITH_LINES: Final = 3
 """So many of them are shown with what the nodes logged."""
 RECOVERY_S: Final = 8.0
 """So much of the nodes' logs after the last heal is looked at when a cluster did not come back."""
+LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 
@@ -26,8 +27,9 @@ _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 class Violation:
     """One counterexample with what the cluster was doing then; seconds.
 
-    ``since``, ``leader``, ``term``, ``faults`` and ``lines`` belong to the operation that cannot be placed, if there is
-    one: the others may have happened long before.  ``earlier`` faults stood during those.
+    ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``lines`` belong to the
+    operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
+    stood during those.
     """
 
     key: Any
@@ -36,6 +38,8 @@ class Violation:
     start: float
     end: float
     since: float
+    answered_by: str | None
+    role: str | None
     leader: str | None
     term: int
     faults: list[FaultWindow]
@@ -81,6 +85,33 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
         rows.append({**texts_of_it, "state": state if state in _STATES else "unknown"})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
+
+
+def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
+    """(check, what it found, where the page tells more) of everything that is not as it should be, the worst first.
+
+    Empty for a valid run and for one that the harness broke off: there the run's sentence says it.
+    """
+    if drawn.run.failure:
+        return []
+    found = []
+    breaches = 0
+    for row in checks_of(drawn.run):
+        if row["state"] not in ("invalid", "unknown"):
+            continue
+        text, place = row["seen"], ""
+        if row["state"] == "invalid" and row["name"] == "recovery":
+            place = "recovery"
+        elif row["state"] == "invalid" and row["name"] in LINEARIZABLE:
+            place = "counterexample" if drawn.violations else ""
+            if drawn.violations:
+                told = drawn.violations[0]
+                text = f"{told.example.kind}. {told.example.sentence} ({text})"
+        elif row["state"] == "invalid":
+            breaches += 1
+            place = f"breach-{breaches}"
+        found.append((row["name"], text, place))
+    return found
 
 
 def violation_count(run: Run) -> int:
@@ -131,6 +162,8 @@ def _violation(
         start=start,
         end=end,
         since=since,
+        answered_by=told_by.node if told_by else None,
+        role=tracks.role_at(found, told_by.node, until) if told_by else None,
         leader=tracks.leader_at(found, until),
         term=tracks.term_at(found, until),
         faults=standing,

@@ -17,20 +17,29 @@ import jinja2
 from markupsafe import Markup
 
 from reports import figures, logs, snapshots, texts, topology, tracks
+from reports.breaches import breaches_of
 from reports.faults import FaultWindow
-from reports.findings import Drawn, checks_of, recovery_of, violating_keys, violation_count
+from reports.findings import Drawn, checks_of, headlines_of, recovery_of, violating_keys, violation_count
 from reports.pack import short
 from reports.palette import family_of
 from reports.run import HARNESS_FAILURE, Run, phase_bounds
 from reports.series import data_of
 
-SCRIPTS: Final = ("view.js", "decode.js", "draw.js", "charts.js", "strips.js", "timeline.js", "details.js", "main.js")
+SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
+SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
 VERDICT_WORDS: Final = {
     "valid": "Valid",
     "invalid": "Invalid",
     "unknown": "Unknown",
     HARNESS_FAILURE: "Harness failure",
+}
+
+MEANINGS: Final = {
+    "valid": "Every check passed, and the run was worth something: every gate was met.",
+    "invalid": "The system under test broke a promise.",
+    "unknown": "This run proves nothing, for the system or against it.",
+    HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }
 
 
@@ -115,6 +124,9 @@ def render(drawn: Drawn) -> str:
         "violations": drawn.violations,
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
+        "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
+        "headlines": part("headlines", lambda: headlines_of(drawn), []),
+        "meaning": MEANINGS[run.verdict],
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
@@ -128,6 +140,7 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "tails": part("logs", lambda: tails_of(run), []),
+        "recorded": bool(len(run.operations) or run.receipts or run.probes),
         "data": part("data of the charts", lambda: data_of(drawn), ""),
         "family_of": family_of,
         "styles": Markup(styles),  # noqa: S704 (our own files)
@@ -153,6 +166,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
         ("system", told or (f"{name} {version}".strip() if version else name)),
         ("timers", timers or (options or {}).get("timers")),
+        ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s"),

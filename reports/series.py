@@ -96,4 +96,4 @@ def _stretches(track: Track) -> list[list[Any]]:
 
 def _progress(found: list[Track], end: int) -> dict[str, Any]:
     progress = tracks.progress_of(found, end / 1e9)
-    return {"time": progress.time, "applied": progress.applied, "committed": progress.committed, "lag": progress.lag}
+    return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}

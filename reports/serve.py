@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any, BinaryIO, Final
+from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from reports import site, trends
@@ -60,7 +61,7 @@ class Site:
         if self._hosts and _host(environ.get("HTTP_HOST", "")) not in self._hosts:
             return _plain(start_response, "403 Forbidden", "This site answers to names of this machine only.")
         try:
-            body = self._answer(environ.get("PATH_INFO", "/"), start_response)
+            body = self._answer(environ.get("PATH_INFO", "/"), environ.get("QUERY_STRING", ""), start_response)
         except (NotServedError, OSError, ValueError):
             body = _plain(start_response, "404 Not Found", "Nothing here.")
         if environ["REQUEST_METHOD"] == "HEAD":
@@ -74,17 +75,30 @@ class Site:
         with self._lock:
             return self._index.rows()
 
-    def _answer(self, path: str, start_response: StartResponse) -> Iterable[bytes]:
+    def _answer(self, path: str, query: str, start_response: StartResponse) -> Iterable[bytes]:
         names = names_of(path)
         if names in ([], ["index.html"]):
             return _page(start_response, site.list_page(self.rows()))
         if names == ["trends.html"]:
             return _page(start_response, site.trends_page(self.rows()))
+        if names == ["compare.html"]:
+            return _page(start_response, self._compare(query))
         if names[0] == "nemesis" and len(names) == 2:
             return _page(start_response, self._nemesis(names[1]))
         if names[0] == "runs" and len(names) >= 3:
             return self._run(names[1:], path.endswith("/"), start_response)
         raise NotServedError(path)
+
+    def _compare(self, query: str) -> str:
+        """The two runs that are asked for, the newest ones where none is."""
+        asked = parse_qs(query, errors="surrogateescape", max_num_fields=8)
+        wanted = {place for letter in ("a", "b") for place in asked.get(letter, [])[:1]}
+        rows = self.rows()
+        chosen = [row for row in rows if row.place in wanted]
+        if len(chosen) < len(wanted):
+            raise NotServedError(query)
+        others = [row for row in rows if row.place not in wanted]
+        return site.compare_page(self._store, [*chosen, *others[: 2 - len(chosen)]])
 
     def _nemesis(self, name: str) -> str:
         for nemesis, rows in site.by_nemesis(self.rows()).items():

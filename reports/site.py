@@ -18,11 +18,13 @@ from markupsafe import Markup
 
 from history import RunFiles
 from reports import trends
+from reports.compare import DRAWN, comparison
 from reports.pack import pack
-from reports.page import asset, environment, policy
+from reports.page import SHARED_SCRIPTS, asset, environment, policy, vendor
 from reports.store_index import RunRow, StoreIndex
 
-SCRIPTS: Final = ("decode.js", "site.js")
+SCRIPTS: Final = ("theme.js", "decode.js", "site.js")
+COMPARE_SCRIPTS: Final = (*SHARED_SCRIPTS, "compare.js")
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
 PLAIN_ROWS: Final = 200
 """So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
@@ -39,8 +41,17 @@ def href(place: str, base: str = "") -> str:
     return base + "runs/" + quote(os.fsencode(place), safe="/")
 
 
-def _render(template: str, base: str, title: str, **context: Any) -> str:
+def page_of(row: RunRow) -> str:
+    """A relative link to a run's report, or to its files where it has none."""
+    return f"{href(row.place)}/{'report' if 'report.html' in row.files else 'index'}.html"
+
+
+def _render(template: str, base: str, title: str, *, charts: bool = False, **context: Any) -> str:
     scripts, styles = "\n".join(map(asset, SCRIPTS)), asset("page.css") + "\n" + asset("site.css")
+    if charts:
+        libraries = [vendor("LICENSE.js"), vendor("uPlot.iife.min.js")]
+        scripts = "\n".join([*libraries, *map(asset, COMPARE_SCRIPTS)])
+        styles = vendor("uPlot.min.css") + "\n" + styles
     return (
         environment()
         .get_template(template)
@@ -71,6 +82,13 @@ def trends_page(rows: Sequence[RunRow], base: str = "") -> str:
     return _render(
         "site_trends.html.j2", base, "Trends", groups=_drawn(groups), regressions=trends.regressions_of(groups), data=""
     )
+
+
+def compare_page(store: Path, rows: Sequence[RunRow], base: str = "") -> str:
+    """Two of ``rows`` over each other, which two the page's address says: ``?a=<test>/<run>&b=<test>/<run>``."""
+    links = {row.place: base + page_of(row) for row in rows}
+    data = pack({}, comparison(store, rows, links)) if len(rows) > 1 else ""
+    return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
 
 
 def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -> str:
@@ -106,7 +124,11 @@ def write_site(store: Path, target: Path) -> list[Path]:
     """
     rows = StoreIndex(store, remember=False).rows()
     target.mkdir(parents=True, exist_ok=True)
-    pages = {target / "index.html": list_page(rows), target / "trends.html": trends_page(rows)}
+    pages = {
+        target / "index.html": list_page(rows),
+        target / "trends.html": trends_page(rows),
+        target / "compare.html": compare_page(store, rows[:DRAWN]),
+    }
     for nemesis, members in by_nemesis(rows).items():
         groups = trends.groups_of(members)
         pages[target / "nemesis" / f"{slug(nemesis)}.html"] = list_page(members, "../", nemesis or "no fault", groups)

@@ -1,10 +1,10 @@
-"""A small still picture of replica progress for the page of a cluster that did not come back; it prints, too."""
+"""A small still picture of every node's index over the run, for findings about nodes; it prints, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ LABEL: Final = 14.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One node: an SVG path of its applied index, a colour, and its label at the right edge."""
+    """One node: an SVG path of its index, a colour, and its label at the right edge."""
 
     node: str
     path: str
@@ -47,13 +47,18 @@ class Sketch:
 
 
 def sketch_of(
-    tracks: Sequence[Track], windows: Sequence[FaultWindow], end: float, late: Sequence[str]
+    tracks: Sequence[Track],
+    windows: Sequence[FaultWindow],
+    end: float,
+    late: Sequence[str],
+    index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
-    """Applied index of every node over the run; None without probes."""
+    """An index of every node over the run, the ``late`` nodes' lines thick; None without probes."""
     progress = progress_of(tracks, end, points=360)
-    if not len(tracks) or not np.isfinite(progress.applied).any():
+    rows: Floats = getattr(progress, index)
+    if not len(tracks) or not np.isfinite(rows).any():
         return None
-    top = max(float(np.nanmax(progress.applied)), 1.0)
+    top = max(float(np.nanmax(rows)), 1.0)
 
     def x(seconds: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(seconds / end, 1.0)
@@ -61,7 +66,7 @@ def sketch_of(
     def y(index: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * index / top
 
-    ends = [_last(row) for row in progress.applied]
+    ends = [_last(row) for row in rows]
     places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in ends])
     lines = tuple(
         Line(
@@ -72,7 +77,7 @@ def sketch_of(
             label=f"{track.node[:8]} {number(int(ends[place] or 0))}",
             label_y=places[place],
         )
-        for place, (track, row) in enumerate(zip(tracks, progress.applied, strict=True))
+        for place, (track, row) in enumerate(zip(tracks, rows, strict=True))
     )
     bands = tuple(
         (x(w.started), x(w.healed if w.healed is not None else end) - x(w.started), w.family)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import Counterexample
-from reports import boxes, figures, tracks
+from reports import boxes, figures, recovery_text, tracks
 from reports.errors import Notes
 from reports.run import Run, tidy
 from reports.texts import milliseconds, number, one_line, printable, seconds
@@ -27,6 +27,7 @@ def render_summary(results: Mapping[str, Any]) -> str:
         _checks(results.get("checks") or ()),
         _examples(results.get("keys") or ()),
         _faults(fault_rows(results)),
+        _recovery(results),
         _counts(results.get("counts") or {}),
         _rate(results.get("windows") or ()),
         _figures(results.get("timings") or {}),
@@ -170,6 +171,17 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
             )
         )
     return "Faults (rates are ok operations a second)\n" + table(lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11))
+
+
+def _recovery(results: Mapping[str, Any]) -> str:
+    """The figures by kind of operation, by node and by fault, where the results hold them."""
+    windows = results.get("windows") or ()
+    parts = [
+        ("The same by kind of operation", recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
+        ("Caught up, ms after the heal", recovery_text.nodes_of(windows), (0, *range(2, 12))),
+        ("By fault: least / median / most", recovery_text.faults_of(results.get("fault_figures") or {}), (1,)),
+    ]
+    return "\n\n".join(f"{title}\n{table(rows, right=right)}" for title, rows, right in parts if rows)
 
 
 def _counts(counts: Mapping[str, Any]) -> str:

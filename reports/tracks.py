@@ -25,6 +25,7 @@ class Track:
     time: Floats
     role: Ints
     term: Ints
+    log_end: Ints
     committed: Ints
     applied: Ints
     saved: Ints
@@ -59,6 +60,7 @@ def _track(node: str, rows: list[Probe]) -> Track:
         time=column("time") / 1e9,
         role=np.array([_role(row) for row in rows], dtype=np.int64),
         term=column("term"),
+        log_end=column("ledger_end"),
         committed=column("committed"),
         applied=column("applied"),
         saved=column("snapshots_saved"),
@@ -98,6 +100,15 @@ def leader_at(tracks: Sequence[Track], seconds: float) -> str | None:
     return best[1] if best else None
 
 
+def role_at(tracks: Sequence[Track], node: str | None, seconds: float) -> str | None:
+    """What a node said that it was, in its newest probe before a moment; None if it was silent or never asked."""
+    track = next((track for track in tracks if track.node == node), None)
+    place = int(np.searchsorted(track.time, seconds, side="right")) - 1 if track else -1
+    if track is None or place < 0 or seconds - float(track.time[place]) > STALE_S or track.role[place] == SILENT:
+        return None
+    return ROLES[int(track.role[place])]
+
+
 def term_at(tracks: Sequence[Track], seconds: float) -> int:
     """The highest term that any node had reported by a moment; -1 if none."""
     terms = [
@@ -130,9 +141,10 @@ def elections_of(tracks: Sequence[Track]) -> Elections:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Replica progress on one time grid: rows of ``applied`` and ``committed`` are nodes; NaN: the node was silent."""
+    """Replica progress on one time grid: rows are nodes; NaN: the node was silent."""
 
     time: Floats
+    log_end: Floats
     applied: Floats
     committed: Floats
     lag: Floats
@@ -142,14 +154,18 @@ def progress_of(tracks: Sequence[Track], end_s: float, points: int = 3000) -> Pr
     """Resample to about ``points`` moments.  ``lag``: the highest commit index of any node minus the node's applied."""
     step = max(0.25, end_s / points)
     time = np.arange(0.0, end_s + step, step)
-    applied = np.array([_resample(track, track.applied, time) for track in tracks]).reshape(len(tracks), len(time))
-    committed = np.array([_resample(track, track.committed, time) for track in tracks]).reshape(len(tracks), len(time))
+
+    def rows(name: str) -> Floats:
+        found = [_resample(track, getattr(track, name), time) for track in tracks]
+        return np.array(found).reshape(len(tracks), len(time))
+
+    log_end, applied, committed = rows("log_end"), rows("applied"), rows("committed")
     if not len(tracks):
-        return Progress(time, applied, committed, applied)
+        return Progress(time, log_end, applied, committed, applied)
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
     lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - applied, 0.0))
-    return Progress(time, applied, committed, lag)
+    return Progress(time, log_end, applied, committed, lag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ function makePlot(data, id, height, series, values, more) {
     hooks: {
       drawClear: [(u) => {
         const ratio = uPlot.pxRatio, context = u.ctx, box = u.bbox;
-        drawBands(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height);
+        (more.background ?? drawBands)(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height);
         drawPhases(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height, ratio);
         if (more.scatter) { context.save(); more.scatter(u, context, ratio); context.restore(); }
       }],
@@ -38,7 +38,7 @@ function makePlot(data, id, height, series, values, more) {
       }],
     },
   }, values, host);
-  plot.over.addEventListener("dblclick", () => View.set(0, View.end));
+  plot.over.addEventListener("dblclick", () => View.whole());
   plot.over.addEventListener("pointerleave", () => View.point(null));
   Charts.plots.push({ plot, host, height });
   drawKeys(plot);
@@ -79,6 +79,11 @@ function initCharts(data) {
     [quantiles.time, ...quantiles.rows], { scale: logScale(), axis: logAxis });
   if (progress) progressCharts(data, progress);
   hideEmpty(["c-rate", "c-quantiles", "c-applied", "c-lag"]);
+  shareView();
+}
+
+// Every chart follows the shared window and the shared cursor.
+function shareView() {
   View.listeners.push(() => { for (const { plot } of Charts.plots) plot.setScale("x", { min: View.from, max: View.to }); });
   View.cursorListeners.push((seconds) => {
     if (Charts.syncing || !Charts.plots.length) return;

@@ -101,7 +101,7 @@ function fillFilters(data) {
   document.getElementById("f-rows").addEventListener("input", (event) => { groupRows(event.target.value); View.changed(); });
   document.getElementById("b-next").addEventListener("click", () => step(1, isError));
   document.getElementById("b-prev").addEventListener("click", () => step(-1, isError));
-  document.getElementById("b-reset").addEventListener("click", () => View.set(0, View.end));
+  document.getElementById("b-reset").addEventListener("click", () => View.whole());
   document.getElementById("f-search").addEventListener("keydown", (event) => {
     if (event.key === "Enter") { event.preventDefault(); search(event.shiftKey ? -1 : 1); }
   });

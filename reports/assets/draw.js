@@ -5,7 +5,7 @@ const Ink = {};
 
 function readInk() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["paper", "ink", "quiet", "rule", "faint", "red", "link", "ok", "info", "fail", "ok-ink", "info-ink", "fail-ink"])
+  for (const name of ["paper", "ink", "quiet", "rule", "faint", "red", "link", "ok", "info", "fail", "ok-ink", "info-ink", "fail-ink", "run-a", "run-b"])
     Ink[name] = style.getPropertyValue("--" + name).trim();
   Ink.dark = luminance(Ink.paper) < 0.5;
   Ink.font = "12px " + style.getPropertyValue("--sans").trim();
@@ -138,6 +138,6 @@ function followPointer(canvas, dragZoom) {
     if (start !== null && Math.abs(stop - start) > (View.to - View.from) * 0.01) View.set(Math.min(start, stop), Math.max(start, stop));
     start = null;
   });
-  canvas.addEventListener("dblclick", () => View.set(0, View.end));
+  canvas.addEventListener("dblclick", () => View.whole());
   return secondsAt;
 }

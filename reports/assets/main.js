@@ -22,18 +22,7 @@ function writeHash() {
   }, 200);
 }
 
-function redrawAll() { readInk(); resizeCharts(); View.changed(); }
-
-function wireTheme() {
-  document.getElementById("theme").addEventListener("click", () => {
-    const root = document.documentElement, dark = luminance(getComputedStyle(root).getPropertyValue("--paper").trim()) < 0.5;
-    root.dataset.theme = dark ? "light" : "dark";
-    redrawAll();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
-  addEventListener("beforeprint", redrawAll);
-  addEventListener("afterprint", redrawAll);
-}
+function redrawAll() { readInk(); resizeCharts(); if (Timeline.data) View.changed(); }
 
 function wireButtons() {
   for (const button of document.querySelectorAll(".copy"))
@@ -50,15 +39,11 @@ function wireButtons() {
 }
 
 const Keys = {
-  n: () => step(1, isError), p: () => step(-1, isError), 0: () => View.set(0, View.end), Home: () => View.set(0, View.end),
+  n: () => step(1, isError), p: () => step(-1, isError), 0: () => View.whole(), Home: () => View.whole(),
   "/": () => { const box = document.getElementById("f-search"); box.scrollIntoView({ block: "center" }); box.focus(); },
   Escape: () => { Details.pins = []; drawPins(); select(null); document.getElementById("card").hidden = true; },
 };
-const TimelineKeys = {
-  ArrowLeft: () => View.move((View.from - View.to) / 8), ArrowRight: () => View.move((View.to - View.from) / 8),
-  "+": () => View.zoom(1 / 1.5, (View.from + View.to) / 2), "=": () => View.zoom(1 / 1.5, (View.from + View.to) / 2),
-  "-": () => View.zoom(1.5, (View.from + View.to) / 2), Enter: () => { if (View.selected !== null) pin(View.selected); },
-};
+const TimelineKeys = { ...ViewKeys, Enter: () => { if (View.selected !== null) pin(View.selected); } };
 
 function wireKeys() {
   addEventListener("keydown", (event) => {
@@ -106,10 +91,17 @@ function leaderAt(data, seconds) {
   return best;
 }
 
+function nothingToDraw() {
+  const waiting = document.getElementById("waiting"), timeline = document.getElementById("timeline");
+  if (waiting) waiting.textContent = "There is nothing to draw.";
+  if (timeline) timeline.hidden = true;
+  document.documentElement.dataset.ready = "yes";
+}
+
 async function start() {
-  wireTheme(); wireButtons(); readInk();
+  wireTheme(redrawAll); wireButtons(); readInk();
   const packed = document.getElementById("packed").textContent;
-  if (!packed.trim()) { document.getElementById("waiting").textContent = "There is nothing to draw."; document.getElementById("timeline").hidden = true; return; }
+  if (!packed.trim()) { nothingToDraw(); return; }
   const data = await unpack(packed);
   document.getElementById("packed").remove();
   View.reset(data.end);
@@ -126,7 +118,7 @@ async function start() {
 }
 
 start().catch((error) => {
-  const place = document.getElementById("waiting");
+  const place = document.getElementById("waiting") ?? document.querySelector(".sentence");
   place.hidden = false;
   place.textContent = "The charts could not be drawn: " + error.message;
   console.error(error);

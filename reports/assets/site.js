@@ -1,8 +1,8 @@
 "use strict";
-// The list of runs: filter, search, sort, compare two. Everything is in the page; nothing is fetched.
+// The list of runs: filter, search, sort, pick two to compare. Everything is in the page; nothing is fetched.
 const Site = { rows: [], shown: [], sort: "started", down: true, picked: [], base: "", limit: 300 };
 const COLUMNS = ["started", "verdict", "kind", "nemesis", "version", "seed", "operations", "rate", "gap_s", "recovery_s", "sentence"];
-const NUMERIC = { operations: 0, rate: 1, gap_s: 2, recovery_s: 2, length_s: 1 };
+const NUMERIC = { operations: 0, rate: 1, gap_s: 2, recovery_s: 2 };
 const FILTERS = ["verdict", "nemesis", "version", "test"];
 
 function byId(id) { return document.getElementById(id); }
@@ -91,25 +91,12 @@ function pickRow(row, on) {
   if (on) Site.picked.push(row);
   if (Site.picked.length > 2) { Site.picked.shift(); drawRows(); }
   byId("s-compare").disabled = Site.picked.length !== 2;
+  byId("s-compare").title = Site.picked.length === 2 ? "" : "Tick two runs";
 }
 
 function compare() {
-  const [a, b] = Site.picked, table = element("table"), head = element("tr"), body = element("tbody");
-  head.append(element("th", ""), ...[a, b].map((row) => { const cell = element("th"), link = element("a", row.run); link.href = Site.base + row.href + "/index.html"; cell.append(link); return cell; }));
-  const rows = ["test", "started", "length_s", "verdict", "kind", "sentence", "nemesis", "version", "seed", "timers", "operations", "rate", "gap_s", "recovery_s", "never", "violations"].map((name) => [name.replace("_s", ", s"), shownValue(a, name), shownValue(b, name)]);
-  const checks = [...new Set([...a.checks, ...b.checks].map(([name]) => name))];
-  const verdictOf = (row, name) => (row.checks.find(([other]) => other === name) ?? ["", "–"])[1];
-  for (const name of checks) rows.push(["check: " + name, verdictOf(a, name), verdictOf(b, name)]);
-  for (const [name, x, y] of rows) {
-    const line = element("tr", undefined, x === y ? "" : "differs"), title = element("th", name);
-    title.scope = "row";
-    line.append(title, element("td", x), element("td", y));
-    body.append(line);
-  }
-  const thead = element("thead");
-  thead.append(head); table.append(thead, body);
-  byId("comparison").replaceChildren(element("h2", "Comparison"), table);
-  byId("comparison").scrollIntoView();
+  const [a, b] = Site.picked.map((row) => `${row.test}/${row.run}`);
+  location.href = Site.base + "compare.html?" + new URLSearchParams({ a, b });
 }
 
 function wireList() {
@@ -135,10 +122,7 @@ function wireList() {
 }
 
 async function startSite() {
-  byId("theme").addEventListener("click", () => {
-    const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
+  wireTheme(() => {});
   const packed = byId("packed").textContent;
   if (packed.trim()) {
     const data = await unpack(packed);

@@ -1,14 +1,14 @@
 "use strict";
 // One time window and one cursor, shared by every chart; whoever draws subscribes.
 const View = {
-  from: 0, to: 1, end: 1, cursor: null, selected: null,
+  from: 0, to: 1, start: 0, end: 1, cursor: null, selected: null,
   listeners: [], cursorListeners: [], pending: false,
 
-  reset(end) { this.from = 0; this.to = end; this.end = end; },
+  reset(end, start = 0) { this.from = this.start = start; this.to = this.end = end; },
 
   set(from, to) {
-    const span = Math.min(Math.max(to - from, 1e-4), this.end);
-    const start = Math.min(Math.max(from, 0), this.end - span);
+    const span = Math.min(Math.max(to - from, 1e-4), this.end - this.start);
+    const start = Math.min(Math.max(from, this.start), this.end - span);
     if (!Number.isFinite(start) || !Number.isFinite(span)) return;
     if (Math.abs(start - this.from) < 1e-9 && Math.abs(start + span - this.to) < 1e-9) return;
     this.from = start; this.to = start + span;
@@ -22,6 +22,7 @@ const View = {
     requestAnimationFrame(() => { this.pending = false; for (const listener of this.listeners) listener(); });
   },
 
+  whole() { this.set(this.start, this.end); },
   zoom(factor, at) { this.set(at - (at - this.from) * factor, at + (this.to - at) * factor); },
   move(seconds) { this.set(this.from + seconds, this.to + seconds); },
 
@@ -30,4 +31,11 @@ const View = {
     this.cursor = seconds;
     for (const listener of this.cursorListeners) listener(seconds);
   },
+};
+
+// With a picture of the shared time focused.
+const ViewKeys = {
+  ArrowLeft: () => View.move((View.from - View.to) / 8), ArrowRight: () => View.move((View.to - View.from) / 8),
+  "+": () => View.zoom(1 / 1.5, (View.from + View.to) / 2), "=": () => View.zoom(1 / 1.5, (View.from + View.to) / 2),
+  "-": () => View.zoom(1.5, (View.from + View.to) / 2), 0: () => View.whole(), Home: () => View.whole(),
 };

@@ -14,6 +14,9 @@ from typing import Any
 
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles
 from history.probes import probes_header
+from reports.faults import fault_windows
+from reports.run import read_run
+from reports.tracks import tracks_of
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
 KINDS = ("valid", "invalid", "unknown", "harness-failure", "no-recovery")
@@ -65,7 +68,11 @@ def make(root: Path, shape: Shape, *, tables: bool = False) -> RunFiles:
     if shape.kind == "harness-failure":
         files.state.write_text(json.dumps({"failures": ["SSH to n3 was lost: connection reset by peer"]}))
     else:
-        files.results.write_text(json.dumps(_results(shape, operations, faults, example).to_json()))
+        ends = {"main": 5 * S, "main-end": int((shape.seconds - 2) * S), "end": int(shape.seconds * S)}
+        files.state.write_text(json.dumps({"moments": ends}))
+        results = _results(shape, operations, faults, example)
+        files.results.write_text(json.dumps(results.to_json()))
+        files.results.write_text(json.dumps(replace(results, windows=_windows(files)).to_json()))
     if tables:
         _write_tables(files, operations)
     return files
@@ -454,11 +461,34 @@ def _results(shape: Shape, operations: list[Operation], faults: list[Fault], exa
         sentence,
         checks,
         tuple(keys),
-        {"ok": sum(o.outcome == "ok" for o in operations)},
+        {"phases": _phases(operations), "all": len(operations)},
         (),
         (),  # type: ignore[arg-type]
         environment={"python": "3.11.7", "java": "17.0.13", "kernel": "6.18", "cpus": 2},
         timings={"verdict_s": 0.8, "pipeline_s": 2.1},
+    )
+
+
+def _phases(operations: list[Operation]) -> dict[str, dict[str, dict[str, int]]]:
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for o in operations:
+        outcomes = found.setdefault(str(o.phase), {}).setdefault(o.f, dict.fromkeys(("ok", "info", "fail"), 0))
+        outcomes[o.outcome] += 1
+    return found
+
+
+def _windows(files: RunFiles) -> tuple[dict[str, Any], ...]:
+    """The fault windows as the pipeline writes them, with the figures that the reports derive."""
+    run = read_run(files)
+    found = fault_windows(run, tracks_of(run.probes, run.nodes))
+    names = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
+    return tuple(
+        {
+            **{name: getattr(window, name) for name in ("id", "fault", "state", "leader", *names)},
+            "started": int(window.started * S),
+            "healed": None if window.healed is None else int(window.healed * S),
+        }
+        for window in found
     )
 
 

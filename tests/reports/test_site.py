@@ -77,7 +77,7 @@ def test_static_site(store: Path, tmp_path: Path) -> None:
     assert {"index.html", "trends.html"} <= {path.name for path in written}
     assert all(path.is_file() for path in written)
     names = {path.relative_to(tmp_path / "site").parts[0] for path in written}
-    assert names == {"index.html", "trends.html", "nemesis", "runs"}
+    assert names == {"index.html", "trends.html", "compare.html", "nemesis", "runs"}
     assert (tmp_path / "site" / "runs" / "register" / "20260301T020001.000Z-7" / "report.html").is_file()
     assert not list((tmp_path / "site").rglob("history.jsonl"))
     assert site.write_site(store, tmp_path / "site") == written

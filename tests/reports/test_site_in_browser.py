@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,10 +64,43 @@ def test_filters_search_and_sorting(listed: Tab) -> None:
 
 
 def test_two_runs_are_compared(listed: Tab) -> None:
-    listed.page.locator("#runs input").nth(0).check()
-    listed.page.locator("#runs input").nth(3).check()
+    assert listed.page.is_disabled("#s-compare")
+    valid, invalid = "register/20260301T020000.000Z-7", "register/20260301T020001.000Z-7"
+    for place in (valid, invalid):
+        listed.page.check(f'#runs input[aria-label="Compare {place.partition("/")[2]}"]')
     listed.page.click("#s-compare")
-    assert listed.page.locator("#comparison tr.differs").count() > 3
+    listed.page.wait_for_url(re.compile("compare.html"))
+    listed.page.wait_for_selector("html[data-ready=yes]")
+    listed.settle()
+    assert [listed.js(f"Compare.{letter}.place") for letter in "ab"] == [valid, invalid]
+    assert listed.page.locator(".versus-run .verdict").all_inner_texts() == ["valid", "invalid"]
+    assert "linearizability" in listed.page.inner_text("#cmp-checks tr.differs")
+    drawn = "Charts.plots.map(({plot}) => plot.data.slice(1).map(row => row.filter(v => v > 0).length))"
+    assert all(points > 5 for rows in listed.js(drawn) for points in rows)
+    assert listed.js("document.querySelector('#c-availability').width") > 500
+    compare_by_keyboard(listed)
+    listed.complaints[:] = [text for text in listed.complaints if "compare.html" not in text]
+
+
+def compare_by_keyboard(listed: Tab) -> None:
+    """Zoom, move, back, swap, and another run, without a mouse."""
+    whole = listed.js("[View.from, View.to]")
+    assert whole[0] < 0 < whole[1]
+    listed.page.focus("#c-availability")
+    for key in ("+", "+", "ArrowRight"):
+        listed.page.keyboard.press(key)
+    start, stop = listed.js("[View.from, View.to]")
+    assert whole[0] < start < stop <= whole[1]
+    listed.page.keyboard.press("0")
+    assert listed.js("[View.from, View.to]") == whole
+    before = listed.js("[Compare.a.place, Compare.b.place]")
+    listed.page.focus("#cmp-swap")
+    listed.page.keyboard.press("Enter")
+    assert listed.js("[Compare.b.place, Compare.a.place]") == before
+    listed.page.focus("#cmp-a")
+    listed.page.keyboard.press("Home")
+    listed.settle()
+    assert listed.js("Compare.a.place") == listed.js("Compare.data.runs[0].place")
 
 
 def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
@@ -78,7 +112,7 @@ def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_accessible_and_looked_at(store: Path, tmp_path: Path, browser: Any, theme: str) -> None:
     site.write_site(store, tmp_path / "site")
-    for name in ("index.html", "trends.html", "runs/register/20260301T020001.000Z-7/index.html"):
+    for name in ("index.html", "trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/index.html"):
         with tab(browser, (tmp_path / "site" / name).as_uri(), theme=theme) as found:
             assert serious_faults(found) == []
             if folder := os.environ.get("SCREENSHOTS"):
@@ -99,7 +133,7 @@ def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> Non
             found.page.keyboard.press("n")
             found.settle()
             assert found.js("View.selected") is not None
-            for path in ("trends.html", "runs/register/20260301T020001.000Z-7/"):
+            for path in ("trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
                 found.page.goto(address + path)
                 found.page.wait_for_selector("html[data-ready=yes]")
             found.page.goto(address)

@@ -1,0 +1,12 @@
+"use strict";
+// The button between light and dark; what is drawn on canvases is drawn again.
+function wireTheme(redraw) {
+  document.getElementById("theme").addEventListener("click", () => {
+    const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", redraw);
+  addEventListener("afterprint", redraw);
+}

@@ -1,0 +1,112 @@
+"""Failed checks of the nodes with their surroundings: committed entries deleted, two leaders in a term, alarms.
+
+Clients may have seen nothing of it, so there is no counterexample; the evidence is what the nodes said of themselves.
+Linearizability and recovery have sections of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports import logs, tracks
+from reports.faults import FaultWindow
+from reports.findings import LINEARIZABLE, Drawn, checks_of, overlaps
+from reports.sketch import Sketch, sketch_of
+from reports.texts import number
+
+ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
+MAX_MOMENTS: Final = 12
+WITH_LINES: Final = 3
+"""So many moments are shown with what the nodes logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When one node was seen to break the rule (seconds), and what the cluster was doing then."""
+
+    seconds: float
+    node: str
+    told: str
+    leader: str | None
+    term: int
+    faults: list[FaultWindow]
+    lines: list[logs.LogLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One failed check.  ``facts`` are its own words by clauses; ``picture`` shows the logs' ends, where it helps."""
+
+    name: str
+    asked: str
+    facts: list[str]
+    moments: list[Moment]
+    picture: Sketch | None
+
+
+def breaches_of(drawn: Drawn) -> list[Breach]:
+    """The checks of the system that failed and have no section of their own, in the order of the results."""
+    records = {str(check.get("name")): check for check in drawn.run.results.get("checks", ())}
+    failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in ELSEWHERE]
+    return [_breach(drawn, row, records.get(row["name"], {}).get("details")) for row in failed]
+
+
+def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
+    details = details if isinstance(details, Mapping) else {}
+    told = _deletions(details) if details.get("kind") == "committed-entries-deleted" else _leaders(drawn, details)
+    moments = [_moment(drawn, *rest, with_lines=place < WITH_LINES) for place, rest in enumerate(told[:MAX_MOMENTS])]
+    nodes = {node for _, node, _ in told}
+    marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
+    end = drawn.run.end / 1e9
+    deleted = details.get("kind") == "committed-entries-deleted"
+    return Breach(
+        name=row["name"],
+        asked=row["asked"],
+        facts=[clause for clause in row["seen"].split("; ") if clause],
+        moments=moments,
+        picture=sketch_of(drawn.tracks, drawn.windows, end, marked, "log_end") if deleted else None,
+    )
+
+
+def _deletions(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
+    """(seconds, node, what it did), from the check's own evidence; nothing for results that hold none."""
+    found = details.get("moments")
+    return [
+        (
+            moment["time"] / 1e9,
+            str(moment["node"]),
+            f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there",
+        )
+        for moment in (found if isinstance(found, list) else ())
+    ]
+
+
+def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
+    """Who called itself leader in the terms that had several, from when."""
+    terms = details.get("terms")
+    found = []
+    for term, nodes in (terms if isinstance(terms, Mapping) else {}).items():
+        for track in drawn.tracks:
+            mine = [s for s in tracks.stretches(track) if s.role == "leader" and str(s.term) == str(term)]
+            if track.node in nodes and mine:
+                found.append((mine[0].start, track.node, f"led in term {term} until {mine[-1].end:.2f} s"))
+    return sorted(found)
+
+
+def _moment(drawn: Drawn, seconds: float, node: str, told: str, *, with_lines: bool) -> Moment:
+    run, nothing = drawn.run, list[logs.LogLine]()
+    return Moment(
+        seconds=seconds,
+        node=node,
+        told=told,
+        leader=tracks.leader_at(drawn.tracks, seconds),
+        term=tracks.term_at(drawn.tracks, seconds),
+        faults=[window for window in drawn.windows if overlaps(window, seconds, seconds)],
+        lines=run.notes.attempt(
+            "log excerpts", lambda: logs.excerpt(run.files, run.started, seconds - 1.0, seconds + 0.5, 20), nothing
+        )
+        if with_lines
+        else nothing,
+    )

@@ -1,0 +1,118 @@
+"""Failed checks of the nodes: when, who, which fault, who led; and what the banner says of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from reports.breaches import breaches_of
+from reports.findings import Drawn, headlines_of, prepare
+from reports.run import read_run
+from tests.reports.conftest import Maker
+
+S = 10**9
+
+
+def with_checks(files: RunFiles, *checks: dict[str, Any]) -> Drawn:
+    results = json.loads(files.results.read_text())
+    plain = {"kind": "check", "verdict": "invalid", "asked": "asked", "seen": "seen"}
+    results.update(verdict="invalid", checks=[{**plain, **check} for check in checks])
+    files.results.write_text(json.dumps(results))
+    return prepare(read_run(files))
+
+
+DELETED = {
+    "name": "committed-kept",
+    "seen": "n1's log ended at 5 although 90 had been committed there; n2's log ended at -1",
+    "details": {
+        "kind": "committed-entries-deleted",
+        "moments": [
+            {"node": "n1", "time": 7 * S + S // 2, "log_end": 5, "committed": 90},
+            {"node": "n2", "time": 2 * S, "log_end": -1, "committed": 60},
+        ],
+    },
+}
+
+
+def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
+    drawn = with_checks(fresh("valid"), DELETED)
+    (breach,) = breaches_of(drawn)
+    assert [moment.node for moment in breach.moments] == ["n1", "n2"]
+    during, before = breach.moments
+    assert during.told == "log ends at 5, 90 had been committed there"
+    assert [fault.fault for fault in during.faults] == ["partition-majorities-ring"]
+    assert (before.faults, before.leader) == ([], "n1")
+    assert during.term >= before.term > 0
+    assert during.lines
+    assert breach.picture is not None
+    assert [line.node for line in breach.picture.lines if line.late] == ["n1", "n2"]
+    reports.write_report(drawn.run.files)
+    page = drawn.run.files.report.read_text()
+    assert '<a href="#breach-1">committed-kept</a>' in page
+    assert 'id="breach-1"' in page
+
+
+def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
+    files = fresh("valid")
+    lines = files.probes.read_text().splitlines()
+    records = [json.loads(line) for line in lines[1:]]
+    for record in records:
+        if record["node"] in ("n2", "n4") and 3 * S < record["time"] < 4 * S:
+            record.update(role="leader", term=9)
+    files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
+    drawn = with_checks(
+        files, {"name": "election-safety", "details": {"kind": "two-leaders", "terms": {"9": ["n2", "n4"]}}}
+    )
+    (breach,) = breaches_of(drawn)
+    assert [moment.node for moment in breach.moments] == ["n2", "n4"]
+    assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.told for moment in breach.moments)
+
+
+@pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
+def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
+    drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
+    (breach,) = breaches_of(drawn)
+    assert (breach.moments, breach.facts) == ([], ["3 times 'x'", "on n1"])
+
+
+def test_checks_with_sections_of_their_own_and_good_ones_are_no_breaches(made: Maker) -> None:
+    for kind in ("valid", "invalid", "unknown", "no-recovery", "harness-failure"):
+        assert breaches_of(prepare(read_run(made(kind)))) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "heads"),
+    [
+        ("valid", []),
+        ("invalid", [("linearizability", "counterexample")]),
+        ("no-recovery", [("recovery", "recovery")]),
+        ("unknown", [("faults installed", "")]),
+        ("harness-failure", []),
+    ],
+)
+def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tuple[str, str]]) -> None:
+    files = made(kind)
+    found = headlines_of(prepare(read_run(files)))
+    assert [(name, place) for name, _, place in found] == heads
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert all(f'id="{place}"' in page for _, place in heads if place)
+    if kind == "invalid":
+        assert "stale read. process" in found[0][1]
+    meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
+    assert meanings.get(kind, "broke a promise") in page
+
+
+def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -> None:
+    files = fresh("harness-failure")
+    for path in (files.history, files.probes):
+        path.unlink()
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert 'id="charts"' not in page
+    assert "nothing to draw" in page
+    assert "SSH to n3 was lost" in page

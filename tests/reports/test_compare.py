@@ -1,0 +1,87 @@
+"""Two runs over each other: the curves start together, odd runs cost their curves only, the server gives any two."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from history import RunFiles
+from reports import compare, serve, site
+from reports.store_index import StoreIndex
+from tests.reports.runs import HOSTILE, Shape, make
+from tests.reports.test_report import unpack
+from tests.reports.test_serve import Answer
+
+SHAPE = Shape(operations=1500, rate=100.0, interval_s=2.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    make(tmp_path / "t" / "20260301T020000.000Z-1", SHAPE)
+    make(tmp_path / "t" / "20260301T030000.000Z-2", Shape(kind="invalid", operations=900, rate=60.0, seed=2))
+    evil = make(tmp_path / HOSTILE.replace("/", "_") / "run&b=#?", Shape(operations=60, rate=10.0, hostile=True))
+    evil.history.write_text("nonsense")
+    return tmp_path
+
+
+def test_curves_begin_with_the_main_phase_and_hold_what_the_run_did(store: Path) -> None:
+    files = RunFiles(store / "t" / "20260301T020000.000Z-1")
+    curves = compare.curves_of(files)
+    assert curves is not None
+    assert curves["start"] == pytest.approx(-5.0, abs=0.2)
+    assert curves["time"][0] == pytest.approx(curves["start"] + 0.5)
+    assert len(curves["time"]) == len(curves["ok"]) == len(curves["p99"])
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    assert sum(curves["ok"]) == sum(event["type"] == "ok" and event["process"] != "nemesis" for event in events)
+    assert curves["end"] - curves["main_end"] == pytest.approx(2.0, abs=0.5)
+    first = curves["faults"][0]
+    assert first["fault"] == "partition-majorities-ring"
+    assert (first["end"] - first["start"], first["start"]) == (pytest.approx(2.0, abs=0.2), pytest.approx(2.0, abs=0.2))
+    width, lengths = curves["available"]
+    assert sum(count for _, count in lengths) * width == pytest.approx(curves["end"] - curves["start"], abs=width)
+
+
+def test_equal_neighbours_are_counted() -> None:
+    assert compare._lengths(np.array([1, 1, 0, 2, 2, 2])) == [[1, 2], [0, 1], [2, 3]]
+    assert compare._lengths(np.array([7])) == [[7, 1]]
+
+
+def test_a_run_that_cannot_be_read_keeps_its_row(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    page = site.compare_page(store, rows)
+    _, data = unpack(page)
+    curves = {run["run"]: run["curves"] for run in data["runs"]}
+    assert curves["run&b=#?"] is None
+    assert sum(found is not None for found in curves.values()) == 2
+    assert "<img" not in page
+    assert page.count("<script>") == 1
+
+
+def test_less_than_two_runs_have_nothing_to_compare(store: Path) -> None:
+    shutil.rmtree(store / "t")
+    rows = StoreIndex(store, remember=False).rows()
+    assert "Two runs are needed" in site.compare_page(store, rows)
+    assert "Two runs are needed" in site.compare_page(store, [])
+
+
+def test_the_server_compares_the_two_that_are_asked_for(store: Path) -> None:
+    server = serve.Site(store)
+    rows = {row.run: row.place for row in StoreIndex(store, remember=False).rows()}
+
+    def asked(**wanted: str) -> list[str]:
+        answer = Answer(server, "/compare.html", query=urlencode(wanted))
+        assert answer.status == 200
+        return [run["place"] for run in unpack(answer.body.decode())[1]["runs"]]
+
+    first, evil = rows["20260301T020000.000Z-1"], rows["run&b=#?"]
+    assert set(asked(a=first, b=evil)) == {first, evil}
+    assert len(asked()) == 2
+    assert first in asked(a=first)
+    assert len(asked(a=first, b=first)) == 2
+    for wrong in ("a=../../etc/passwd", "a=t/nothing&b=t", "b=%ff", "&".join(f"a={n}" for n in range(99))):
+        assert Answer(server, "/compare.html", query=wrong).status == 404
