@@ -89,7 +89,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """``results.json``: everything that was concluded from one run."""
+    """``results.json``: everything that was concluded from one run.
+
+    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``);
+    ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
+    """
 
     verdict: Verdict
     sentence: str
@@ -98,6 +102,7 @@ class Results:
     counts: dict[str, Any]
     receipts: tuple[dict[str, Any], ...]
     windows: tuple[dict[str, Any], ...]
+    fault_figures: dict[str, Any] = field(default_factory=dict)
     harness_failure: str | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

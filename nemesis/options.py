@@ -34,6 +34,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
     "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds that the others are held back"),
     "slow_kbytes_s": Option(32, 1, 1e6, "slow-link", "kilobytes a second"),
+    "successor_delay_s": Option(
+        2, 0, 60, "kill-leader-then-successor", "seconds that the next leader is left, at most"
+    ),
     "truncate_bytes": Option(4096, 1, 1e9, "file-truncate", "bytes cut off, at most"),
     "writes_a_second": Option(20, 1, 1e6, "disk-slow", "writes"),
 }

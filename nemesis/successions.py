@@ -38,8 +38,9 @@ class LeaderThenSuccessor:
         up = tuple(name for name in others if found[name] is not None)
         pids = {node: found[node] for node in (leader, *up)}
         term = max(probe.term for probe in ctx.system.probes().values())
+        longest_s = ctx.settings.option("successor_delay_s")
         return Targets(
-            (leader,), detail={"pids": pids, "delay_s": round(rng.uniform(0, 2), 3), "term": term}, reserved=up
+            (leader,), detail={"pids": pids, "delay_s": round(rng.uniform(0, longest_s), 3), "term": term}, reserved=up
         )
 
     def inject(self, ctx: Context, targets: Targets) -> None:
@@ -137,6 +138,8 @@ class LeaderTransfer:
         probes = ctx.system.probes()
         up = [node for node in ctx.free if node != leader and probes[node].answered]
         (to,) = wanted_nodes(ctx, lambda: [rng.choice(up)] if up else [])[:1]
+        if to == leader:
+            raise SkippedError(f"{to} leads already")
         return Targets((to,), detail={"from": leader, "term": probes[leader].term})
 
     def inject(self, ctx: Context, targets: Targets) -> None:

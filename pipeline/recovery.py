@@ -55,7 +55,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
+class Surroundings:
     """A fault's group, cut to the load: the calm before it, and what comes after."""
 
     calm_from: int
@@ -65,8 +65,8 @@ class _Surroundings:
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:
     """Rows of ``faults.parquet``.  ``ok`` holds the completion times of ok operations in ascending order."""
-    around = _surroundings(receipts, load)
-    rows = [{**_facts(receipt), **_figures(receipt, around.get(receipt.id), ok, load)} for receipt in receipts]
+    around = surroundings(receipts, load)
+    rows = [{**_facts(receipt), **figures(receipt, around.get(receipt.id), ok, load)} for receipt in receipts]
     return pa.Table.from_pylist(rows, schema=FAULTS)
 
 
@@ -104,7 +104,8 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, _Surroundings]:
+def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:
+    """By a fault's id; skipped faults are left out."""
     standing = sorted(
         (receipt.started, _or(receipt.healed, max(load.last, receipt.started)), receipt.id)
         for receipt in receipts
@@ -117,32 +118,36 @@ def _surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, _Surroun
             groups[-1] = (first, max(last, end), [*members, number])
         else:
             groups.append((begin, end, [number]))
-    found: dict[int, _Surroundings] = {}
+    found: dict[int, Surroundings] = {}
     for place, (begin, _, members) in enumerate(groups):
         calm_from = max(load.begin, begin - CALM_S * SECOND, groups[place - 1][1] if place else load.begin)
         after = groups[place + 1][0] if place + 1 < len(groups) else load.end
         for number in members:
-            found[number] = _Surroundings(calm_from, min(begin, load.end), min(after, load.end))
+            found[number] = Surroundings(calm_from, min(begin, load.end), min(after, load.end))
     return found
 
 
-def _figures(receipt: Receipt, around: _Surroundings | None, ok: Times, load: Load) -> dict[str, float | None]:
+def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load) -> dict[str, float | None]:
+    """The figures of one fault by the definitions above; empty for one that never stood.
+
+    ``ok`` may hold the completion times of one kind of operation alone: then they are that kind's figures.
+    """
     if around is None:
         return {}
     stood = max(_or(receipt.stood, receipt.started), load.begin)
     until = min(_or(receipt.heal_started, load.last), load.end)
     before = _rate(ok, around.calm_from, around.calm_to, LEAST_S)
-    figures = {
+    found = {
         "rate_before": before,
         "rate_during": _rate(ok, stood, until, 0),
         "longest_gap_ms": _longest_gap(ok, receipt.started, around.next),
     }
     if receipt.healed is None:
-        return figures
+        return found
     after = _rate(ok, receipt.healed, around.next, LEAST_S)
     compared = before is not None and after is not None
     return {
-        **figures,
+        **found,
         "rate_after": after,
         "first_ok_ms": _first_ok(ok, receipt.healed),
         "recovered_ms": _recovered(ok, receipt.healed, around.next, before or 0.0) if compared else None,

@@ -22,9 +22,9 @@ def steady(*spans: tuple[float, float], rate: int = 100) -> np.ndarray:
 
 
 def receipt(number: int, started: float, healed: float | None, state: str = "installed") -> Receipt:
+    begin, end = round(started * S), None if healed is None else round(healed * S)
     return Receipt(
-        id=number, fault="kill", state=state, started=int(started * S), stood=int(started * S),
-        heal_started=None if healed is None else int(healed * S), healed=None if healed is None else int(healed * S),
+        id=number, fault="kill", state=state, started=begin, stood=begin, heal_started=end, healed=end,
         witness={"pid": 1},
     )  # fmt: skip
 
