@@ -19,7 +19,8 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
-from pipeline import PipelineError, SessionError, Tables, local_tables, run_tables
+from history.warehouse import WAREHOUSE
+from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,6 +57,16 @@ def draw(run: RunFiles) -> list[str]:
     warnings: list[str] = []
     outcome = _try("the report", lambda: reports.write_all(run), warnings)
     return warnings + (list(outcome.warnings) if outcome is not None else [])
+
+
+def feed(run: RunFiles, store: Path) -> list[str]:
+    """Bring a judged run into the store's warehouse.  Returns warnings: what is missing there can be brought later."""
+    try:
+        append_run(store / WAREHOUSE, run)
+    except (FormatError, PipelineError, OSError) as error:
+        log.warning("not in the warehouse", exc_info=error)
+        return [f"not in the warehouse: {error}; `harness ingest {run.root}` brings it there"]
+    return []
 
 
 def read_recorded(run: RunFiles) -> Recorded:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import open_cluster
-from harness.conclude import conclude, draw
+from harness.conclude import conclude, draw, feed
 from harness.conductor import Conductor, Nemesis, RecordFault
 from harness.errors import HarnessError, StoreError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT
@@ -195,6 +195,8 @@ class Run:
                 self._progress.say(f"warning: {warning}")
             report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
+            for warning in feed(files, self._store):
+                self._progress.say(f"warning: {warning}")
         except (HarnessError, OSError) as error:
             self._fail(error)
             return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE

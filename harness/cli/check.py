@@ -46,19 +46,25 @@ def check(
 
 
 def _check_run(target: str, store: Path, spark_master: str | None) -> int:
-    from harness.conclude import conclude
+    from harness.conclude import conclude, feed
     from harness.run import exit_code
     from harness.store import find_run
+    from history.warehouse import WAREHOUSE
     from pipeline import WarmSession
 
     files = find_run(target, store)
-    session = WarmSession(spark_master, app="harness check") if spark_master else None
+    # Nobody else needs the cores, and the first job is the only one.
+    session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if spark_master else None
     try:
         results = conclude(files, session.get if session else None)
     finally:
         if session is not None:
             session.stop()
     Progress().say(files.summary.read_text().rstrip())
+    home = files.root.parents[1]
+    if home == store.resolve() or (home / WAREHOUSE).is_dir():
+        for warning in feed(files, home):
+            Progress().say(f"warning: {warning}")
     return exit_code(results)
 
 

@@ -21,6 +21,7 @@ VERBS = {
     "ack": "ack",
     "replay": "replay",
     "check": "check",
+    "ingest": "ingest",
     "shrink": "shrink",
     "report": "report",
     "serve": "serve",

@@ -1,0 +1,91 @@
+"""``harness ingest``: many runs into the warehouse, and what they come to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.errors import StoreError, UsageError
+from harness.exits import EXIT_FAILURE
+from harness.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline import Outcome
+
+#: From this many runs on, starting Spark is worth it.
+MANY = 200
+
+
+@click.command("ingest")
+@click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...")
+@click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
+@click.option("--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on]")
+@click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
+@click.option("--spark-memory", default="1g", help="Heap of the driver and of each executor.")
+@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+def ingest(
+    places: tuple[str, ...],
+    deadline: float,
+    spark: bool | None,
+    spark_master: str,
+    spark_memory: str,
+    store: Path,
+) -> int:
+    """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
+
+    Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
+    all others are brought. Prints what got worse in the newest run of a kind.
+    """
+    from history.warehouse import WAREHOUSE
+    from pipeline import PipelineError
+    from pipeline import ingest as bring
+    from pipeline.places import is_remote
+
+    chosen = list(places) or _runs_of(store)
+    remote = any(map(is_remote, chosen))
+    if spark is False and remote:
+        raise UsageError("--no-spark: a URI is read by Spark only")
+    session = None
+    try:
+        if spark or remote or (spark is None and len(chosen) >= MANY):
+            from pipeline import start_session
+
+            session = start_session(spark_master, app="harness ingest", memory=spark_memory)
+        outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
+    except PipelineError as error:
+        raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
+    finally:
+        if session is not None:
+            session.stop()
+    return _tell(outcomes, store / WAREHOUSE)
+
+
+def _runs_of(store: Path) -> list[str]:
+    from reports.store_index import runs_of
+
+    try:
+        return sorted(str(files.root) for files in runs_of(store))
+    except FileNotFoundError:
+        raise UsageError(f"{store}: no store there; name one with --store, or the runs") from None
+
+
+def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+    from history.warehouse import read_trends
+
+    out = Progress()
+    for outcome in outcomes:
+        if outcome.error is not None:
+            out.say(f"{outcome.run}: {outcome.error}")
+    counts = Counter(outcome.state for outcome in outcomes)
+    out.say(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
+    for trend in read_trends(warehouse).to_pylist():
+        for worse in json.loads(trend["regressions"]):
+            seen = ", ".join(str(value) for _, value in worse["before"])
+            out.say(f"worse: {worse['run']}: {worse['figure']} {worse['new']}, before {seen}")
+    return EXIT_FAILURE if counts["failed"] else 0
