@@ -134,6 +134,11 @@ def test_a_shard_a_nemesis_a_version_and_a_length_of_ones_own(world: World) -> N
     assert len(world.ran) == 4
 
 
+def test_a_shard_that_no_cell_falls_to_has_nothing_to_say(world: World) -> None:
+    assert world("--no-site", "--shard", "7/7") == 0
+    assert (world.ran, world.clusters, world.results["cells"]) == ([], [], [])
+
+
 def test_a_seed_decides_all_of_them(world: World) -> None:
     world("--no-site", "--seed", "5")
     first = [cell.plan.seed for cell in world.ran]
@@ -146,7 +151,6 @@ def test_a_seed_decides_all_of_them(world: World) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--shard", "7/7"], "has only 6 cells; take fewer shards"),
         (["--shard", "3/2"], "expected I/N"),
         (["--nemesis", "kill-all"], "no cell of"),
         (["--dledger-version", "0.9"], "no cell of"),
