@@ -150,7 +150,7 @@ def _process_1(pid: int) -> int:
 
 
 def _await_sshd(machine: Machine) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         with suppress(OSError), socket.create_connection((machine.host, machine.port), timeout=1) as connection:
             if connection.recv(4) == b"SSH-":
