@@ -14,6 +14,10 @@ from checker.zones import zones
 from history import Counterexample, Operation
 
 
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2
+
+
 @dataclass(slots=True)
 class Scene:
     """Everything that a sentence may refer to: all operations on one object, also those that a check drops."""
@@ -28,9 +32,10 @@ class Scene:
         for operation in self.operations:
             if operation.outcome == "ok" and operation.f == "read":
                 self._read.add(freeze(operation.result))
-            elif operation.outcome == "fail" and operation.f in ("write", "cas"):
-                value = operation.value if operation.f == "write" else operation.value[1]
-                self._failed.setdefault(freeze(value), operation)
+            elif operation.outcome == "fail" and operation.f == "write":
+                self._failed.setdefault(freeze(operation.value), operation)
+            elif operation.outcome == "fail" and operation.f == "cas" and _is_pair(operation.value):
+                self._failed.setdefault(freeze(operation.value)[1], operation)
 
     @property
     def name(self) -> str:

@@ -66,23 +66,33 @@ def thaw(value: Any) -> Any:
 def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
     """The calls that a check of these operations rests on, in the order of their invocations.
 
-    Raises ModelError for a cas whose value is not a pair.
+    Raises ModelError for a cas whose value is not a pair, and for what the model does not admit.
     """
     calls = []
     for source, operation in enumerate(operations):
-        if operation.outcome == "ok":
-            call = _ok(operation, source)
-        elif operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:
-            call = replace(_ok(operation, source), f="refused")
-        elif operation.outcome == "fail" or operation.f in model.reads:
+        try:
+            call = _call(operation, source, model)
+        except RecursionError:
+            raise ModelError(f"a value of {operation.f} is nested too deeply to be compared") from None
+        if call is None:
             continue
-        else:
-            call = Call(operation.f, freeze(operation.value), UNKNOWN, operation.invoke_index, NEVER, source)
         if operation.f == "cas" and not (isinstance(call.value, tuple) and len(call.value) == 2):
             raise ModelError(f"the value of a cas must be [old, new], found {operation.value!r}")
+        model.admit(call.f, call.value, call.result)
         calls.append(call)
     calls.sort(key=lambda call: call.invoke)
     return calls
+
+
+def _call(operation: Operation, source: int, model: Model) -> Call | None:
+    """The operation as a call; None if it takes no part."""
+    if operation.outcome == "ok":
+        return _ok(operation, source)
+    if operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:
+        return replace(_ok(operation, source), f="refused")
+    if operation.outcome == "fail" or operation.f in model.reads:
+        return None
+    return Call(operation.f, freeze(operation.value), UNKNOWN, operation.invoke_index, NEVER, source)
 
 
 def _ok(operation: Operation, source: int) -> Call:

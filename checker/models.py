@@ -57,6 +57,9 @@ class Model:
         """The state after the operation, or ``ILLEGAL``.  Raises ModelError for what is no operation of this model."""
         raise NotImplementedError
 
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        """Raise ModelError for an operation that no ``step`` can make sense of: its shape is wrong in every state."""
+
     def describe(self, state: State) -> str:
         """The state in words."""
         return repr(state)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from checker.calls import thaw
 from checker.models import ILLEGAL, UNKNOWN, Model, ModelError, State
 
 
@@ -66,12 +67,29 @@ class MultiRegister(Model):
         return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
 
 
+def _expect(wanted: bool, what: str, found: Any) -> None:
+    if not wanted:
+        raise ModelError(f"{what}, found {thaw(found)!r}")
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
 class Log(Model):
     """An append-only log: the index that an append answers is the number of entries before it."""
 
     name = "log"
     initial: State = ()
     reads = frozenset({"get", "list"})
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "append":
+            _expect(result is UNKNOWN or _is_index(result), "an append to a log answers an index from 0 on", result)
+        elif f == "get":
+            _expect(_is_index(value), "a get of a log asks for an index from 0 on", value)
+        elif f == "list":
+            _expect(isinstance(result, tuple), "a list of a log answers all its entries", result)
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "append":
@@ -131,6 +149,10 @@ class GrowSet(Model):
     name = "set"
     initial: State = frozenset()
 
+    def admit(self, f: str, value: Any, result: Any) -> None:  # noqa: ARG002
+        if f == "read":
+            _expect(result is None or isinstance(result, (tuple, frozenset)), "a read of a set answers a list", result)
+
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":
             return state | {value}
@@ -149,6 +171,12 @@ class KeyValue(Model):
     initial: State = ""
     reads = frozenset({"get"})
 
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f in ("put", "append"):
+            _expect(isinstance(value, str), f"a {f} to a key-value store takes a text", value)
+        elif f == "get":
+            _expect(result is None or isinstance(result, str), "a get of a key-value store answers a text", result)
+
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "put":
             return value
@@ -164,6 +192,12 @@ class Counter(Model):
 
     name = "counter"
     initial: State = 0
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "add":
+            _expect(type(value) in (int, float), "an add to a counter takes a number", value)
+        elif f == "read":
+            _expect(type(result) in (int, float), "a read of a counter answers a number", result)
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":

@@ -99,9 +99,11 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
     process = _plain(record["process"])
     if process != "nemesis" and type(process) is not int:
         raise wrong(f"process must be an integer or 'nemesis', found {process!r}")
+    if not isinstance(key := _plain(record.get("key")), str | int | None):
+        raise wrong(f"key must be a text or an integer, found {key!r}")
     return Event(
-        row, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]),
-        _plain(record.get("key")), _plain(record.get("node")), _plain(record.get("error")),
+        row, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]), key,
+        _plain(record.get("node")), _plain(record.get("error")),
     )  # fmt: skip
 
 
@@ -109,6 +111,8 @@ def _plain(value: Any) -> Any:
     """A cell as JSON: NaN is null, and what a table made a float because of it is an integer again."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
     if isinstance(value, float):
         return None if math.isnan(value) else int(value) if value.is_integer() else value
     return value

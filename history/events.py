@@ -161,6 +161,11 @@ class HistoryWriter:
         self._size += len(line)
 
 
+def line_of_event(index: int) -> str:
+    """Where in the file an event stands: below the header, one a line."""
+    return f"line {index + 2}"
+
+
 def read_history(path: Path) -> HistoryFile:
     """Read a whole ``history.jsonl``.
 
@@ -183,10 +188,19 @@ def read_history(path: Path) -> HistoryFile:
     return HistoryFile(header, events, torn)
 
 
+def load_json(text: str | bytes) -> Any:
+    """JSON as it is defined, without NaN and infinities.  Raises ValueError, RecursionError."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     """The JSON object of one line.  Raises FormatError."""
     try:
-        value = json.loads(line)
+        value = load_json(line)
     except (ValueError, RecursionError) as error:
         raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
     if not isinstance(value, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -45,11 +45,18 @@ class Operation:
         return cls(**fields)
 
 
-def pair(events: Iterable[Event], source: str = "history") -> list[Operation]:
+def place_of_index(index: int) -> str:
+    """How an event is named where there are no lines."""
+    return f"index {index}"
+
+
+def pair(
+    events: Iterable[Event], source: str = "history", place: Callable[[int], str] = place_of_index
+) -> list[Operation]:
     """Pair client events into operations, in the order of their invocations.
 
     Nemesis events are passed over.  Raises FormatError for a completion without an invocation, a process with two
-    open operations, or a completion of another function or key than was invoked.
+    open operations, or a completion of another function or key than was invoked; ``place(index)`` says where.
     """
     open_invocations: dict[int, Event] = {}
     operations: list[Operation] = []
@@ -61,17 +68,19 @@ def pair(events: Iterable[Event], source: str = "history") -> list[Operation]:
         if event.type == "invoke":
             if (other := open_invocations.get(process)) is not None:
                 raise FormatError(
-                    source, f"index {event.index}", f"process {process} has an open operation, invoked at {other.index}"
+                    source,
+                    place(event.index),
+                    f"process {process} has an open operation, invoked at {place(other.index)}",
                 )
             open_invocations[process] = event
             continue
         invocation = open_invocations.pop(process, None)
         if invocation is None:
-            raise FormatError(source, f"index {event.index}", f"process {process} completes what it never invoked")
+            raise FormatError(source, place(event.index), f"process {process} completes what it never invoked")
         if (invocation.f, invocation.key) != (event.f, event.key):
             raise FormatError(
                 source,
-                f"index {event.index}",
+                place(event.index),
                 f"completes {event.f} of {event.key!r}, but {invocation.f} of {invocation.key!r} was invoked",
             )
         operations.append(_operation(invocation, event))

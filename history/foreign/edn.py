@@ -10,10 +10,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from history.errors import FormatError
-from history.events import NEMESIS, TYPES, Event
+from history.events import Event
+from history.foreign.jepsen_events import Record, TextHistory, events_of
 
 _TOKEN: Final = re.compile(
     r"""(?P<skip>[\s,]+|;[^\n]*)|(?P<open>\#\{|[\[({])|(?P<close>[\])}])|(?P<discard>\#_)|(?P<symbolic>\#\#\w+)"""
@@ -24,7 +26,12 @@ _CLOSING: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _ATOMS: Final = {"nil": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"[+-]?\d+N?")
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
-_NOTHING: Final = object()
+# A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
+_FLAT_MAP: Final = re.compile(r"""\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
+_FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
+_SYMBOLIC: Final = {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}
+_DEEPEST: Final = 100
+_LONGEST_NUMBER: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,9 @@ class EdnReader:
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source, self.place = text, source, 0
+        self.places: list[int] = []
+        """Where the items of the outermost collection start."""
+        self._depth = 0
 
     def wrong(self, place: int, message: str) -> FormatError:
         return FormatError(self.source, f"line {self.text.count(chr(10), 0, place) + 1}", message)
@@ -83,28 +93,73 @@ class EdnReader:
         return form.value
 
     def _value(self, kind: str, text: str, start: int) -> Any:
-        if kind == "open":
-            return self._collection(text, start)
-        if kind == "tag":
-            return self._needed(start)
+        if kind in ("open", "tag"):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise self.wrong(start, f"expected a history, found forms in forms more than {_DEEPEST} deep")
+            value = self._collection(text, start) if kind == "open" else self._needed(start)
+            self._depth -= 1
+            return value
         if kind == "string":
             return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1]), text[1:-1])
-        if kind == "symbolic":
-            return {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}.get(text)
+        if kind == "symbolic" and text not in _SYMBOLIC:
+            raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}, found {text!r}")
+        return _SYMBOLIC[text] if kind == "symbolic" else self._atom(text, start)
+
+    def _atom(self, text: str, start: int) -> Any:
+        if len(text) > _LONGEST_NUMBER and _NUMBER.fullmatch(text.rstrip("N")):
+            raise self.wrong(start, f"expected a number of at most {_LONGEST_NUMBER} digits, found {len(text)}")
         return _atom(text)
 
     def _collection(self, opening: str, start: int) -> Any:
-        items = []
+        if opening == "{" and (items := self._flat(start)) is not None:
+            return self._map(items, start)
+        items, places = [], []
         while (form := self._form(_CLOSING[opening])) is not None:
             items.append(form.value)
+            places.append(form.place)
+        if self._depth == 1:
+            self.places = places
         if opening == "{":
-            if len(items) % 2:
-                raise self.wrong(start, "a map has a key without a value")
-            keys = [tuple(key) if isinstance(key, list) else key for key in items[::2]]
-            return dict(zip(keys, items[1::2], strict=True))
+            return self._map(items, start)
         return sorted(items, key=repr) if opening == "#{" else items
 
+    def _flat(self, start: int) -> list[Any] | None:
+        """The items of a map without strings, tags, comments and nested maps; None for any other."""
+        found = _FLAT_MAP.match(self.text, start)
+        if found is None or len(found[1]) > _LONGEST_NUMBER:
+            return None
+        texts = _FLAT_ITEM.findall(found[1])
+        items = [_flat_item(text) for text in texts]
+        if found[1].count("[") + found[1].count("]") != 2 * sum(type(item) is list for item in items):
+            return None
+        self.place = found.end()
+        return items
 
+    def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
+        if len(items) % 2:
+            raise self.wrong(start, "a map has a key without a value")
+        return {key if isinstance(key, str) else _hashable(key): item for key, item in pairs_of(items)}
+
+
+def _flat_item(text: str) -> Any:
+    if text[0] == "[":
+        return [_atom(word) for word in text[1:-1].replace(",", " ").split()]
+    return text[1:-1] if text[0] == '"' else _atom(text)
+
+
+def pairs_of(items: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """The keys of a map with their values."""
+    return zip(items[::2], items[1::2], strict=True)
+
+
+def _hashable(key: Any) -> Any:
+    if isinstance(key, list):
+        return tuple(map(_hashable, key))
+    return repr(key) if isinstance(key, dict) else key
+
+
+@lru_cache(maxsize=1 << 16)
 def _atom(text: str) -> Any:
     if text in _ATOMS:
         return _ATOMS[text]
@@ -116,66 +171,25 @@ def _atom(text: str) -> Any:
 
 
 def read_edn(text: str, source: str) -> list[Event]:
-    """The events of a ``history.edn``: one list or vector of maps, or maps one after the other."""
+    """The events of a ``history.edn``: one list or vector of maps, or maps one after the other.  Raises FormatError."""
+    return parse_edn(text, source).events
+
+
+def parse_edn(text: str, source: str) -> TextHistory:
+    """What ``read_edn`` reads, with the lines."""
+    reader, records = read_maps(text, source)
+    return events_of(records, reader.wrong)
+
+
+def read_maps(text: str, source: str) -> tuple[EdnReader, list[Record]]:
+    """The maps of a history with their places, and the reader that knows their lines.  Raises FormatError."""
     reader = EdnReader(text, source)
     forms = list(reader.forms())
     if len(forms) == 1 and isinstance(forms[0].value, list):
-        forms = [Form(value, forms[0].place) for value in forms[0].value]
+        forms = [Form(value, place) for value, place in zip(forms[0].value, reader.places, strict=True)]
     if not forms:
         raise FormatError(source, "line 1", "expected a history, found nothing")
-    records = [_record(form, reader) for form in forms]
-    keyed = _all_keyed(records)
-    return [
-        _event(number, record, form, keyed, reader)
-        for number, (record, form) in enumerate(zip(records, forms, strict=True))
-    ]
-
-
-def _record(form: Form, reader: EdnReader) -> dict[str, Any]:
-    if not isinstance(form.value, dict):
-        raise reader.wrong(form.place, f"expected a map, found {str(form.value)[:40]!r}")
-    for name in ("process", "type", "f"):
-        if name not in form.value:
-            raise reader.wrong(form.place, f"the field :{name} is missing")
-    if form.value["type"] not in TYPES:
-        raise reader.wrong(form.place, f":type must be one of {', '.join(TYPES)}, found {form.value['type']!r}")
-    return form.value
-
-
-def _is_client(record: dict[str, Any]) -> bool:
-    return type(record["process"]) is int
-
-
-def _all_keyed(records: list[dict[str, Any]]) -> bool:
-    """Are all values ``[k v]`` tuples of jepsen.independent?  A cas' own pair must then be inside."""
-    clients = [record for record in records if _is_client(record)]
-
-    def keyed(record: dict[str, Any]) -> bool:
-        value = record.get("value")
-        if "key" in record or not isinstance(value, list) or len(value) != 2:
-            return False
-        return record["f"] not in ("cas", "txn") or value[1] is None or isinstance(value[1], list)
-
-    return bool(clients) and all(map(keyed, clients))
-
-
-def _event(number: int, record: dict[str, Any], form: Form, keyed: bool, reader: EdnReader) -> Event:
-    time, value, key = record.get("time", number), record.get("value"), record.get("key")
-    if isinstance(time, float) and not math.isfinite(time):
-        raise reader.wrong(form.place, f":time must be a number, found {time}")
-    if not isinstance(time, (int, float)) or isinstance(time, bool):
-        raise reader.wrong(form.place, f":time must be a number, found {time!r}")
-    index = record.get("index", number)
-    if type(index) is not int or index < number:
-        raise reader.wrong(form.place, f"the events are out of order: :index {index} is in place {number}")
-    if not _is_client(record):
-        return Event(number, int(time), record["type"], NEMESIS, str(record["f"]), value)
-    if keyed and isinstance(value, list):
-        key, value = value
-    if key is not None and not isinstance(key, (str, int)):
-        key = str(key)
-    error = record.get("error")
-    return Event(
-        number, int(time), record["type"], record["process"], str(record["f"]), value, key,
-        str(record["node"]) if record.get("node") else None, None if error is None else str(error),
-    )  # fmt: skip
+    for form in forms:
+        if not isinstance(form.value, dict):
+            raise reader.wrong(form.place, f"expected a map, found {str(form.value)[:40]!r}")
+    return reader, [(form.place, form.value) for form in forms]

@@ -8,39 +8,62 @@ from typing import Any, Final
 from history.errors import FormatError
 from history.events import NEMESIS, Event
 from history.foreign.edn import EdnReader
+from history.foreign.jepsen_events import Record, TextHistory, events_of
 
 _EVENT: Final = re.compile(
-    r"^(?:.*jepsen\.util\s+-?\s*)?(?P<process>\d+|:nemesis)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)(?:\s+(?P<value>.*))?$"
+    r"(?:.*jepsen\.util\s+-?\s*)?(?P<process>\d{1,18}|:nemesis)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)"
+    r"(?:\s+(?P<value>.*))?",
+    re.ASCII,
 )
+_LIKE_ONE: Final = re.compile(r"jepsen\.util\s+-?\s*((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
+_INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 def read_jepsen_log(text: str, source: str) -> list[Event]:
-    """The events of a console log; lines that are no events are passed over.
+    """The events of a console log; lines that are no events are passed over.  Raises FormatError.
 
-    A log has no times that can be trusted, so the time is the event's place.  ``:info`` lines carry ``:timed-out`` and
-    the like instead of a value.
+    A log has no times that can be trusted, so the time is the event's place.  ``:info`` and ``:fail`` lines may carry
+    an error such as ``:timed-out`` after the value or instead of it.
     """
-    events: list[Event] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        match = _EVENT.match(line.rstrip())
+    return parse_jepsen_log(text, source).events
+
+
+def parse_jepsen_log(text: str, source: str) -> TextHistory:
+    """What ``read_jepsen_log`` reads, with the lines."""
+    records: list[Record] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        match = _EVENT.fullmatch(line.rstrip())
         if match is None:
-            if re.search(r"jepsen\.util\s+-?\s*\d+\s+:", line):
+            if _LIKE_ONE.search(line):
                 raise FormatError(
                     source, f"line {number}", f"expected process, :type, :f and value, found {line[-60:]!r}"
                 )
             continue
-        index = len(events)
-        process = NEMESIS if match["process"] == ":nemesis" else int(match["process"])
-        kind: Any = match["type"]
-        value, error = _value(match["value"] or "nil", f"{source}, line {number}"), None
-        if kind in ("info", "fail") and isinstance(value, str):
-            value, error = None, value
-        events.append(Event(index, index, kind, process, match["f"], value, error=error))  # type: ignore[arg-type]
-    if not events:
+        process, type_, f, rest = match.groups()
+        value, error = _value(type_, rest or "nil", source, number)
+        record = {
+            "process": NEMESIS if process == ":nemesis" else int(process),
+            "type": type_, "f": f, "value": value, "error": error,
+        }  # fmt: skip
+        records.append((number, record))
+    if not records:
         raise FormatError(source, "line 1", "expected lines such as 'jepsen.util - 3 :invoke :write 2', found none")
-    return events
+    return events_of(records, lambda place, message: FormatError(source, f"line {place}", message))
 
 
-def _value(text: str, source: str) -> Any:
-    forms = list(EdnReader(text, source).forms())
-    return forms[0].value if forms else None
+def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
+    """(value, error) from what stands behind the function's name."""
+    if text == "nil":
+        return None, None
+    if _INTEGER.fullmatch(text):
+        return int(text), None
+    try:
+        forms = [form.value for form in EdnReader(text, source).forms()]
+    except FormatError as bad:
+        raise FormatError(source, f"line {number}", bad.message) from None
+    most = 2 if type_ in ("info", "fail") else 1
+    if len(forms) > most:
+        raise FormatError(source, f"line {number}", f"expected a value, found {len(forms)} of them in {text[:60]!r}")
+    value, error = (*forms, None, None)[:2]
+    # An operation that was answered ``:timed-out`` has told nothing about its value.
+    return (None, value) if most == 2 and isinstance(value, str) and error is None else (value, error)

@@ -14,10 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from history.errors import FormatError
-from history.events import NEMESIS, TYPES, Event, Header, parse_event, parse_header, parse_object, read_history
+from history.events import (
+    NEMESIS,
+    PHASES,
+    TYPES,
+    Event,
+    Header,
+    line_of_event,
+    parse_event,
+    parse_header,
+    parse_object,
+    read_history,
+)  # fmt: skip
 from history.foreign.columns import ABSENT, CAS, READ, WRITE, OperationColumns
 from history.operations import Operation, pair
 
+_LARGEST: Final = 1 << 62
 _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
 
 
@@ -57,7 +69,10 @@ class _Scan:
         self.kernel, self.data, self.path = kernel, data, path
         # One column after the other in memory: every later step reads whole columns.
         self.rows = np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T
-        kernel.scan(data, start, self.rows)
+        known = [self._hash(name) for name in (*kernel.NAMES, *PHASES)]
+        kernel.scan(data, start, self.rows, np.array(known, np.int64))
+        if ((self.rows[:, kernel.PROCESS] == kernel.NEMESIS) & (self.rows[:, kernel.SHAPE] != kernel.STRANGE)).any():
+            raise NotColumnarError("a process that has the nemesis' number")
         self.names: dict[int, str | int | None] = {-1: None}
         self.hashes = {name: self._hash(name) for name in (*TYPES, *_KINDS)}
         self._mend_strange()
@@ -76,6 +91,8 @@ class _Scan:
         k = self.kernel
         for row in np.flatnonzero(self.rows[:, k.SHAPE] == k.STRANGE).tolist():
             event = self.event(row)
+            if max(abs(event.index), abs(event.time), event.process != NEMESIS and abs(event.process)) >= _LARGEST:
+                raise NotColumnarError(f"the numbers of event {row}")
             self.rows[row, [k.INDEX, k.TIME]] = event.index, event.time
             if event.process == NEMESIS:
                 self.rows[row, k.PROCESS] = k.NEMESIS
@@ -98,7 +115,7 @@ class _Scan:
     def _mend_value(self, row: int, event: Event) -> None:
         k, value = self.kernel, event.value
         items = value if isinstance(value, list) and len(value) == 2 else [None, value]
-        if not all(item is None or (type(item) is int and abs(item) < 1 << 62) for item in items):
+        if not all(item is None or (type(item) is int and abs(item) < _LARGEST) for item in items):
             raise NotColumnarError(f"the value {value!r} of event {event.index}")
         self.rows[row, k.OLD], self.rows[row, k.VALUE] = (ABSENT if item is None else item for item in items)
         self.rows[row, k.SHAPE] = k.PAIR if isinstance(value, list) else k.NULL if value is None else k.INTEGER
@@ -179,8 +196,7 @@ class _Scan:
         after_invoke &= same
         bad = np.flatnonzero(is_invoke == after_invoke)
         if bad.size:
-            # The slow reader says what is wrong, at the earliest event of all.
-            pair(read_history(self.path).events, str(self.path))
+            self._pair_slowly()
         completions = np.flatnonzero(~is_invoke)
         partner = np.full(len(self.rows), -1, np.int64)
         partner[order[completions - 1]] = order[completions]
@@ -194,7 +210,12 @@ class _Scan:
             np.array_equal(self.rows[invoke, k.F], self.rows[ret, k.F])
             and np.array_equal(self.rows[invoke, k.KEY], self.rows[ret, k.KEY])
         ):
-            pair(read_history(self.path).events, str(self.path))
+            self._pair_slowly()
+
+    def _pair_slowly(self) -> None:
+        """The slow reader says what is wrong, at the earliest event of all.  Raises FormatError."""
+        pair(read_history(self.path).events, str(self.path), line_of_event)
+        raise NotColumnarError("the events do not pair by columns")
 
     def _check_shapes(
         self, invoke: NDArray[np.int64], kind: NDArray[np.int8], told: NDArray[np.int64], outcome: NDArray[np.int8]

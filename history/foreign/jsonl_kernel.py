@@ -24,6 +24,9 @@ NUMBERED: Final = 1 << 61
 # Marks in SHAPE.
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
+# Places in the array of the hashes of the names that are known: fields, then phases.
+F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_PHASE, PHASE_1, PHASE_2, PHASE_3 = range(13)
+NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "phase")
 _LIMIT: Final = 922337203685477579
 
 
@@ -47,7 +50,7 @@ def _integer(data, place, end):  # type: ignore[no-untyped-def]
             return 0, -1
         number = number * 10 + (data[place] - 48)
         place += 1
-    if place == start or (data[start] == 48 and place > start + 1):
+    if place == start or (data[start] == 48 and (negative or place > start + 1)):
         return 0, -1
     if place < end and (data[place] == 46 or data[place] == 101 or data[place] == 69):
         return 0, -1
@@ -56,10 +59,10 @@ def _integer(data, place, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _string_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where the string that starts after ``place`` ends; -1 for an escape or no end."""
+    """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
     place += 1
     while place < end and data[place] != 34:
-        if data[place] == 92 or data[place] < 32:
+        if data[place] == 92 or data[place] < 32 or data[place] > 127:
             return -1
         place += 1
     return place if place < end else -1
@@ -104,7 +107,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _line(data, start, end, row):  # type: ignore[no-untyped-def]
+def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one event into the row; False if the line is strange."""
     row[:] = 0
     row[START], row[END] = start, end
@@ -120,21 +123,21 @@ def _line(data, start, end, row):  # type: ignore[no-untyped-def]
         stop = _string_end(data, place, end)
         if stop < 0 or stop + 2 >= end or data[stop + 1] != 58:
             return False
-        size, first, third = stop - place - 1, data[place + 1], data[place + 3] if stop > place + 3 else 0
+        field = _name_hash(data, place + 1, stop)
         place = stop + 2
-        if size == 5 and first == 105 and third == 100:
+        if field == names[F_INDEX]:
             row[INDEX], place = _integer(data, place, end)
             seen |= 1
-        elif size == 4 and first == 116 and third == 109:
+        elif field == names[F_TIME]:
             row[TIME], place = _integer(data, place, end)
             seen |= 2
-        elif size == 5 and first == 118 and third == 108:
+        elif field == names[F_VALUE]:
             place = _value(data, place, end, row)
             seen |= 64
-        elif size == 7 and first == 112 and third == 111 and data[place] != 34:
+        elif field == names[F_PROCESS]:
             row[PROCESS], place = _integer(data, place, end)
             seen |= 8
-        elif size == 3 and first == 107 and data[place] != 34:
+        elif field == names[F_KEY] and data[place] != 34:
             begin = place
             _, place = _integer(data, begin, end)
             if place < 0:
@@ -145,18 +148,18 @@ def _line(data, start, end, row):  # type: ignore[no-untyped-def]
             if stop < 0:
                 return False
             name = _name_hash(data, place + 1, stop)
-            if size == 4 and first == 116 and third == 112:
+            if field == names[F_TYPE]:
                 row[TYPE] = name
                 seen |= 4
-            elif size == 7 and first == 112 and third == 111:
-                row[PROCESS] = NEMESIS
-                return False
-            elif size == 1 and first == 102:
+            elif field == names[F_F]:
                 row[F] = name
                 seen |= 16
-            elif size == 3 and first == 107:
+            elif field == names[F_KEY]:
                 row[KEY] = name
-            elif not (size == 4 and first == 110) and not (size == 5 and (first == 112 or first == 101)):
+            elif field == names[F_PHASE]:
+                if name != names[PHASE_1] and name != names[PHASE_2] and name != names[PHASE_3]:
+                    return False
+            elif field != names[F_NODE] and field != names[F_ERROR]:
                 return False
             place = stop + 1
         else:
@@ -182,8 +185,11 @@ def count_lines(data, start):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def scan(data, start, rows):  # type: ignore[no-untyped-def]
-    """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte)."""
+def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
+    """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte).
+
+    ``names`` are the hashes of NAMES.
+    """
     count, place = 0, start
     while count < rows.shape[0]:
         end = place
@@ -191,7 +197,7 @@ def scan(data, start, rows):  # type: ignore[no-untyped-def]
             end += 1
         if end >= data.size:
             break
-        if not _line(data, place, end, rows[count]):
+        if not _line(data, place, end, rows[count], names):
             rows[count, SHAPE] = STRANGE
             rows[count, START], rows[count, END] = place, end
         count += 1

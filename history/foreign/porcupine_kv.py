@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from history.errors import FormatError
-from history.events import Event
-from history.foreign.edn import read_edn
+from history.foreign.edn import read_maps
+from history.foreign.jepsen_events import TextHistory, events_of
 
-FUNCTIONS = frozenset({"get", "put", "append"})
+FUNCTIONS = ("get", "put", "append")
 
 
-def read_porcupine_kv(text: str, source: str) -> list[Event]:
-    """The events; the functions are ``get``, ``put`` and ``append`` of strings.  Check them with the model ``kv``."""
-    events = read_edn(text, source)
-    for number, event in enumerate(events, start=1):
+def parse_porcupine_kv(text: str, source: str) -> TextHistory:
+    """The events; the functions are ``get``, ``put`` and ``append`` of strings.  Check them with the model ``kv``.
+
+    Raises FormatError.
+    """
+    reader, records = read_maps(text, source)
+    history = events_of(records, reader.wrong)
+    for (place, _), event in zip(records, history.events, strict=True):
         if event.f not in FUNCTIONS or event.key is None:
-            raise FormatError(source, f"line {number}", f"expected get, put or append of a key, found {event.f!r}")
-    return events
+            raise reader.wrong(place, f"expected get, put or append of a key, found {event.f!r}")
+        unread = event.value is None and event.f == "get" and event.type != "ok"
+        if not unread and not isinstance(event.value, str):
+            raise reader.wrong(place, f"expected a text, found :value {event.value!r}")
+    return history

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from history.errors import FormatError
-from history.events import Event, read_history
+from history.events import line_of_event, read_history
 from history.foreign.columns import OperationColumns
-from history.foreign.edn import read_edn
-from history.foreign.jepsen_log import read_jepsen_log
-from history.foreign.porcupine_kv import read_porcupine_kv
+from history.foreign.edn import parse_edn
+from history.foreign.jepsen_events import TextHistory
+from history.foreign.jepsen_log import parse_jepsen_log
+from history.foreign.porcupine_kv import parse_porcupine_kv
 from history.operations import Operation, pair
 
 # From this size on the compiled reader (0.3 s to load) is worth it.
-LARGE: Final = 20 << 20
+LARGE: Final = 8 << 20
+_JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,15 @@ def read_any(path: Path, *, large: int = LARGE) -> Foreign:
     if head.startswith(b"PAR1"):
         from history.foreign.parquet import read_parquet
 
-        return Foreign("parquet", read_parquet(path))
+        found = read_parquet(path)
+        if isinstance(found, OperationColumns):
+            return Foreign("parquet", columns=found)
+        return Foreign("parquet", found)
     if head.lstrip().startswith(b'{"'):
         return _jsonl(path, large)
-    return _text(path, head)
+    if _JSON_ARRAY.match(head):
+        raise FormatError(str(path), "byte 0", "expected one JSON object a line, found a JSON array")
+    return _text(path)
 
 
 def _jsonl(path: Path, large: int) -> Foreign:
@@ -58,23 +66,26 @@ def _jsonl(path: Path, large: int) -> Foreign:
         except NotColumnarError:
             pass
     history = read_history(path)
-    return Foreign("jsonl", pair(history.events, str(path)), model=history.header.model, torn=history.torn)
+    operations = pair(history.events, str(path), line_of_event)
+    return Foreign("jsonl", operations, model=history.header.model, torn=history.torn)
 
 
-def _text(path: Path, head: bytes) -> Foreign:
+def _text(path: Path) -> Foreign:
+    data = path.read_bytes()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    start = head.decode("utf-8", "replace")
-    name, read = _text_format(start)
-    return Foreign(name, pair(read(text, str(path)), str(path)), model="kv" if name == "porcupine-kv" else None)
+    name, parse = _text_format(text[:4096])
+    history = parse(text.replace("\r\n", "\n"), str(path))
+    operations = pair(history.events, str(path), history.line)
+    return Foreign(name, operations, model="kv" if name == "porcupine-kv" else None)
 
 
-def _text_format(start: str) -> tuple[str, Callable[[str, str], list[Event]]]:
-    code = "\n".join(line for line in start.splitlines() if not line.lstrip().startswith(";")).lstrip()
+def _text_format(start: str) -> tuple[str, Callable[[str, str], TextHistory]]:
+    code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
     if not code.startswith(("{", "[", "(", "#")):
-        return "jepsen-log", read_jepsen_log
+        return "jepsen-log", parse_jepsen_log
     if ":key" in code and any(f":f {f}" in code for f in (":get", ":put", ":append")):
-        return "porcupine-kv", read_porcupine_kv
-    return "edn", read_edn
+        return "porcupine-kv", parse_porcupine_kv
+    return "edn", parse_edn

@@ -49,7 +49,7 @@ def test_the_nemesis_is_passed_over() -> None:
     [
         ([complete(0, 3, "ok")], "index 0", "process 3 completes what it never invoked"),
         ([invoke(0, 3), complete(1, 3, "ok"), complete(2, 3, "ok")], "index 2", "never invoked"),
-        ([invoke(0, 3), invoke(1, 3)], "index 1", "process 3 has an open operation, invoked at 0"),
+        ([invoke(0, 3), invoke(1, 3)], "index 1", "process 3 has an open operation, invoked at index 0"),
         ([invoke(0, 3), complete(1, 3, "ok", f="read")], "index 1", "completes read of 'k0', but write of 'k0'"),
         ([invoke(0, 3), complete(1, 3, "ok", key="k1")], "index 1", "completes write of 'k1', but write of 'k0'"),
     ],
