@@ -53,7 +53,9 @@ exit 0"""
 
 SWEEP: Final = f"""for c in $(grep -lsF -- {PROGRAM} /proc/[0-9]*/cmdline); do
   pid=${{c#/proc/}}; pid=${{pid%/cmdline}}
-  grep -qs '^Name:.python' "/proc/$pid/status" && kill -s TERM "$pid" && echo "ended helper pid $pid"
+  # The shell that carries this out names the program as well.
+  grep -qs '^Name:.python' "/proc/$pid/status" && kill -s TERM "$pid" || continue
+  echo "ended helper pid $pid"
   i=0; while [ -e "/proc/$pid/exe" ] && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done
 done
 rm -f /run/harness-queue[.-]*"""

@@ -5,7 +5,7 @@ module        subject
 ============  ============================================================
 ``base``      ``Node``, and the ``Cluster`` that every provider implements
 ``netns``     nodes as namespaces (its parts: ``node_start``, ``processes``, ``links``, ``mounts``, ``record``,
-              ``capabilities``, and ``node-init.sh``, which becomes a node's process 1)
+              ``control_groups``, ``capabilities``, and ``node-init.sh``, which becomes a node's process 1)
 ``inventory`` machines that somebody else provides, from a TOML file
 ``vagrant``   the machines of a Vagrantfile
 ``machines``  what the last two share

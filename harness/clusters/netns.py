@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
-from harness.clusters import capabilities, links, mounts, processes
+from harness.clusters import capabilities, control_groups, links, mounts, processes
 from harness.clusters.base import ClusterStatus, Node, NodeStatus, Say
 from harness.clusters.locks import FileLock
 from harness.clusters.node_start import NodeStart, greets
@@ -172,6 +172,7 @@ class NetnsCluster:
         left = processes.kill(self.name, processes.find(self.name), END_S)
         if left:
             raise ClusterError(f"cluster {self.name}: processes that do not end: {[process.pid for process in left]}")
+        control_groups.remove_orphans()
         links.remove(links.existing(self.name))
         mounts.release_loops(self._state.path, END_S)
         mounts.unmount_below(self._state.path)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.clusters import capabilities, links, processes
+from harness.clusters.control_groups import remove_orphans
 from harness.clusters.locks import FileLock
 from harness.clusters.mounts import loops_below, mounted_below
 from harness.clusters.node_start import _edit_root, _sshd_config, sshd_version
@@ -252,3 +253,20 @@ class TestMachine:
 def test_the_record_is_plain_json(tmp_path: Path) -> None:
     StateDir(tmp_path).write_record(RECORD)
     assert json.loads((tmp_path / "cluster.json").read_text())["subnet"] == "10.1.2.0/24"
+
+
+# -- control groups ----------------------------------------------------------------------------------------------------
+
+
+def test_only_groups_of_nodes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    names = ("cpu/harness-11-cpu", "cpu/harness-22-cpu", "harness-33-memory", "cpu/harness-44-cpu/full", "cpu/other-11")
+    for name in names:
+        (tmp_path / "cgroup" / name).mkdir(parents=True)
+    for pid, namespace in (("1", "22"), ("9", "99")):
+        (tmp_path / "proc" / pid / "ns").mkdir(parents=True)
+        (tmp_path / "proc" / pid / "ns" / "pid").symlink_to(f"pid:[{namespace}]")
+    removed = remove_orphans(tmp_path / "cgroup", tmp_path / "proc")
+    assert {path.name for path in removed} == {"harness-11-cpu", "harness-33-memory"}
+    left = {str(path.relative_to(tmp_path / "cgroup")) for path in (tmp_path / "cgroup").glob("*/*")}
+    assert left == {"cpu/harness-22-cpu", "cpu/harness-44-cpu", "cpu/other-11"}
+    assert remove_orphans(tmp_path / "cgroup", tmp_path / "proc") == []

@@ -1,0 +1,182 @@
+"""What each fault cost: by kind of operation, by node, and over a run by fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.fault_figures import by_fault, load_of, with_details
+from history import Event, Operation, Probe, Receipt, pair
+from pipeline.recovery import fault_table
+from pipeline.sources import load_of as load_of_events
+from pipeline.sources import ok_times
+from reports import recovery_text
+
+S = 1_000_000_000
+NODES = ("n1", "n2", "n3")
+RECEIPT = Receipt(
+    4, "kill-leader", "installed", 10 * S, ("n1",), stood=10 * S, heal_started=19 * S, healed=20 * S, witness={"x": 1}
+)
+
+
+def ok(f: str, *spans: tuple[float, float], rate: int = 50) -> list[Operation]:
+    """ok operations of one kind at a steady rate within the spans (seconds)."""
+    times = [round(a * S) + n * S // rate for a, b in spans for n in range(round((b - a) * rate))]
+    return [Operation(0, f, "k", 1, 1, "ok", t, t, 2 * n, 2 * n + 1, phase="main") for n, t in enumerate(times)]
+
+
+def probe(at: float, node: str, applied: int, role: Any = "follower") -> Probe:
+    return Probe(round(at * S), node, role, 3, ledger_end=applied, committed=applied, applied=applied)
+
+
+PROBES = [
+    probe(9.5, "n1", 100, "leader"), probe(19.8, "n2", 500, "leader"),
+    probe(20.2, "n2", 510, "leader"), probe(20.5, "n3", 505), probe(21.0, "n1", 90), probe(23.0, "n1", 500),
+]  # fmt: skip
+
+
+def detailed(
+    operations: list[Operation], probes: Iterable[Probe] = PROBES, receipts: tuple[Receipt, ...] = (RECEIPT,)
+) -> list[dict[str, Any]]:
+    rows = [{"id": receipt.id, "fault": receipt.fault, "state": receipt.state} for receipt in receipts]
+    return list(with_details(rows, receipts, operations, list(probes), NODES))
+
+
+def test_each_kind_has_figures_of_its_own() -> None:
+    (row,) = detailed(ok("read", (0, 40)) + ok("write", (0, 10), (25, 40)))
+    read, write = row["kinds"]["read"], row["kinds"]["write"]
+    assert (read["rate_before"], read["rate_during"], read["first_ok_ms"]) == (50, 50, 0)
+    assert (write["rate_before"], write["rate_during"], write["first_ok_ms"]) == (50, 0, 5000)
+    assert write["longest_gap_ms"] == pytest.approx(15_000, abs=25)
+    assert write["recovered_ms"] == pytest.approx(5000, abs=100)
+    assert read["recovered_ms"] == 0
+
+
+def test_a_kind_that_never_was_ok_is_told_as_well() -> None:
+    failed = [replace(one, f="cas", outcome="fail") for one in ok("read", (0, 40))]
+    (row,) = detailed(ok("read", (0, 40)) + failed)
+    assert row["kinds"]["cas"]["rate_during"] == 0
+    assert row["kinds"]["cas"]["first_ok_ms"] is None
+
+
+def test_the_kinds_add_up_to_the_table() -> None:
+    """One definition: the table's rates are the sums of the kinds'."""
+    operations = ok("read", (0, 12), (17, 40), rate=30) + ok("write", (0, 10), (25, 40))
+    (row,) = detailed(operations)
+    times = sorted(one.returned or 0 for one in operations)
+    (whole,) = fault_table([RECEIPT], np.array(times), load_of(operations)).to_pylist()
+    for name in ("rate_before", "rate_during", "rate_after"):
+        assert sum(figures[name] for figures in row["kinds"].values()) == pytest.approx(whole[name])
+
+
+def test_each_node_has_its_own_way_back() -> None:
+    (row,) = detailed(ok("read", (0, 40)))
+    assert row["caught_up"] == {"target": 500, "nodes": {"n1": 3000.0, "n2": 200.0, "n3": 500.0}, "last_ms": 3000.0}
+
+
+def test_a_node_that_stays_behind() -> None:
+    (row,) = detailed(ok("read", (0, 40)), PROBES[:-1])
+    assert row["caught_up"]["nodes"]["n1"] is None
+    assert row["caught_up"]["last_ms"] is None
+
+
+def test_the_next_fault_ends_the_search() -> None:
+    after = replace(RECEIPT, id=5, started=22 * S, stood=22 * S, heal_started=30 * S, healed=31 * S)
+    first, _ = detailed(ok("read", (0, 40)), receipts=(RECEIPT, after))
+    assert first["caught_up"]["nodes"] == {"n1": None, "n2": 200.0, "n3": 500.0}
+    skipped = replace(after, state="skipped", stood=None, witness={})
+    first, other = detailed(ok("read", (0, 40)), receipts=(RECEIPT, skipped))
+    assert first["caught_up"]["last_ms"] == 3000.0
+    assert (other["kinds"], other["caught_up"]) == ({}, {})
+
+
+@pytest.mark.parametrize("receipt", [replace(RECEIPT, healed=None, heal_started=None)])
+def test_what_was_never_healed_has_no_way_back(receipt: Receipt) -> None:
+    (row,) = detailed(ok("read", (0, 40)), receipts=(receipt,))
+    assert row["caught_up"] == {}
+    assert row["kinds"]["read"]["rate_during"] == pytest.approx(50, rel=0.05)
+
+
+def test_without_probes_nothing_is_said_of_nodes() -> None:
+    assert detailed(ok("read", (0, 40)), [])[0]["caught_up"] == {}
+
+
+def test_nothing_at_all() -> None:
+    assert with_details([], [], [], [], NODES) == ()
+    assert by_fault([]) == {}
+
+
+# -- over a run --------------------------------------------------------------------------------------------------------
+
+
+def window(fault: str = "a", **figures: Any) -> dict[str, Any]:
+    return {
+        "fault": fault, "state": "installed", "healed": 1, "rate_before": 9.0, "rate_after": 9.0,
+        "longest_gap_ms": 5.0, "first_ok_ms": 1.0, "recovered_ms": 2.0, "caught_up": {"last_ms": 7.0}, **figures,
+    }  # fmt: skip
+
+
+def test_the_distribution_over_the_windows_of_a_fault() -> None:
+    rows = [window(recovered_ms=ms) for ms in (1.0, 2.0, 30.0)]
+    rows += [window(recovered_ms=None, caught_up={"last_ms": None}), window("b"), window("a", state="skipped")]
+    found = by_fault(rows)
+    assert found["a"]["windows"] == 4
+    assert found["a"]["recovered_ms"] == {"least": 1.0, "median": 2.0, "most": 30.0}
+    assert (found["a"]["never_recovered"], found["a"]["never_caught_up"]) == (1, 1)
+    assert found["a"]["caught_up_ms"] == {"least": 7.0, "median": 7.0, "most": 7.0}
+    assert (found["b"]["windows"], found["b"]["never_recovered"], found["b"]["never_caught_up"]) == (1, 0, 0)
+
+
+def test_what_cannot_be_compared_is_no_failure_to_recover() -> None:
+    row = window(rate_before=None, recovered_ms=None, caught_up={})
+    found = by_fault([row])["a"]
+    assert (found["never_recovered"], found["never_caught_up"]) == (0, 0)
+    assert "recovered_ms" not in found
+    assert "caught_up_ms" not in found
+
+
+# -- the same load as in the tables ------------------------------------------------------------------------------------
+
+events = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["ok", "fail", "info"]), st.booleans()), max_size=20)
+
+
+@settings(deadline=None, max_examples=100)
+@given(events, st.booleans())
+def test_load_is_found_in_operations_as_in_events(drawn: list[tuple[int, Any, bool]], phased: bool) -> None:
+    recorded: list[Event] = []
+    for process, (_, kind, main) in enumerate(drawn):
+        phase: Any = ("main" if main else "final") if phased else None
+        for type_ in ("invoke", kind):
+            number = len(recorded)
+            recorded.append(Event(number, 10 * number, type_, process, "write", 1, key="k", phase=phase))
+    operations = pair(recorded, "here")
+    assert load_of(operations) == load_of_events(recorded)
+    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(recorded))
+
+
+# -- as text -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_text_of_the_figures() -> None:
+    rows = detailed(ok("read", (0, 40)) + ok("write", (0, 10)), PROBES[:-1])
+    kinds = recovery_text.kinds_of(rows)
+    assert [line[:3] for line in kinds[1:]] == [("4", "kill-leader", "read"), ("4", "kill-leader", "write")]
+    assert kinds[2][-1] == "never"
+    assert recovery_text.nodes_of(rows)[0] == ("#", "fault", "to index", "n1", "n2", "n3")
+    assert recovery_text.nodes_of(rows)[1][3] == "behind"
+    (head, line) = recovery_text.faults_of(by_fault([window(), window()]))
+    assert len(head) == len(line)
+    assert line[:2] == ("a", "2")
+
+
+@pytest.mark.parametrize("windows", [[], [{}], [{"kinds": None, "caught_up": None}], [{"kinds": {}, "caught_up": {}}]])
+def test_results_of_an_earlier_release_have_no_such_text(windows: list[dict[str, Any]]) -> None:
+    assert recovery_text.kinds_of(windows) == []
+    assert recovery_text.nodes_of(windows) == []
+    assert recovery_text.faults_of({}) == []
