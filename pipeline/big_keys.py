@@ -28,6 +28,7 @@ from history import Counterexample, KeyVerdict, Operation
 from history.tables import OPERATIONS
 from pipeline.actions import run_action
 from pipeline.columns import key_of, operations_of
+from pipeline.judging import REGISTERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -134,7 +135,7 @@ def judge_big_keys(
 
 def _misfit(row: Any, model: str) -> str | None:
     """Why zones do not apply to a key."""
-    if model not in ("register", "cas-register"):
+    if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
         return f"{row.strange} operations are neither read nor write"

@@ -25,7 +25,7 @@ from history.events import Event
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.actions import ddl, run_action
 from pipeline.big_keys import judge_big_keys
-from pipeline.columns import EVENTS, events_of
+from pipeline.columns import EVENTS, events_of, json_text
 from pipeline.counting import Counts
 from pipeline.judging import Budget, judge, verdict_table
 from pipeline.lines import BLOCK, Block, events_of_lines, not_next
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _SHUFFLES: Final = "spark.sql.shuffle.partitions"
 _NANOS: Final = 1_000_000_000
 _REPORT: Final = "report string"
+_KEY: Final = "coalesce(key, '')"
 Deadline: TypeAlias = tuple[float, Callable[[], float]]
 
 
@@ -51,11 +52,14 @@ class Sizes:
     """How large the pieces are.
 
     ``slice``: operations that one task writes or counts at a time; ``key``: of how many operations on one key a single
-    task still takes the verdict; ``piece``: bytes of the history that make one piece of a shuffle.
+    task takes the verdict; ``most``: of how many it does so if distributed zones do not apply, since a value was
+    written twice or the object is more than a register; ``piece``: bytes of the history that make one piece of a
+    shuffle.
     """
 
     slice: int = 500_000
     key: int = 1_000_000
+    most: int = 4_000_000
     piece: int = 64 << 20
 
 
@@ -186,23 +190,31 @@ def _write_operations(spark: SparkSession, events: DataFrame, root: Path, sizes:
 
 def _verdicts(spark: SparkSession, operations: DataFrame, model: str, deadline: Deadline, sizes: Sizes) -> pa.Table:
     keys = operations.groupBy("key").count()
-    big = f"collect_list(CASE WHEN count > {sizes.key} THEN coalesce(key, '') END) AS big"
+    big = f"collect_list(CASE WHEN count > {sizes.key} THEN {_KEY} END) AS big"
     found = run_action(keys.selectExpr("count(*) AS keys", big).first)
     budget = Budget.of(deadline[0], int(found.keys), deadline[1])
-    tables = [VERDICTS.empty_table()]
-    name = "coalesce(key, '')"
-    large = operations.where(_among(name, found.big)) if found.big else None
-    small = operations.where(f"NOT ({_among(name, found.big)})") if found.big else operations
-    judged = small.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), ddl(VERDICTS))
-    tables.append(run_action(judged.toArrow).cast(VERDICTS))
-    if large is not None:
-        tables.append(verdict_table(judge_big_keys(spark, large, model=model)))
-    return pa.concat_tables(tables)
+
+    def judged(rows: DataFrame) -> pa.Table:
+        each = rows.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), ddl(VERDICTS))
+        return run_action(each.toArrow).cast(VERDICTS)
+
+    if not found.big:
+        return judged(operations)
+    verdicts = judge_big_keys(spark, operations.where(_among(found.big)), model=model)
+    whole = [verdict for verdict in verdicts if verdict.verdict == "unknown" and verdict.operations <= sizes.most]
+    far = [verdict for verdict in verdicts if verdict not in whole]
+    apart = [_text(verdict.key) for verdict in far]
+    rest = operations.where(f"NOT ({_among(apart)})") if apart else operations
+    return pa.concat_tables([judged(rest), verdict_table(far)])
 
 
-def _among(name: str, keys: list[str]) -> str:
+def _text(key: str | int | None) -> str:
+    return "" if key is None else json_text(key)
+
+
+def _among(keys: list[str]) -> str:
     quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
-    return f"{name} IN ({quoted})"
+    return f"{_KEY} IN ({quoted})"
 
 
 # -- windows and faults -----------------------------------------------------------------------------------------------

@@ -51,7 +51,8 @@ def run_row(
 
 def _version(plan: dict[str, Any]) -> str:
     version = str(plan.get("version", ""))
-    return f"{version} snapshot" if plan.get("snapshot") else version
+    mode = f"{version} snapshot" if plan.get("snapshot") else version
+    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
 def _settings(plan: dict[str, Any]) -> str:

@@ -44,6 +44,14 @@ def read_parquet(path: Path) -> OperationColumns | list[Operation]:
     return source.columns() or [source.operation(row) for row in range(source.size)]
 
 
+def columns_of(table: pa.Table, source: str) -> OperationColumns | None:
+    """The rows of an operations table of our own making by columns; None if they are no register's.
+
+    Raises FormatError for a table of other columns.
+    """
+    return _Source(_ordered(table, source), source).columns()
+
+
 def _ordered(table: pa.Table, path: str) -> pa.Table:
     """The table with the types that it must have, by invocations.  Raises FormatError."""
     for name in _NEEDED:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from history import KeyVerdict
-from pipeline.judging import Budget, verdict_table, verdicts_of
+import pytest
+
+from history import KeyVerdict, Operation, pair, read_history
+from pipeline.columns import operations_table
+from pipeline.judging import Budget, judge, verdict_table, verdicts_of
 
 
 def test_a_key_gets_what_is_left_and_never_less_than_its_share() -> None:
@@ -18,6 +21,22 @@ def test_a_key_gets_what_is_left_and_never_less_than_its_share() -> None:
 
 def test_no_keys() -> None:
     assert Budget.of(20, 0, lambda: 0.0).share == 20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_by_columns_the_verdict_is_the_same(make_random, seed: int) -> None:
+    run = make_random(seed, operations=120, keys=("a",))
+    table = operations_table(pair(read_history(run.history).events))
+    budget = Budget.of(30, 1, lambda: 0.0)
+    (by_values,), (by_columns,) = (verdicts_of(judge(table, "register", budget, rows)) for rows in (10**9, 0))
+    assert (by_columns.key, by_columns.verdict, by_columns.operations) == ("a", by_values.verdict, by_values.operations)
+    assert bool(by_columns.counterexamples) == bool(by_values.counterexamples)
+
+
+def test_what_is_no_integer_goes_the_long_way() -> None:
+    operations = [Operation(0, "write", "k", "text", "text", "ok", 0, 1, 0, 1)]
+    found = judge(operations_table(operations), "register", Budget.of(30, 1, lambda: 0.0), 0)
+    assert found["verdict"].to_pylist() == ["valid"]
 
 
 def test_verdicts_come_back_in_the_order_of_their_keys() -> None:

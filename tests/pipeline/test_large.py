@@ -1,0 +1,166 @@
+"""A run in pieces: the same tables as from the whole, the same complaints, and keys that no task holds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from history import FormatError, HistoryWriter, Operation, Probe, RunFiles
+from history.tables import TABLES
+from pipeline import Tables, local_tables, read_table, run_tables
+from pipeline.large import Sizes
+from tests.pipeline.test_big_keys import random_register
+
+pytestmark = pytest.mark.spark
+PIECES = "spark.sql.files.maxPartitionBytes"
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(spark) -> Iterator[None]:
+    """Files are cut every few lines."""
+    before = spark.conf.get(PIECES)
+    spark.conf.set(PIECES, "3000")
+    yield
+    spark.conf.set(PIECES, before)
+
+
+def in_pieces(spark, run: RunFiles, sizes: Sizes | None = None, **options: Any) -> Tables:
+    sizes = sizes or Sizes(slice=40, key=10**6, piece=5000)
+    return run_tables(spark, run, model="register", deadline_s=30, large=0, sizes=sizes, **options)
+
+
+def tables_of(run: RunFiles) -> dict[str, pa.Table]:
+    found = {name: read_table(run.table(name), name) for name in TABLES}
+    columns = found["verdicts"].column_names
+    kept = [name for name in columns if name not in ("seconds", "details")]
+    return {**found, "verdicts": found["verdicts"].select(kept).sort_by("key")}
+
+
+@pytest.mark.parametrize(("seed", "operations"), [(0, 300), (1, 150), (2, 60)])
+def test_the_same_tables(spark, make_random, write_probes, seed: int, operations: int) -> None:
+    run = make_random(seed, operations=operations)
+    write_probes(run, [Probe(5, "n1", "leader", 3), Probe(6, "n2", error="timed out")])
+    if seed == 1:
+        run.history.write_bytes(run.history.read_bytes()[:-7])
+    local = local_tables(run, model="register", deadline_s=30)
+    whole = tables_of(run)
+    found = in_pieces(spark, run)
+    assert tables_of(run) == whole
+    assert (found.faults, found.counts) == (local.faults, local.counts)
+    assert found.counts["torn"] == (seed == 1)
+    assert len(list(run.table("operations").iterdir())) > 1
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+def test_nothing_at_all(spark, recorder) -> None:
+    run = recorder.close()
+    local_tables(run, model="register", deadline_s=30)
+    whole = tables_of(run)
+    in_pieces(spark, run)
+    assert tables_of(run) == whole
+
+
+def record(run: RunFiles, operations: list[Operation]) -> RunFiles:
+    """A history whose events come in the order of the operations' places."""
+    from history import Header
+
+    run.root.mkdir(parents=True)
+    ticks = iter(range(0, 10**15, 10**7))
+    writer = HistoryWriter(run.history, Header(), started_ns=0, clock=lambda: next(ticks))
+    events = [(o.invoke_index, "invoke", o) for o in operations]
+    events += [(o.return_index, o.outcome, o) for o in operations if o.return_index is not None]
+    for _, kind, o in sorted(events, key=lambda event: event[0]):
+        value = o.value if kind == "invoke" or o.f == "write" else o.result
+        writer.append(kind, o.process, o.f, key=o.key, value=value)  # type: ignore[arg-type]
+    writer.close()
+    return run
+
+
+def test_keys_that_no_task_holds_get_the_verdict_of_the_kernel(spark, tmp_path: Path) -> None:
+    rng = random.Random(11)
+    histories, sizes = [], {"long": 120, 'it\'s \\ "long"': 80, "short": 9, 5: 12, None: 60, "tiny": 1}
+    for place, (key, size) in enumerate(sizes.items()):
+        base = random_register(key, rng, size)
+        histories += [_moved(o, place, len(sizes)) for o in base]
+    run = record(RunFiles(tmp_path / "run"), _dense(histories))
+    local = {v.key: v for v in local_tables(run, model="register", deadline_s=30).key_verdicts}
+    found = in_pieces(spark, run, Sizes(slice=40, key=30, piece=5000)).key_verdicts
+    assert {v.key: (v.verdict, v.operations, v.violations) for v in found} == {
+        key: (v.verdict, v.operations, v.violations) for key, v in local.items()
+    }
+    assert {v.key for v in found if v.engine == "zones-distributed"} == {key for key, n in sizes.items() if n > 30}
+    assert {v.verdict for v in found} == {"valid", "invalid"}
+
+
+def _moved(o: Operation, place: int, keys: int) -> Operation:
+    import dataclasses
+
+    spread = {"process": o.process * keys + place, "invoke_index": o.invoke_index * keys + place}
+    back = None if o.return_index is None else o.return_index * keys + place
+    return dataclasses.replace(o, **spread, return_index=back)
+
+
+def _dense(operations: list[Operation]) -> list[Operation]:
+    return sorted(operations, key=lambda o: o.invoke_index)
+
+
+LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}}'
+
+
+@pytest.mark.parametrize(
+    ("bad", "place"),
+    [
+        (LINE.format(70, 0, "invoke", 1), "line 72"),
+        (LINE.format(71, 700, "invoke", 1), "line 72"),
+        ('{"index":', "line 72"),
+        (LINE.format(70, 700, "ok", 71), "index 70"),
+        (LINE.format(70, 700, "invoke", 3), "index 70"),
+    ],
+)
+def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> None:
+    for number in range(100):
+        recorder.at(number).event("invoke", number, "read")
+    run = recorder.close()
+    lines = run.history.read_text().splitlines()
+    lines[71] = bad
+    run.history.write_text("\n".join(lines) + "\n")
+    complaints = []
+    for compute in (lambda: local_tables(run, model="register", deadline_s=9), lambda: in_pieces(spark, run)):
+        with pytest.raises(FormatError) as caught:
+            compute()
+        complaints.append(str(caught.value))
+        assert caught.value.place == place
+    assert complaints[0] == complaints[1]
+    assert not run.tables.exists()
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"no header\n", b'{"format":"harness-history","version":9}\n', b'{"format":"jepsen"}\n']
+)
+def test_files_that_are_no_history(spark, recorder, data: bytes) -> None:
+    run = recorder.close()
+    run.history.write_bytes(data)
+    with pytest.raises(FormatError) as caught:
+        in_pieces(spark, run)
+    with pytest.raises(FormatError) as expected:
+        local_tables(run, model="register", deadline_s=9)
+    assert str(caught.value) == str(expected.value)
+
+
+def test_any_file_system_that_spark_reads(spark, make_random, tmp_path) -> None:
+    """A mount table of Hadoop's own stands for one that Python cannot open."""
+    run = make_random(5)
+    spark.sparkContext._jsc.hadoopConfiguration().set(
+        "fs.viewfs.mounttable.elsewhere.link./data", run.root.parent.as_uri()
+    )
+    local = local_tables(run, model="register", deadline_s=30)
+    whole = tables_of(run)
+    there = RunFiles(tmp_path / "there")
+    found = in_pieces(spark, there, history=f"viewfs://elsewhere/data/{run.root.name}/history.jsonl")
+    assert found.counts == local.counts
+    assert tables_of(there) == whole
