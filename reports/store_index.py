@@ -179,7 +179,8 @@ def _nemesis(plan: Mapping[str, Any]) -> str:
 
 def _version(plan: Mapping[str, Any]) -> str:
     version = str(plan.get("version") or _at(plan, "system", "version") or "")
-    return f"{version} snapshot" if plan.get("snapshot") or _at(plan, "system", "snapshot") else version
+    mode = f"{version} snapshot" if plan.get("snapshot") or _at(plan, "system", "snapshot") else version
+    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
 def _kind(results: Mapping[str, Any], failure: str) -> str:
