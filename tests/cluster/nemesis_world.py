@@ -23,16 +23,34 @@ PROGRAM = "/run/toy-system.py"
 PYTHON = "/usr/bin/python3"
 
 _ECHO = """
-import os, socket, threading, time
+import mmap, os, socket, threading, time
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind(("", 20911))
 listener.listen(64)
 
+def synced_writes():
+    began = time.monotonic()
+    with open("/data/toy-writes", "wb") as file:
+        for _ in range(10):
+            file.write(bytes(4096)); file.flush(); os.fsync(file.fileno())
+    return str(time.monotonic() - began).encode()
+
+def touched_memory():
+    try:
+        held = mmap.mmap(-1, 64 << 20)
+        for page in range(0, 64 << 20, 4096):
+            held[page] = 1
+        return b"64 MB"
+    except OSError as error:
+        return str(error).encode()
+
+ANSWERS = {b"clock": lambda: str(time.time()).encode(), b"writes": synced_writes, b"memory": touched_memory}
+
 def answer(connection):
     try:
         while data := connection.recv(65536):
-            connection.sendall(str(time.time()).encode() if data == b"clock" else data)
+            connection.sendall(ANSWERS.get(data, lambda: data)())
     except OSError:
         pass
 
@@ -43,7 +61,7 @@ while True:
 _LISTEN = """
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("", 7007)); s.settimeout(1.5)
+s.bind(("", 7007)); s.settimeout(1.0)
 try:
     print(s.recv(9).decode())
 except TimeoutError:
@@ -53,12 +71,33 @@ except TimeoutError:
 _SEND = """
 import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(30):
+for _ in range(40):
     try:
         s.sendto(b"hello", (sys.argv[1], 7007))
     except ConnectionError:
         pass
-    time.sleep(0.05)
+    time.sleep(0.02)
+"""
+
+# Every node says its name to all others and collects what it hears.
+_CHATTER = """
+import socket, sys, time
+name, peers = sys.argv[1], sys.argv[2:]
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7006)); s.settimeout(0.02)
+heard, ends = set(), time.monotonic() + 1.2
+while time.monotonic() < ends:
+    for peer in peers:
+        try:
+            s.sendto(name.encode(), (peer, 7006))
+        except OSError:
+            pass
+    try:
+        while True:
+            heard.add(s.recv(99).decode())
+    except OSError:
+        pass
+print(*sorted(heard))
 """
 
 _PIDS = r"""for p in /proc/[0-9]*; do
@@ -127,30 +166,60 @@ class World:
         assert done.code == 0, done
         return done.stdout
 
+    def on_all(self, script: str) -> dict[str, str]:
+        """What a shell prints on every node, all at once; fails the test when one does not exit with 0."""
+        done = self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", script), timeout=20.0)))
+        assert not any(one.code for one in done.values()), done
+        return {node: one.stdout for node, one in done.items()}
+
+    def hearing(self) -> dict[str, set[str]]:
+        """Who hears whom, by datagrams between processes of their own."""
+        names = self.remote.names
+        talk = {
+            node: Command((PYTHON, "-c", _CHATTER, node, *(self.remote.address(n) for n in names if n != node)))
+            for node in names
+        }
+        return {node: set(done.stdout.split()) for node, done in self.remote.run(talk).items()}
+
     def hears(self, receiver: str, sender: str) -> bool:
         """Whether a datagram from ``sender`` arrives at ``receiver``, seen by processes of their own."""
         listen = Command((PYTHON, "-c", _LISTEN))
         send = Command((PYTHON, "-c", _SEND, self.remote.address(receiver)))
         return "hello" in self.remote.run({receiver: listen, sender: send})[receiver].stdout
 
+    def ask(self, node: str, question: str) -> str:
+        """What the toy system's own process answers; empty when it hangs up instead."""
+        program = (
+            'import socket, sys; s = socket.create_connection(("127.0.0.1", 20911)); s.sendall(sys.argv[1].encode())\n'
+            "try: print(s.recv(99).decode())\n"
+            "except OSError: pass"
+        )
+        return self.python(node, program, question).strip()
+
     def with_settings(self, **changes: object) -> Context:
         return replace(self.ctx, settings=replace(self.ctx.settings, **changes))
 
 
 @contextmanager
-def real_world(name: str) -> Iterator[World]:
+def real_cluster(name: str) -> Iterator[NetnsCluster]:
     """A cluster of its own, gone again at the end."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     cluster = NetnsCluster(f"{name}-{os.getpid()}")
     cluster.up()
     try:
-        with Remote(cluster.nodes) as remote:
-            system = ToySystem(remote)
-            system.install()
-            settings = Settings(peer_port=PORT, store_dir="/data/store")
-            ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
-            yield World(ctx, remote, system, cluster)
+        yield cluster
     finally:
         cluster.down()
         (STATE_ROOT / f"{cluster.name}.lock").unlink(missing_ok=True)  # nobody else knows this name
+
+
+@contextmanager
+def real_world(name: str) -> Iterator[World]:
+    """A cluster of its own with the toy system on it."""
+    with real_cluster(name) as cluster, Remote(cluster.nodes) as remote:
+        system = ToySystem(remote)
+        system.install()
+        settings = Settings(peer_port=PORT, store_dir="/data/store")
+        ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
+        yield World(ctx, remote, system, cluster)

@@ -34,25 +34,21 @@ NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-heal") as one:
-        for node in one.remote.names:
-            one.sh(node, "for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
+        one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
         one.ctx = replace(one.ctx, settings=replace(one.ctx.settings, witness_s=5.0))
         yield one
 
 
 @pytest.fixture(autouse=True)
 def _stores(world):
-    for node in world.remote.names:
-        world.sh(
-            node, "umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync"
-        )
+    world.on_all("umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync")
     world.system.said.clear()
     world.system.start(world.remote.names)
 
 
 def state(world):
     world.system.start(world.remote.names)
-    return {node: re.sub(r"packets \d+ bytes \d+", "", world.sh(node, STATE)) for node in world.remote.names}
+    return {node: re.sub(r"packets \d+ bytes \d+", "", text) for node, text in world.on_all(STATE).items()}
 
 
 def elect(world):
@@ -109,7 +105,7 @@ def test_healing_what_never_stood_changes_nothing(world):
 def test_the_successor_is_killed_too(world):
     elect(world)
     fault = find("kill-leader-then-successor")
-    targets = fault.plan(world.ctx, random.Random(2))
+    targets = fault.plan(world.with_settings(options={"successor_delay_s": 0.2}), random.Random(2))
     fault.inject(world.ctx, targets)
     gone = fault.witness(world.ctx, targets)["pids_gone"]
     assert len(gone) == 2

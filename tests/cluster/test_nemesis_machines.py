@@ -134,17 +134,34 @@ def test_a_starved_process_gets_little_of_the_processor(world):
     assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
 
 
-@pytest.mark.parametrize("name", ["memory-pressure", "disk-slow"])
-def test_limits_come_and_go(world, name):
-    fault, targets = planned(world, name)
+def test_the_process_writes_slowly_to_a_slow_disk(world):
+    fault, targets = planned(world, "disk-slow")
     fault.inject(world.ctx, targets)
-    pid = world.system.pids(["n2"])["n2"]
     try:
-        assert "harness-" in world.sh("n2", f"cat /proc/{pid}/cgroup")
+        slow = float(world.ask("n2", "writes"))
         assert fault.witness(world.ctx, targets)
     finally:
         fault.heal(world.ctx, targets)
-    assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
+    assert slow > 0.25  # ten at 20 a second, less what may be saved up
+    assert float(world.ask("n2", "writes")) < slow / 2
+    assert fault.heal(world.ctx, targets)
+
+
+def test_the_process_meets_the_limit_of_its_memory(world):
+    """64 MB touched anew are too much: the kernel ends the process, and its neighbour has no trouble."""
+    assert world.ask("n2", "memory") == "64 MB"
+    fault, targets = planned(world, "memory-pressure")
+    fault.inject(world.ctx, targets)
+    pid = world.system.pids(["n2"])["n2"]
+    try:
+        assert fault.witness(world.ctx, targets)
+        assert world.ask("n2", "memory") == ""
+        assert world.system.pids(["n2"]) == {"n2": None}
+        assert world.ask("n1", "memory") == "64 MB"
+    finally:
+        fault.heal(world.ctx, targets)
+    assert world.system.pids(["n2"])["n2"] not in (None, pid)
+    assert world.ask("n2", "memory") == "64 MB"
     assert fault.heal(world.ctx, targets)
 
 

@@ -27,6 +27,14 @@ def world():
 
 def host_states(world: World) -> dict[str, str]:
     """State letters of the toy system's processes as the host's /proc has them, by node."""
+    return {node: state for node, (_, state) in on_host(world).items()}
+
+
+def host_pids(world: World) -> dict[str, int]:
+    return {node: pid for node, (pid, _) in on_host(world).items()}
+
+
+def on_host(world: World) -> dict[str, tuple[int, str]]:
     found = {}
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
@@ -38,7 +46,7 @@ def host_states(world: World) -> dict[str, str]:
         if PROGRAM.encode() in cmdline and len(lines["NSpid"].split()) > 1:
             for node in world.remote.names:
                 if space == Path(f"/proc/{world.cluster.init_of(node)}/ns/net").readlink():
-                    found[node] = lines["State"][0]
+                    found[node] = int(status.parent.name), lines["State"][0]
     return found
 
 
@@ -82,10 +90,14 @@ def test_a_sweep_continues_what_a_killed_run_left_stopped(world):
 
 def test_rolling_restart_gives_every_node_a_new_process(world):
     fault = find("restart-rolling")
+    before = host_pids(world)
     targets = fault.plan(world.ctx, random.Random(3))
     fault.inject(world.ctx, targets)
     assert fault.witness(world.ctx, targets)
     fault.heal(world.ctx, targets)
+    after = host_pids(world)
+    assert set(before) == set(after) == set(world.remote.names)
+    assert not set(before.values()) & set(after.values())
 
 
 def test_stop_in_the_middle_of_a_fault_heals_at_once(world):

@@ -308,6 +308,24 @@ def test_gate_faults_once_is_enough_and_all_must_be() -> None:
     assert unknown_because("faults", two) == "kill-one: 1 installed; pause-one: never tried"
 
 
+def test_gate_faults_knows_an_aimed_fault_by_its_name() -> None:
+    aimed = replace(good(), plan=Plan(seed=1, nemesis=("kill-one@leader/!n2",)))
+    assert check_named("faults", judged(aimed)).verdict == "valid"
+
+
+def test_gate_faults_wants_of_all_those_whose_turn_came() -> None:
+    every = replace(good(), plan=Plan(seed=1, nemesis=("all",)))
+    assert check_named("faults", judged(every)).verdict == "valid"
+    assert check_named("faults", judged(replace(every, receipts=()))).verdict == "unknown"
+    skipped = replace(every, receipts=(receipt(), receipt("pause-one", state="skipped", stood=None, witness={})))
+    assert check_named("faults", judged(skipped)).verdict == "unknown"
+
+
+def test_gate_faults_wants_what_was_named_besides_all() -> None:
+    both = replace(good(), plan=Plan(seed=1, nemesis=("all", "pause-one")))
+    assert check_named("faults", judged(both)).verdict == "unknown"
+
+
 def test_gate_faults_two_at_once_are_two_faults() -> None:
     both = replace(good(), plan=replace(good().plan, nemesis=("kill-one+pause-one",)))
     assert unknown_because("faults", both) == "kill-one: 1 installed; pause-one: never tried"

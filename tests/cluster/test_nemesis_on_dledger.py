@@ -1,0 +1,169 @@
+"""Faults that only the real system can show: the JVM's own clock, its leadership, its snapshots, its full disk.
+
+One cluster of real servers, started under libfaketime, with snapshots; what is asserted is what the servers themselves
+answer or write into their own logs.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from harness.faults import SystemView
+from harness.plan import Plan
+from harness.remote import Remote
+from harness.systems import DLedgerRegister
+from harness.systems.base import StatusPort
+from harness.systems.dledger import find_jar
+from harness.systems.remoting import metadata
+from history import Probe
+from nemesis.catalogue import find
+from nemesis.clock import MonotonicClock
+from nemesis.clocks import environment, prepare
+from nemesis.facts import survey
+from nemesis.fault import Context, Settings, Targets
+from tests.cluster.nemesis_world import real_cluster
+
+pytestmark = pytest.mark.cluster
+
+THRESHOLD = 200
+
+
+@dataclass
+class Servers:
+    """``leader`` asks the servers, not the nemesis."""
+
+    ctx: Context
+    system: DLedgerRegister
+    remote: Remote
+
+    def status(self, node: str) -> dict[str, object]:
+        return StatusPort(*self.system.endpoints()[node]).ask({"op": "status"})
+
+    def leader(self) -> str:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            named = [node for node in self.remote.names if self.status(node)["role"] == "leader"]
+            if named:
+                return max(named, key=lambda node: self.status(node)["term"])
+            time.sleep(0.1)
+        raise AssertionError("nobody leads")
+
+    def write(self, count: int, keys: int = 5) -> int:
+        """So many writes, one after another, at the leader; how many were ok."""
+        host, port = self.system.endpoints()[self.leader()]
+        return sum(
+            StatusPort(host, port).ask({"op": "write", "key": f"k{n % keys}", "value": n}, timeout=4.0)["ok"] is True
+            for n in range(count)
+        )
+
+
+def probes(system: DLedgerRegister) -> Mapping[str, Probe]:
+    from harness.probes import probe_of
+
+    found = {}
+    for node, endpoint in system.endpoints().items():
+        try:
+            answer = StatusPort(*endpoint).ask({"op": "status"})
+            found[node] = probe_of(answer, node, time.monotonic_ns())
+        except (OSError, ValueError) as error:
+            found[node] = Probe(time.monotonic_ns(), node, error=str(error))
+    return found
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Servers]:
+    plan = Plan(seed=1, snapshot=True, snapshot_threshold=THRESHOLD)
+    find_jar(plan.version)
+    with real_cluster("t-nem-dl") as cluster, Remote(cluster.nodes) as remote:
+        facts, file = survey(remote), Settings().clock_file
+        if not environment(facts, "n1", file):
+            pytest.skip("no libfaketime on this machine")
+        system = DLedgerRegister(plan, cluster.nodes, remote, time.monotonic)
+        system.install()
+        remote.run(dict.fromkeys(remote.names, prepare(file)))
+        system.set_environments({node: environment(facts, node, file) for node in remote.names})
+        system.start(remote.names)
+        system.await_leader()
+        settings = Settings(snapshot_threshold=THRESHOLD, faketime=True)
+        view = SystemView(system, lambda: probes(system))
+        yield Servers(Context(remote, view, MonotonicClock(), facts, settings), system, remote)
+        system.kill(remote.names)
+
+
+def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
+    fault = find("clock-skew")
+    assert fault.precheck(servers.ctx) is None
+    follower = next(node for node in servers.remote.names if node != servers.leader())
+    targets = fault.plan(replace(servers.ctx, wanted=Targets((follower,))), random.Random(1))
+    (asked,) = targets.detail["offsets_s"][follower]
+
+    def off() -> float:
+        return (int(str(servers.status(follower)["clockMs"])) - time.time_ns() / 1e6) / 1000
+
+    assert abs(off()) < 0.25
+    fault.inject(servers.ctx, targets)
+    try:
+        assert off() == pytest.approx(asked, abs=0.25)
+        assert fault.witness(servers.ctx, targets)
+    finally:
+        fault.heal(servers.ctx, targets)
+    assert abs(off()) < 0.25
+
+
+def test_the_leader_hands_over_on_request(servers: Servers) -> None:
+    fault, before = find("leader-transfer"), servers.leader()
+    assert fault.precheck(servers.ctx) is None
+    targets = fault.plan(servers.ctx, random.Random(1))
+    fault.inject(servers.ctx, targets)
+    assert fault.witness(servers.ctx, targets)["leader"] == targets.nodes[0]
+    fault.heal(servers.ctx, targets)
+    assert servers.leader() == targets.nodes[0] != before
+    # The library's own word, by its own protocol.
+    host, _ = servers.system.endpoints()[before]
+    assert metadata((host, 20911), before)["leaderId"] == targets.nodes[0]
+
+
+@pytest.mark.nightly
+def test_the_cut_off_follower_counts_the_snapshot_that_it_was_given(servers: Servers) -> None:
+    fault = find("isolate-until-snapshot")
+    assert servers.write(50) > 0
+    targets = fault.plan(servers.ctx, random.Random(1))
+    follower = targets.detail["follower"]
+    before = int(str(servers.status(follower)["snapshotsLoaded"]))
+    fault.inject(servers.ctx, targets)
+    try:
+        assert servers.write(4 * THRESHOLD) > 2 * THRESHOLD
+        assert fault.witness(servers.ctx, targets)["lag"] > THRESHOLD
+        assert int(str(servers.status(follower)["snapshotsLoaded"])) == before
+    finally:
+        fault.heal(servers.ctx, targets)
+    assert int(str(servers.status(follower)["snapshotsLoaded"])) > before
+
+
+@pytest.mark.nightly
+def test_the_server_meets_the_full_disk(servers: Servers) -> None:
+    """The server's own log file cannot grow any more, and does again after the heal."""
+    fault, follower = find("disk-full"), servers.remote.names[-1]
+    targets = fault.plan(replace(servers.ctx, wanted=Targets((follower,))), random.Random(1))
+
+    def log_size() -> int:
+        from nemesis.view import Command
+
+        look = Command(("stat", "-c", "%s", "/data/harness/log/register.log"))
+        return int(servers.remote.run({follower: look})[follower].stdout)
+
+    fault.inject(servers.ctx, targets)
+    try:
+        assert fault.witness(servers.ctx, targets)
+        full = log_size()
+        time.sleep(4.0)  # it tells its state every 3 s
+        assert log_size() - full < 4096
+    finally:
+        fault.heal(servers.ctx, targets)
+    time.sleep(4.0)
+    assert log_size() > full
