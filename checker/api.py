@@ -12,19 +12,16 @@ from checker.answer import Answer, Limits
 from checker.calls import Call, calls_of
 from checker.catalogue import model_named
 from checker.deciding import decide
-from checker.definition import is_linearization, linearizable
+from checker.definition import is_linearization
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
-from checker.objects import SparseLog
 from checker.sets import ENGINE as SET_SWEEP
-from checker.shrink import least, shrink
-from checker.stories import part_of_set, tell_log, tell_set
+from checker.stories import tell_log, tell_set
+from checker.violations import find_all, refuted
 from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
 _PROVEN: Final = 2000
-_JUDGED: Final = 8
-_SHOWN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +34,15 @@ class Report:
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:
         return tuple(example for key in self.keys for example in key.counterexamples)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The counterexamples that are shown, how many violations there are, and what else is to be said."""
+
+    examples: tuple[Counterexample, ...]
+    violations: int
+    reason: str | None
 
 
 class CertificateError(AssertionError):
@@ -68,17 +74,8 @@ def check_operations(
     calls = calls_of(operations, chosen)
     answer = decide(calls, chosen, limits, engine=engine, proof=len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)
-    examples = counterexamples(answer, calls, Scene(operations, chosen, key), limits)
-    return KeyVerdict(
-        key=key,
-        verdict=answer.verdict,
-        engine=answer.engine,
-        operations=len(calls),
-        seconds=clock() - started,
-        violations=answer.violations,
-        counterexamples=examples,
-        reason=answer.reason,
-    )
+    told = counterexamples(answer, calls, Scene(operations, chosen, key), limits)
+    return key_verdict(key, answer, len(calls), told, limits)
 
 
 def check_keys(
@@ -133,33 +130,30 @@ def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
         raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
 
 
-def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> tuple[Counterexample, ...]:
+def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> Told:
     """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
-    if answer.verdict != "invalid":
-        return ()
-    cores = answer.cores
-    if not cores:
-        lasts = (answer.last, *answer.further)[:_SHOWN]
-        cores = tuple(
-            tuple(least(shrink(calls, scene.model, last, limits).calls, calls, scene.model)) for last in lasts
-        )
-    for core in cores:
-        if refuted(core, scene.model, answer):
+    found = find_all(answer, calls, scene.model, limits)
+    for finding in found.held:
+        if refuted(finding, scene.model):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-    return tuple(_told(core, scene, answer) for core in cores)
+    examples = tuple(_told(finding.core, scene, finding.answer) for finding in found.held)
+    return Told(examples, found.count, answer.reason or found.note)
 
 
-def refuted(core: Sequence[Call], model: Model, answer: Answer) -> bool:
-    """Does the definition find an order for what should have none?  Small cores only; others are not tried.
-
-    A log's core is judged as part of a log, a set's by the elements that it speaks of.  That too few appends exist
-    for a log's length, or that nobody wrote a value, is no matter of order, and the sweeps have counted it.
-    """
-    if len(core) > _JUDGED or answer.kind in ("log-hole", "never-written"):
-        return False
-    if answer.engine == LOG_SWEEP:
-        return linearizable(core, SparseLog())
-    return linearizable(part_of_set(core) if answer.engine == SET_SWEEP else core, model)
+def key_verdict(key: str | int | None, answer: Answer, operations: int, told: Told, limits: Limits) -> KeyVerdict:
+    """The verdict on one key, with the size of its certificate."""
+    order = None if answer.order is None else len(answer.order)
+    return KeyVerdict(
+        key=key,
+        verdict=answer.verdict,
+        engine=answer.engine,
+        operations=operations,
+        seconds=limits.clock() - limits.started,
+        violations=told.violations,
+        counterexamples=told.examples,
+        reason=told.reason,
+        certificate=len(told.examples[0].operations) if told.examples else order,
+    )
 
 
 def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
-from checker.api import Report, counterexamples
-from checker.calls import NEVER, thaw
+from checker.api import Report, counterexamples, key_verdict
+from checker.calls import NEVER, Call, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, prepare, takes_part
 from checker.deciding import VALUES, decide
@@ -116,13 +116,16 @@ def _by_zones(columns: OperationColumns, prepared: Prepared, model: Model, limit
 
 
 def _verdict(
-    columns: OperationColumns, answer: Answer, model: Model, key: int, operations: int, limits: Limits
+    columns: OperationColumns,
+    answer: Answer,
+    model: Model,
+    key: int,
+    operations: int,
+    limits: Limits,
+    calls: Sequence[Call] = (),
 ) -> KeyVerdict:
-    scene = _ColumnScene(columns, model, key)
-    return KeyVerdict(
-        columns.keys[key], answer.verdict, answer.engine, operations, limits.clock() - limits.started,
-        answer.violations, counterexamples(answer, [], scene, limits), answer.reason,
-    )  # fmt: skip
+    told = counterexamples(answer, calls, _ColumnScene(columns, model, key), limits)
+    return key_verdict(columns.keys[key], answer, operations, told, limits)
 
 
 def _one(
@@ -139,11 +142,7 @@ def _one(
             return _verdict(columns, answered, model, key, rows.size, limits)
     calls = calls_at(columns, rows)
     answer = decide(calls, model, limits, engine=engine, proof=False)
-    scene = _ColumnScene(columns, model, key)
-    return KeyVerdict(
-        columns.keys[key], answer.verdict, answer.engine, rows.size, limits.clock() - limits.started,
-        answer.violations, counterexamples(answer, calls, scene, limits), answer.reason,
-    )  # fmt: skip
+    return _verdict(columns, answer, model, key, rows.size, limits, calls)
 
 
 def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:

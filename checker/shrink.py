@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from checker.answer import Limits
@@ -24,6 +25,8 @@ from checker.models import ANY, UNKNOWN, Model
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000
+# All parts of so many calls are soon looked at.
+_PARTS: Final = 7
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -178,22 +181,40 @@ def _root(value: Any, calls: Sequence[Call], start: int) -> Call | None:
 
 
 def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out, one by one, what the definition itself says is not needed; a write stays while its value is read.
+    """Leave out, one by one, what the definition itself says is not needed (``irreducible``).
 
     What the shrinking had forgotten of a call is put back first: people are shown whole operations.
     """
     whole = {call.source: call for call in calls}
     kept = [whole[call.source] for call in core]
-    if len(kept) > SMALL or linearizable(kept, model):
+    return kept if len(kept) > SMALL else irreducible(kept, model)
+
+
+def irreducible(core: Sequence[Call], model: Model) -> list[Call]:
+    """The part of a contradiction from which no call can be left out; at most ``SMALL`` calls.
+
+    A call may go only if what remains is a contradiction that was there before.  A write stays while its value is
+    read: without it nobody would have written that value, which is another story, and not the system's.
+    """
+    kept = list(core)
+    if linearizable(kept, model):
         return kept
     before = None
     while before != len(kept):
         before = len(kept)
-        for call in sorted(kept, key=lambda call: (call.f != "read", -call.invoke)):
+        for call in sorted(kept, key=lambda call: (call.f not in model.reads, -call.invoke)):
             fewer = [other for other in kept if other is not call]
-            if _free_to_go(call, fewer, model) and not linearizable(fewer, model):
+            if not linearizable(fewer, model) and (_free_to_go(call, fewer, model) or _never_mends(call, fewer, model)):
                 kept = fewer
     return kept
+
+
+def _never_mends(call: Call, others: Sequence[Call], model: Model) -> bool:
+    """Is there no part of the others that contradicts itself without the call, and not with it?"""
+    if len(others) > _PARTS:
+        return False
+    parts = (part for size in range(1, len(others) + 1) for part in combinations(others, size))
+    return not any(not linearizable(part, model) and linearizable((*part, call), model) for part in parts)
 
 
 def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:

@@ -46,6 +46,8 @@ class KeyVerdict:
 
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
+    ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
+    keeps none), or the first counterexample.
     """
 
     key: str | int | None
@@ -56,6 +58,7 @@ class KeyVerdict:
     violations: int = 0
     counterexamples: tuple[Counterexample, ...] = ()
     reason: str | None = None
+    certificate: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
@@ -65,7 +68,8 @@ class KeyVerdict:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> KeyVerdict:
         examples = tuple(Counterexample.from_json(example) for example in record.get("counterexamples", ()))
-        return cls(**{**record, "counterexamples": examples})
+        known = {name: record[name] for name in cls.__slots__ if name in record}
+        return cls(**{**known, "counterexamples": examples})
 
 
 @dataclass(frozen=True, slots=True)

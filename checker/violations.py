@@ -1,0 +1,173 @@
+"""All violations of one object, each with a smallest core: the second pass, which only invalid histories pay for.
+
+Most engines stop at the first contradiction.  Then the operation that completed it is *neutralised*: a read is left
+out, anything else becomes pending, as if nobody had seen it return.  Both keep linearizable histories linearizable, so
+what is still invalid afterwards holds another violation, and one of its own.  Reads that contradict the same operations
+with the same answer are one violation: a replica that is stuck makes thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from checker.answer import Answer, Limits
+from checker.automaton import ENGINE as AUTOMATON
+from checker.calls import Call
+from checker.deciding import decide
+from checker.definition import SMALL, linearizable
+from checker.logs import ENGINE as LOG_SWEEP
+from checker.models import Model
+from checker.objects import SparseLog
+from checker.sets import ENGINE as SET_SWEEP
+from checker.shrink import irreducible, least, shrink
+from checker.stories import part_of_set
+from checker.zones import ENGINE as ZONES
+
+MOST: Final = 8
+_AUTOMATON_SHOWN: Final = 4
+_AGAIN_S: Final = 1.0
+_FOLDED: Final = 2000
+# These find all violations by themselves.
+_COMPLETE: Final = (ZONES, AUTOMATON)
+# Statements about the whole history, which no few operations can contradict by their order.
+OF_THE_WHOLE: Final = ("log-hole", "never-written")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation: the core, and the answer of the engine that found it (for its kind and states)."""
+
+    core: tuple[Call, ...]
+    answer: Answer
+
+    @property
+    def moment(self) -> int:
+        """The return at which the violation came to exist."""
+        return max((call.ret for call in self.core if not call.pending), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Violations, earliest first; ``count`` may be more than are held, ``note`` says why it may be too low."""
+
+    held: tuple[Finding, ...] = ()
+    count: int = 0
+    note: str | None = None
+
+
+def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
+    """All violations that an invalid answer stands for; ``calls`` may be empty if the answer brings all cores."""
+    if answer.verdict != "invalid":
+        return Findings()
+    held = list(_findings(answer, calls, calls, model, limits))
+    if answer.engine in _COMPLETE or not calls:
+        return _sorted(held, max(answer.violations, len(held)), None)
+    more = _second_pass(limits)
+    count, note, left = max(answer.violations, len(held)), None, list(calls)
+    fresh = held
+    while fresh:
+        left = _neutralised(left, fresh, model)
+        if len(held) >= MOST or more.over():
+            note = _note(left, model, more, len(held))
+            break
+        again = decide(left, model, more, proof=False)
+        if again.verdict == "unknown":
+            note = f"more than the first {len(held)} violations were not looked for: {again.reason}"
+        if again.verdict != "invalid":
+            break
+        fresh = [finding for finding in _findings(again, left, calls, model, more) if finding.core]
+        count += max(again.violations, len(fresh))
+        held += fresh
+    return _sorted(held, count, note)
+
+
+def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
+    return Findings(tuple(sorted(held, key=lambda finding: finding.moment)[:MOST]), count, note)
+
+
+def _second_pass(limits: Limits) -> Limits:
+    """As long again as the first pass took, a second at least, and never beyond the deadline."""
+    now = limits.clock()
+    end = now + max(_AGAIN_S, now - limits.started)
+    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
+
+
+def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | None:
+    """Is there anything after the last violation that is held?"""
+    if not limits.over() and decide(left, model, limits, proof=False).verdict == "valid":
+        return None
+    return f"there may be more than the first {held} violations: the rest was not looked for"
+
+
+def _findings(
+    answer: Answer, calls: Sequence[Call], whole: Sequence[Call], model: Model, limits: Limits
+) -> list[Finding]:
+    """The violations of one answer about ``calls``, told in the operations of the ``whole`` history."""
+    if not answer.cores:
+        lasts = (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
+        cores = [least(shrink(calls, model, last, limits).calls, whole, model) for last in lasts]
+        return [Finding(tuple(core), answer) for core in cores]
+    return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+
+
+def _smallest(core: tuple[Call, ...], model: Model, answer: Answer) -> tuple[Call, ...]:
+    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
+        return core
+    judged, judge = _judged(core, model, answer)
+    kept = {call.source for call in irreducible(judged, judge)}
+    return tuple(call for call in core if call.source in kept)
+
+
+def _judged(core: Sequence[Call], model: Model, answer: Answer) -> tuple[Sequence[Call], Model]:
+    """A log's core is judged as part of a log, a set's by the elements that it speaks of."""
+    if answer.engine == LOG_SWEEP:
+        return core, SparseLog()
+    return (part_of_set(core) if answer.engine == SET_SWEEP else core), model
+
+
+def refuted(finding: Finding, model: Model) -> bool:
+    """Does the definition find an order for what should have none?  Small cores only; others are not tried.
+
+    That too few appends exist for a log's length, or that nobody wrote a value, is no matter of order, and the engines
+    have counted it.
+    """
+    if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
+        return False
+    return linearizable(*_judged(finding.core, model, finding.answer))
+
+
+def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
+    """Without what completed these violations, and without the reads that are the same violation again."""
+    gone: set[int] = set()
+    for finding in found:
+        due = _due(finding.core, model)
+        gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
+    kept = []
+    for call in calls:
+        if call.source not in gone:
+            kept.append(call)
+        elif call.f not in model.reads:
+            kept.append(call.forgotten())
+    return kept
+
+
+def _due(core: Sequence[Call], model: Model) -> Call:
+    """The read that returned last, or else the operation."""
+    answered = [call for call in core if not call.pending]
+    reads = [call for call in answered if call.f in model.reads]
+    return max(reads or answered, key=lambda call: call.ret)
+
+
+def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
+    """Later reads with the same answer that contradict the rest of the core as this one does."""
+    if due.f not in model.reads or len(finding.core) > MOST:
+        return []
+    same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
+    rest = [call for call in finding.core if call.source != due.source]
+    taken = {call.source for call in rest}
+    if finding.answer.kind in OF_THE_WHOLE or not rest:
+        return same
+    later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
+    return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]
