@@ -17,7 +17,8 @@ module               subject
 ``plots``            PNG and SVG
 ``junit``            ``junit.xml``
 ``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
-``store_index``      the runs of a store as rows; ``trends`` groups them
+``store_index``      the runs of a store as rows
+``trends``           them in groups, or those of the ``warehouse``; ``trend_rows`` are the types
 ``site``             the pages over many runs, as text and as files; ``compare`` two of them; ``serve`` serves them
 ===================  =================================================================
 """

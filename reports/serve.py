@@ -80,7 +80,8 @@ class Site:
         if names in ([], ["index.html"]):
             return _page(start_response, site.list_page(self.rows()))
         if names == ["trends.html"]:
-            return _page(start_response, site.trends_page(self.rows()))
+            rows = self.rows()
+            return _page(start_response, site.trends_page(rows, trends.trends_of(self._store, rows)))
         if names == ["compare.html"]:
             return _page(start_response, self._compare(query))
         if names[0] == "nemesis" and len(names) == 2:
@@ -101,9 +102,10 @@ class Site:
         return site.compare_page(self._store, [*chosen, *others[: 2 - len(chosen)]])
 
     def _nemesis(self, name: str) -> str:
-        for nemesis, rows in site.by_nemesis(self.rows()).items():
+        rows = self.rows()
+        for nemesis, members in site.by_nemesis(rows).items():
             if name == f"{site.slug(nemesis)}.html":
-                return site.list_page(rows, "../", nemesis or "no fault", trends.groups_of(rows))
+                return site.nemesis_page(members, trends.trends_of(self._store, rows), nemesis)
         raise NotServedError(name)
 
     def _run(self, names: list[str], folder: bool, start_response: StartResponse) -> Iterable[bytes]:

@@ -22,6 +22,7 @@ from reports.compare import DRAWN, comparison
 from reports.pack import pack
 from reports.page import SHARED_SCRIPTS, asset, environment, policy, vendor
 from reports.store_index import RunRow, StoreIndex
+from reports.trend_rows import Group, Trends
 
 SCRIPTS: Final = ("theme.js", "decode.js", "site.js")
 COMPARE_SCRIPTS: Final = (*SHARED_SCRIPTS, "compare.js")
@@ -68,25 +69,43 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
     )
 
 
-def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[trends.Group] = ()) -> str:
+def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
     """The list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
     data = pack({}, {"rows": [_packed(row) for row in rows], "base": base}, cleaned=True)
-    return _render(
-        "site_list.html.j2", base, title, rows=rows[:PLAIN_ROWS], total=len(rows), data=data, groups=_drawn(groups)
-    )
+    context: dict[str, Any] = {
+        "rows": rows[:PLAIN_ROWS],
+        "total": len(rows),
+        "groups": _drawn(groups),
+        "links": _links(rows),
+    }
+    return _render("site_list.html.j2", base, title, data=data, **context)
 
 
-def trends_page(rows: Sequence[RunRow], base: str = "") -> str:
-    """Verdicts, recovery and rate by nemesis and version, and what got worse."""
-    groups = trends.groups_of(rows)
-    return _render(
-        "site_trends.html.j2", base, "Trends", groups=_drawn(groups), regressions=trends.regressions_of(groups), data=""
-    )
+def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
+    """Verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
+    worse = [{"regression": item, "dots": trends.evidence(item)} for item in found.regressions]
+    context: dict[str, Any] = {
+        "trends": found,
+        "groups": _drawn(found.groups),
+        "regressions": worse,
+        "links": _links(rows),
+    }
+    return _render("site_trends.html.j2", base, "Trends", data="", **context)
+
+
+def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
+    """The runs of one nemesis, with its groups above them."""
+    groups = [group for group in found.groups if group.nemesis == nemesis]
+    return list_page(rows, "../", nemesis or "no fault", groups)
+
+
+def _links(rows: Sequence[RunRow]) -> dict[str, str]:
+    return {row.place: page_of(row) for row in rows}
 
 
 def compare_page(store: Path, rows: Sequence[RunRow], base: str = "") -> str:
     """Two of ``rows`` over each other, which two the page's address says: ``?a=<test>/<run>&b=<test>/<run>``."""
-    links = {row.place: base + page_of(row) for row in rows}
+    links = {place: base + page for place, page in _links(rows).items()}
     data = pack({}, comparison(store, rows, links)) if len(rows) > 1 else ""
     return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
 
@@ -96,7 +115,7 @@ def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -
     return _render("site_folder.html.j2", base, row.place, row=row, files=files, data="")
 
 
-def _drawn(groups: Sequence[trends.Group]) -> list[dict[str, Any]]:
+def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
     drawn = []
     for group in groups:
         dots, top = trends.strip(group)
@@ -123,15 +142,15 @@ def write_site(store: Path, target: Path) -> list[Path]:
     Copies reports, summaries, results, JUnit files and PNG plots, so that the folder can be kept without the store.
     """
     rows = StoreIndex(store, remember=False).rows()
+    found = trends.trends_of(store, rows)
     target.mkdir(parents=True, exist_ok=True)
     pages = {
         target / "index.html": list_page(rows),
-        target / "trends.html": trends_page(rows),
+        target / "trends.html": trends_page(rows, found),
         target / "compare.html": compare_page(store, rows[:DRAWN]),
     }
     for nemesis, members in by_nemesis(rows).items():
-        groups = trends.groups_of(members)
-        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = list_page(members, "../", nemesis or "no fault", groups)
+        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, found, nemesis)
     for path, text in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="replace")

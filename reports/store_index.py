@@ -20,7 +20,7 @@ from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
 from reports.texts import one_line
 
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({"warehouse", "latest"})
 
@@ -174,7 +174,7 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
 
 def _nemesis(plan: Mapping[str, Any]) -> str:
     nemesis = plan.get("nemesis")
-    return " + ".join(map(str, nemesis)) if isinstance(nemesis, list) else str(nemesis or "")
+    return "+".join(map(str, nemesis)) if isinstance(nemesis, list) else str(nemesis or "")
 
 
 def _version(plan: Mapping[str, Any]) -> str:

@@ -1,24 +1,31 @@
-"""Trends over many runs: verdicts, recovery time, rate and unavailability by nemesis and version, and regressions.
+"""Trends over many runs: verdicts, recovery, unavailability and rate by kind of run, and what got worse.
 
-A regression is a change larger than the spread of the runs before it: further from their median than three scaled
-median absolute deviations (Hampel's rule) and than a tenth of the median, in the bad direction.
+Drawn from the warehouse's tables ``runs`` and ``trends`` where the store has them (:func:`trends_of`); otherwise from
+the runs' ``results.json``, with the rule of this module: a regression is a change larger than the spread of the runs
+before it, further from their median than three scaled median absolute deviations (Hampel's rule) and than a tenth of
+the median, in the bad direction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Final
 
+from reports import warehouse
 from reports.run import HARNESS_FAILURE
 from reports.store_index import RunRow
+from reports.trend_rows import Group, Regression, Sample, Trends
 
 VERDICTS: Final = ("valid", "invalid", "unknown", HARNESS_FAILURE)
 LAST: Final = 20
 LEAST: Final = 5
 """So many runs must come before one, for a change to be called a regression."""
 POINTS: Final = 60
+WIDTH: Final = 360.0
+HEIGHT: Final = 44.0
 _METRICS: Final = (
     ("recovery_s", "recovery time", "s", 1),
     ("gap_s", "longest gap", "s", 1),
@@ -26,37 +33,13 @@ _METRICS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The runs of one nemesis on one version, oldest first.  Medians are None where no run tells."""
-
-    nemesis: str
-    version: str
-    rows: tuple[RunRow, ...]
-    verdicts: dict[str, int]
-    flaky: bool
-    recovery_s: float | None
-    worst_recovery_s: float | None
-    gap_s: float | None
-    rate: float | None
-    violations: int
-    never: int
-
-
-@dataclass(frozen=True, slots=True)
-class Regression:
-    """``seen`` in the newest run of a group against the ``before`` runs' low, median and high."""
-
-    nemesis: str
-    version: str
-    run: RunRow
-    metric: str
-    unit: str
-    seen: float
-    low: float
-    middle: float
-    high: float
-    before: int
+def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
+    """The warehouse's trends, else those of ``rows``; ``note`` says which, and what is missing."""
+    found = warehouse.trends_in(store, {row.place for row in rows})
+    if isinstance(found, Trends):
+        return found
+    groups = groups_of(rows)
+    return Trends(tuple(groups), tuple(regressions_of(groups)), found)
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
@@ -70,18 +53,25 @@ def groups_of(rows: Sequence[RunRow]) -> list[Group]:
 def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
     recoveries = [row.recovery_s for row in rows if row.recovery_s is not None]
     recent = {row.verdict for row in rows[-LAST:]} & {"valid", "invalid"}
+    samples = [
+        Sample(row.place, row.verdict, row.recovery_s, {name: getattr(row, name) for name, *_ in _METRICS})
+        for row in rows
+    ]
     return Group(
         nemesis=nemesis,
         version=version,
-        rows=tuple(rows),
+        workload="",
+        samples=tuple(samples),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
-        flaky=len(recent) > 1,
+        flaky="flaky" if len(recent) > 1 else "",
         recovery_s=_median(recoveries),
+        late_recovery_s=None,
         worst_recovery_s=max(recoveries, default=None),
-        gap_s=_median([row.gap_s for row in rows if row.gap_s is not None]),
+        away_s=_median([row.gap_s for row in rows if row.gap_s is not None]),
         rate=_median([row.rate for row in rows if row.rate is not None]),
         violations=sum(row.violations for row in rows),
         never=sum(row.never for row in rows),
+        histogram=(),
     )
 
 
@@ -96,26 +86,21 @@ def regressions_of(groups: Sequence[Group]) -> list[Regression]:
 
 
 def _regression(group: Group, name: str, title: str, unit: str, worse: int) -> Regression | None:
-    told = [(row, float(getattr(row, name))) for row in group.rows if getattr(row, name) is not None]
-    if len(told) <= LEAST or told[-1][0] is not group.rows[-1]:
+    told = [(sample, value) for sample in group.samples if (value := sample.figures[name]) is not None]
+    if len(told) <= LEAST or told[-1][0] is not group.samples[-1]:
         return None
     newest, seen = told[-1]
-    before = [value for _, value in told[:-1][-LAST:]]
-    middle = median(before)
-    spread = 1.4826 * median(abs(value - middle) for value in before)
+    before = [(sample.place, value) for sample, value in told[:-1][-LAST:]]
+    middle = median(value for _, value in before)
+    spread = 1.4826 * median(abs(value - middle) for _, value in before)
     if (seen - middle) * worse <= max(3 * spread, 0.1 * abs(middle)):
         return None
-    return Regression(
-        group.nemesis, group.version, newest, title, unit, seen, min(before), middle, max(before), len(before)
-    )
+    return Regression(group.nemesis, group.version, "", newest.place, title, unit, seen, middle, tuple(before))
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One run in a strip, ``x`` and ``y`` in the strip's picture; ``y`` None: the run does not tell.
-
-    ``place`` is the page that it leads to, below ``runs/``.
-    """
+    """One run in a strip, ``x`` and ``y`` in the strip's picture; ``y`` None: the run does not tell."""
 
     x: float
     y: float | None
@@ -124,15 +109,35 @@ class Dot:
     text: str
 
 
-def strip(group: Group, width: float = 360.0, height: float = 44.0) -> tuple[list[Dot], float]:
+def strip(group: Group) -> tuple[list[Dot], float]:
     """The last sixty runs as dots, their recovery time upwards; and the value at the top, in seconds."""
-    rows = group.rows[-POINTS:]
-    top = max([row.recovery_s for row in rows if row.recovery_s is not None] + [1.0])
-    step = min(12.0, (width - 12) / max(len(rows), 1))
+    samples = group.samples[-POINTS:]
+    top = max([sample.recovery_s for sample in samples if sample.recovery_s is not None] + [1.0])
+    step = min(12.0, (WIDTH - 12) / max(len(samples), 1))
     dots = []
-    for place, row in enumerate(rows):
-        y = None if row.recovery_s is None else height - 6 - (height - 12) * row.recovery_s / top
-        told = "no recovery time" if row.recovery_s is None else f"recovery {row.recovery_s:.2f} s"
-        leads_to = f"{row.place}/{'report' if 'report.html' in row.files else 'index'}.html"
-        dots.append(Dot(6 + step * place, y, row.verdict, leads_to, f"{row.run}: {row.verdict}, {told}"))
+    for number, sample in enumerate(samples):
+        y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
+        told = "no recovery time" if sample.recovery_s is None else f"recovery {sample.recovery_s:.2f} s"
+        dots.append(
+            Dot(6 + step * number, y, sample.verdict, sample.place, f"{sample.place}: {sample.verdict}, {told}")
+        )
     return dots, top
+
+
+def evidence(regression: Regression) -> list[Dot]:
+    """The runs before and the new one, the last, as dots whose height is the figure; none for a verdict."""
+    if regression.seen is None:
+        return []
+    values = [*regression.before, (regression.place, regression.seen)]
+    top = max(value for _, value in values) or 1.0
+    step = min(16.0, (WIDTH - 12) / len(values))
+    return [
+        Dot(
+            6 + step * number,
+            HEIGHT - 6 - (HEIGHT - 12) * max(value, 0.0) / top,
+            "invalid" if number == len(values) - 1 else "valid",
+            place,
+            f"{place}: {value:.4g} {regression.unit}",
+        )
+        for number, (place, value) in enumerate(values)
+    ]

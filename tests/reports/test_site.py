@@ -13,7 +13,7 @@ import pytest
 import reports
 from reports import site, trends
 from reports.store_index import INDEX_NAME, RunRow, StoreIndex
-from tests.reports.runs import HOSTILE, KINDS, Shape, make
+from tests.reports.runs import KINDS, Shape, make
 
 EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
 
@@ -66,7 +66,9 @@ def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
 
 def test_pages_escape_names(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
-    for page in (site.list_page(rows), site.trends_page(rows), site.folder_page(rows[0], [(EVIL, 3)], "../")):
+    found = trends.trends_of(store, rows)
+    folder = site.folder_page(rows[0], [(EVIL, 3)], "../")
+    for page in (site.list_page(rows), site.trends_page(rows, found), folder):
         assert "<img" not in page
         assert "onerror=alert(1)>" not in page
         assert page.count("<script>") == 1
@@ -120,7 +122,7 @@ def test_a_change_beyond_the_spread_is_a_regression() -> None:
     calm = [row(day, recovery_s=2.0 + 0.1 * (day % 3)) for day in range(1, 11)]
     assert trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=2.15)])) == []
     (found,) = trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=9.0)]))
-    assert (found.metric, found.seen, found.before, found.low, found.high) == ("recovery time", 9.0, 10, 2.0, 2.2)
+    assert (found.metric, found.seen, len(found.before), found.low, found.high) == ("recovery time", 9.0, 10, 2.0, 2.2)
     (slow,) = trends.regressions_of(trends.groups_of([*calm, row(11, rate=90.0)]))
     assert slow.metric == "rate"
     assert trends.regressions_of(trends.groups_of([*calm, row(11, rate=400.0)])) == []
@@ -130,7 +132,7 @@ def test_a_change_beyond_the_spread_is_a_regression() -> None:
 def test_groups_count_and_call_flaky() -> None:
     (group,) = trends.groups_of([row(1), row(2, verdict="invalid", violations=3, never=1), row(3, recovery_s=None)])
     assert group.verdicts == {"valid": 2, "invalid": 1, "unknown": 0, "harness failure": 0}
-    assert (group.flaky, group.violations, group.never, group.recovery_s) == (True, 3, 1, 2.0)
+    assert (group.flaky, group.violations, group.never, group.recovery_s) == ("flaky", 3, 1, 2.0)
     dots, top = trends.strip(group)
     assert [dot.y is None for dot in dots] == [False, False, True]
     assert top == 2.0
@@ -138,8 +140,9 @@ def test_groups_count_and_call_flaky() -> None:
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     assert "no run in this store" in site.list_page(StoreIndex(tmp_path).rows())
-    assert "no run in this store" in site.trends_page([])
-    assert HOSTILE not in site.trends_page([])
+    page = site.trends_page([], trends.trends_of(tmp_path, []))
+    assert "no run in this store" in page
+    assert "harness ingest" in page
 
 
 @pytest.mark.nightly

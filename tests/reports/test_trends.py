@@ -1,0 +1,140 @@
+"""The trends of the warehouse on the site: groups, distributions, regressions with the runs that they rest on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from history.tables import RUNS, TRENDS
+from history.warehouse import stamp
+from reports import site, trends
+from reports.store_index import StoreIndex
+from tests.reports.runs import HOSTILE
+
+EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
+
+
+def run_record(number: int, **changes: Any) -> dict[str, Any]:
+    plain = {field.name: EMPTY[field.type] for field in RUNS}
+    named = {"run": f"t/2026030{number}T020000.000Z-1", "started": f"2026030{number}", "verdict": "valid"}
+    return {**plain, **named, "system_version": "0.4.0", "nemesis": "kill", "workload": "register", **changes}
+
+
+def trend_record(**changes: Any) -> dict[str, Any]:
+    plain = {field.name: EMPTY[field.type] for field in TRENDS}
+    kind = {"system_version": "0.4.0", "nemesis": "kill", "workload": "register"}
+    told = {"verdicts": '{"valid": 5, "invalid": 1}', "recovery_histogram": "[]", "regressions": "[]"}
+    return {**plain, **kind, **told, **changes}
+
+
+def write(store: Path, runs: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
+    (store / "warehouse").mkdir(exist_ok=True)
+    for name, rows in (("runs", runs), ("trends", kinds)):
+        pq.write_table(pa.Table.from_pylist(rows, schema=stamp(name)), store / "warehouse" / f"{name}.parquet")
+
+
+REGRESSIONS = [
+    {
+        "figure": "recovery_ms",
+        "run": "t/20260306T020000.000Z-1",
+        "new": 9000.0,
+        "median_before": 2000.0,
+        "spread_before": 200.0,
+        "before": [[f"t/2026030{n}T020000.000Z-1", 1900.0 + 50 * n] for n in range(1, 6)],
+    },
+    {"figure": "verdict", "run": "t/20260306T020000.000Z-1", "new": "invalid", "before": [["a/1", "valid"]] * 5},
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    runs = [run_record(n, recovery_ms=1900.0 + 50 * n) for n in range(1, 6)]
+    runs.append(run_record(6, recovery_ms=9000.0, verdict="invalid"))
+    histogram = json.dumps([[0, 100, 1], [100, 200, 0], [200, None, 5]])
+    kind = trend_record(
+        runs=6,
+        flakiness=0.2,
+        recovery_ms_p50=2100.0,
+        recovery_ms_p95=8000.0,
+        recovery_ms_max=9000.0,
+        rate_median=190.0,
+        unavailable_s_median=1.5,
+        never_recovered=2,
+        recovery_histogram=histogram,
+        regressions=json.dumps(REGRESSIONS),
+    )
+    write(tmp_path, runs, [kind])
+    for row in runs[:5]:
+        (tmp_path / row["run"]).mkdir(parents=True)
+        (tmp_path / row["run"] / "plan.json").write_text('{"nemesis": ["kill"], "version": "0.4.0"}')
+    return tmp_path
+
+
+def test_the_warehouse_is_drawn(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    found = trends.trends_of(store, rows)
+    assert found.note == "From the warehouse: 6 runs."
+    (group,) = found.groups
+    assert (group.nemesis, group.version, group.workload, group.flaky) == ("kill", "0.4.0", "register", "changes 20%")
+    assert (group.recovery_s, group.late_recovery_s, group.worst_recovery_s) == (2.1, 8.0, 9.0)
+    assert (group.away_s, group.rate, group.never, group.verdicts["invalid"]) == (1.5, 190.0, 2, 1)
+    assert group.histogram == ((0.0, 0.1, 1), (0.1, 0.2, 0), (0.2, None, 5))
+    dots, top = trends.strip(group)
+    assert ([dot.verdict for dot in dots], top) == ([*["valid"] * 5, "invalid"], 9.0)
+
+
+def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
+    slow, verdict = trends.trends_of(store, []).regressions
+    assert (slow.metric, slow.unit, slow.seen, slow.middle) == ("recovery time", "s", 9.0, 2.0)
+    assert (slow.low, slow.high, len(slow.before)) == (1.95, 2.15, 5)
+    dots = trends.evidence(slow)
+    assert [dot.verdict for dot in dots] == [*["valid"] * 5, "invalid"]
+    assert dots[-1].y == pytest.approx(6)
+    assert dots[0].y > 25
+    assert (verdict.metric, verdict.seen, trends.evidence(verdict)) == ("verdict became invalid", None, [])
+
+
+def test_only_runs_that_are_there_are_linked(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    page = site.trends_page(rows, trends.trends_of(store, rows))
+    assert 'href="runs/t/20260305T020000.000Z-1/index.html"' in page
+    assert "20260306T020000.000Z-1" in page
+    assert 'href="runs/t/20260306' not in page
+    assert "verdict became invalid" in page
+
+
+def test_runs_that_the_warehouse_lacks_are_counted(store: Path) -> None:
+    (store / "t" / "another").mkdir()
+    (store / "t" / "another" / "plan.json").write_text("{}")
+    rows = StoreIndex(store, remember=False).rows()
+    assert "1 of the store's runs are not in it" in trends.trends_of(store, rows).note
+
+
+def test_hostile_names_of_the_warehouse_stay_text(store: Path) -> None:
+    write(store, [run_record(1, run=HOSTILE, nemesis=HOSTILE)], [trend_record(nemesis=HOSTILE, workload=HOSTILE)])
+    page = site.trends_page([], trends.trends_of(store, []))
+    assert "<img" not in page
+    assert page.count("<script>") == 1
+
+
+@pytest.mark.parametrize("spoilt", ["cut", "text", "version", "json"])
+def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(store: Path, spoilt: str) -> None:
+    path = store / "warehouse" / "trends.parquet"
+    if spoilt == "cut":
+        path.write_bytes(path.read_bytes()[:100])
+    elif spoilt == "text":
+        path.write_text("nonsense")
+    elif spoilt == "version":
+        old = stamp("trends").with_metadata({b"harness.table": b"trends", b"harness.version": b"0"})
+        pq.write_table(pa.Table.from_pylist([trend_record()], schema=old), path)
+    else:
+        write(store, [run_record(1)], [trend_record(regressions="{")])
+    rows = StoreIndex(store, remember=False).rows()
+    found = trends.trends_of(store, rows)
+    assert "the warehouse cannot be read" in found.note
+    assert [len(group.samples) for group in found.groups] == [5]
