@@ -20,6 +20,7 @@ module               subject
 ``store_index``      the runs of a store as rows
 ``trends``           them in groups, or those of the ``warehouse``; ``trend_rows`` are the types
 ``site``             the pages over many runs, as text and as files; ``compare`` two of them; ``serve`` serves them
+``inside``           files of a store, and of nothing else
 ===================  =================================================================
 """
 

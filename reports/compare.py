@@ -47,7 +47,9 @@ def comparison(store: Path, rows: Iterable[RunRow], links: Mapping[str, str]) ->
 
 
 def curves_of(files: RunFiles) -> dict[str, Any] | None:
-    """Rate, latency, availability and faults of one run, in seconds since its main phase began."""
+    """Rate, latency, availability and faults of one run, in seconds since its main phase began; None for links."""
+    if any(path.is_symlink() for path in (files.history, files.probes, files.plan, files.results, files.tables)):
+        return None
     run = read_run(files)
     found: dict[str, Any] | None = run.notes.attempt("curves", lambda: clean(_curves(run)), None)
     return found

@@ -80,7 +80,9 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
     if not files.nodes.is_dir():
         return []
     wanted = _LOG_NAME if rotated else _NEWEST_NAME
-    paths = sorted(path for path in files.nodes.glob("*/**/*.log*") if path.is_file() and not path.is_symlink())
+    folders = [Path(folder) for folder, *_ in os.walk(files.nodes)] if not files.nodes.is_symlink() else []
+    inside = (path for folder in folders if folder != files.nodes for path in folder.glob("*.log*"))
+    paths = sorted(path for path in inside if path.is_file() and not path.is_symlink())
     return [(path.relative_to(files.nodes).parts[0], path) for path in paths if wanted.search(path.name)]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from reports import site, trends
+from reports.inside import NotServedError, files_of, names_of, open_inside
 from reports.store_index import RunRow, StoreIndex
 
 HEADERS: Final = (
@@ -40,10 +40,6 @@ TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".
 CHUNK: Final = 1 << 16
 
 StartResponse = Callable[..., Any]
-
-
-class NotServedError(Exception):
-    """There is nothing at that path, or nothing that may be shown."""
 
 
 class Site:
@@ -119,50 +115,6 @@ class Site:
                 return []
             return _page(start_response, site.folder_page(row, files_of(self._store / test / run), "../../../"))
         return _file(open_inside(self._store, names), inside, start_response)
-
-
-def names_of(path: str) -> list[str]:
-    """The names of a request's path.  Raises NotServedError for anything that could lead elsewhere.
-
-    WSGI hands the path over as already unquoted bytes, read as Latin-1.
-    """
-    raw = path.encode("latin-1")
-    if b"\0" in raw or b"\\" in raw:
-        raise NotServedError(path)
-    names = [name for name in os.fsdecode(raw).strip("/").split("/") if name] if raw.strip(b"/") else []
-    if any(name.startswith(".") for name in names):
-        raise NotServedError(path)
-    return names
-
-
-def open_inside(store: Path, names: Iterable[str]) -> BinaryIO:
-    """Open a regular file below a store, name by name, following no symbolic link.  Raises NotServedError, OSError."""
-    descriptor = os.open(store, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        *folders, last = names
-        for name in folders:
-            following = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = following
-        file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise NotServedError(last)
-    return os.fdopen(file, "rb")
-
-
-def files_of(root: Path) -> list[tuple[str, int]]:
-    """(path inside the run, bytes) of every regular file that is served, in order."""
-    found = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(folder) / name
-            if not name.startswith(".") and path.is_file() and not path.is_symlink():
-                found.append((str(path.relative_to(root)), path.stat().st_size))
-    return found
 
 
 def _host(header: str) -> str:

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from history import RunFiles
 from reports import trends
 from reports.compare import DRAWN, comparison
+from reports.inside import files_of, open_inside
 from reports.pack import pack
 from reports.page import SHARED_SCRIPTS, asset, environment, policy, vendor
 from reports.store_index import RunRow, StoreIndex
@@ -159,16 +159,17 @@ def write_site(store: Path, target: Path) -> list[Path]:
 
 
 def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
-    files = RunFiles(store / row.test / row.run)
-    folder = target / "runs" / row.test / row.run
+    """Copy what is kept of a run, files only: a link in a run's directory may lead anywhere."""
+    root, folder = store / row.test / row.run, target / "runs" / row.test / row.run
     folder.mkdir(parents=True, exist_ok=True)
-    copied = []
-    for path in [*(files.root / name for name in COPIED), *sorted(files.plots.glob("*.png"))]:
-        if path.is_file() and not path.is_symlink():
-            place = folder / path.relative_to(files.root)
+    copied: list[tuple[str, int]] = []
+    for name, size in files_of(root):
+        if name in COPIED or (name.startswith("plots/") and name.endswith(".png")):
+            place = folder / name
             place.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, place)
-            copied.append(place)
-    listed = [(str(path.relative_to(folder)), path.stat().st_size) for path in copied]
-    (folder / "index.html").write_text(folder_page(row, listed, "../../../"), encoding="utf-8", errors="replace")
-    return [folder / "index.html", *copied]
+            with open_inside(store, [row.test, row.run, *name.split("/")]) as source, place.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+            copied.append((name, size))
+    index = folder / "index.html"
+    index.write_text(folder_page(row, copied, "../../../"), encoding="utf-8", errors="replace")
+    return [index, *(folder / name for name, _ in copied)]

@@ -103,10 +103,15 @@ def row_of(files: RunFiles) -> RunRow:
     """The row of one run; a file that cannot be read counts as absent."""
     notes = Notes()
     nothing: dict[str, Any] = {}
-    plan = notes.attempt("plan.json", lambda: read_object(files.plan), nothing)
-    state = notes.attempt("run.json", lambda: read_object(files.state), nothing)
-    results = tidy(notes.attempt("results.json", lambda: read_object(files.results), nothing), notes)
+    plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
+    state = notes.attempt("run.json", lambda: _own_object(files.state), nothing)
+    results = tidy(notes.attempt("results.json", lambda: _own_object(files.results), nothing), notes)
     return notes.attempt("row", lambda: _row(files, plan, state, results), _bare(files))
+
+
+def _own_object(path: Path) -> dict[str, Any]:
+    """A link may lead out of the store: what lies there is not told."""
+    return {} if path.is_symlink() else read_object(path)
 
 
 def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
@@ -232,7 +237,7 @@ _OFFERED: Final = ("report.html", "summary.txt", "results.json", "junit.xml", "h
 
 
 def _present(files: RunFiles) -> tuple[str, ...]:
-    return tuple(name for name in _OFFERED if (files.root / name).is_file())
+    return tuple(name for name in _OFFERED if (files.root / name).is_file() and not (files.root / name).is_symlink())
 
 
 def _stamp(files: RunFiles) -> list[int]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
 import time
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import reports
 from reports import site, trends
+from reports.compare import curves_of
+from reports.logs import log_files
 from reports.store_index import INDEX_NAME, RunRow, StoreIndex
 from tests.reports.runs import KINDS, Shape, make
 
@@ -173,3 +179,48 @@ def many_runs(store: Path, count: int) -> None:
         (root / "plan.json").write_text(json.dumps(plan))
         (root / "run.json").write_text(json.dumps({"moments": {"main": 0, "main-end": 60 * 10**9}}))
         (root / "results.json").write_text(json.dumps(results))
+
+
+def test_links_in_a_run_are_neither_read_nor_copied(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "plan.json").write_text('{"nemesis": ["secret-nemesis"]}')
+    (outside / "summary.txt").write_text("secret")
+    (outside / "n1.log").write_text("2026-03-01T02:00:01Z ERROR secret\n")
+    (outside / "rate.png").write_bytes(b"secret")
+    files = make(tmp_path / "store" / "t" / "run", Shape(operations=60, rate=10.0, interval_s=1.0))
+    files.plan.unlink()
+    files.plan.symlink_to(outside / "plan.json")
+    (files.root / "summary.txt").symlink_to(outside / "summary.txt")
+    (files.root / "report.html").symlink_to(outside / "summary.txt")
+    files.plots.symlink_to(outside)
+    (files.nodes / "n9").symlink_to(outside)
+    (row,) = StoreIndex(tmp_path / "store", remember=False).rows()
+    assert (row.nemesis, "report.html" in row.files) == ("", False)
+    assert "n9" not in {node for node, _ in log_files(files)}
+    assert curves_of(files) is None
+    for path in site.write_site(tmp_path / "store", tmp_path / "site"):
+        assert b"secret" not in path.read_bytes(), path
+
+
+def attributes_of(page: str) -> set[str]:
+    """The names of all attributes in a page, as a browser would find them."""
+    found: set[str] = set()
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: found.update(name for name, _ in attrs)  # type: ignore[method-assign]
+    parser.feed(page)
+    return found
+
+
+def test_the_pages_of_the_site_name_their_scripts_and_load_nothing(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    found = trends.trends_of(store, rows)
+    pages = [site.list_page(rows), site.trends_page(rows, found), site.compare_page(store, rows[:2])]
+    for page in [*pages, site.folder_page(rows[0], [("a", 1)]), site.nemesis_page(rows, found, rows[0].nemesis)]:
+        head, _, rest = page.partition("<title>")
+        assert "default-src &#39;none&#39;; script-src &#39;sha256-" in head
+        assert "unsafe" not in head
+        (script,) = re.findall(r"<script>(.*?)</script>", rest, re.DOTALL)
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in head
+        assert attributes_of(rest) & {"style", "src", "srcset"} == set()
+        assert not any(name.startswith("on") for name in attributes_of(rest))
