@@ -17,17 +17,22 @@ import json
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from harness.plan import PLAN_FORMAT, Plan
 
+if TYPE_CHECKING:
+    FiguresType = click.ParamType[dict[str, float]]
+else:  # not generic at run time before click 8.4
+    FiguresType = click.ParamType
+
 #: The plan's field -> the option's parameter, where they differ.
 _PARAMETERS: Final = {"store": "store_type"}
 
 
-class Figures(click.ParamType):
+class Figures(FiguresType):
     """``name=number,name=number`` as a mapping."""
 
     name = "name=number,…"
