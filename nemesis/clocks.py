@@ -16,7 +16,7 @@ from typing import Any, Final
 from history import Probe
 from nemesis.errors import FaultError, NotYetError
 from nemesis.facts import Facts
-from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.fault import Context, Family, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.processes import random_subset
 from nemesis.view import Command
 
@@ -117,9 +117,11 @@ class ClockFault:
         if any(node not in before for node in nodes):
             raise NotYetError("a node does not tell its time")
         tunes = {node: self.tune(rng) for node in nodes}
+        offsets: dict[str, Any] = {node: list(tune.offsets_s) for node, tune in tunes.items()}
+        pauses: dict[str, Any] = {node: tune.pause_s for node, tune in tunes.items()}
         detail: dict[str, Any] = {
-            "offsets_s": {node: list(tune.offsets_s) for node, tune in tunes.items()},
-            "pause_s": {node: tune.pause_s for node, tune in tunes.items()},
+            "offsets_s": as_recorded(ctx, "offsets_s", offsets),
+            "pause_s": as_recorded(ctx, "pause_s", pauses),
             "before_ms": before,
         }
         return Targets(nodes, detail=detail)

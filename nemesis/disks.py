@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 from nemesis.errors import FaultError
-from nemesis.fault import Context, Family, Fault, Targets, Witness, wanted_nodes
+from nemesis.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.processes import kill, pids_of, random_one, random_subset, restart, running_pids, see_gone
 from nemesis.view import Command
 
@@ -147,7 +147,8 @@ class Damage:
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_one(ctx, rng))
         most = int(ctx.settings.option(self.option))
-        drawn: dict[str, Any] = {"amount": rng.randint(1, most), "seed": rng.randrange(2**31)}
+        amount, seed = rng.randint(1, most), rng.randrange(2**31)
+        drawn: dict[str, Any] = {"amount": as_recorded(ctx, "amount", amount), "seed": as_recorded(ctx, "seed", seed)}
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), **drawn})
 
     def inject(self, ctx: Context, targets: Targets) -> None:

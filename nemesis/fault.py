@@ -181,6 +181,11 @@ def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[st
     return tuple(name for name in ctx.nodes.names if name in chosen)
 
 
+def as_recorded(ctx: Context, name: str, drawn: T) -> T:
+    """What a replayed fault's receipt says under this name, or else what was drawn now."""
+    return ctx.wanted.detail.get(name, drawn) if ctx.wanted else drawn
+
+
 def complaint(text: str) -> str:
     """The line that says what is wrong: the first with "error" in it, or else the last."""
     lines = text.strip().splitlines()

@@ -15,7 +15,7 @@ from typing import Final
 
 from nemesis import grudges
 from nemesis.errors import FaultError
-from nemesis.fault import Context, Family, Targets, Witness
+from nemesis.fault import Context, Family, Targets, Witness, as_recorded
 from nemesis.firewall import Iptables, Rule
 from nemesis.network import see_rules_gone
 from nemesis.view import Command
@@ -166,7 +166,9 @@ class Shaping:
         shape = self.shape(ctx)
         figures = {"delay_ms": shape.delay_ms, "jitter_ms": shape.jitter_ms}
         shares = {"reorder": shape.reorder, "duplicate": shape.duplicate}
-        return Targets(tuple(grudge), grudge, {**figures, **shares, "seed": rng.randrange(2**31)})
+        return Targets(
+            tuple(grudge), grudge, {**figures, **shares, "seed": as_recorded(ctx, "seed", rng.randrange(2**31))}
+        )
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         shape = self.shape(ctx)

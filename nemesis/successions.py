@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol, runtime_checkable
 
 from nemesis.errors import FaultError, SkippedError
-from nemesis.fault import Context, Family, Fault, Targets, Witness, wanted_nodes
+from nemesis.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.processes import GONE, kill, pids_of, restart, running_pids, see_gone, spare, states
 from nemesis.targets import leader_now, leader_of
 
@@ -38,9 +38,9 @@ class LeaderThenSuccessor:
         up = tuple(name for name in others if found[name] is not None)
         pids = {node: found[node] for node in (leader, *up)}
         term = max(probe.term for probe in ctx.system.probes().values())
-        longest_s = ctx.settings.option("successor_delay_s")
+        delay_s = round(rng.uniform(0, ctx.settings.option("successor_delay_s")), 3)
         return Targets(
-            (leader,), detail={"pids": pids, "delay_s": round(rng.uniform(0, longest_s), 3), "term": term}, reserved=up
+            (leader,), detail={"pids": pids, "delay_s": as_recorded(ctx, "delay_s", delay_s), "term": term}, reserved=up
         )
 
     def inject(self, ctx: Context, targets: Targets) -> None:
@@ -91,7 +91,8 @@ class RestartRolling:
         nodes = wanted_nodes(ctx, lambda: ctx.free)
         if spare(ctx) < 1:
             raise SkippedError("one more kill would leave no majority")
-        return Targets(nodes, detail={"order": rng.sample(nodes, len(nodes)), "pids": running_pids(ctx, nodes)})
+        order = as_recorded(ctx, "order", rng.sample(nodes, len(nodes)))
+        return Targets(nodes, detail={"order": order, "pids": running_pids(ctx, nodes)})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         pids, order = pids_of(targets), targets.detail["order"]
