@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RAFT_PORT: Final = 20911
 CLIENT_PORT: Final = 20912
+#: In an installed package, and in a source tree.
+PACKAGED_JARS: Final = Path(__file__).resolve().with_name("jars")
 JAR_DIRECTORY: Final = Path(__file__).resolve().parents[2] / "dledger_register" / "dist"
 
 #: Without the module opens a mapped file cannot be released and snapshots stop a healthy cluster; the memory figures
@@ -50,10 +52,11 @@ TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
 
 def find_jar(version: str) -> Path:
     """The server's jar on this machine.  Raises UsageError with the mend when it was not built."""
-    path = JAR_DIRECTORY / f"dledger-register-{version}.jar"
-    if not path.is_file():
-        raise UsageError(f"{path.name} was not built; run scripts/bootstrap")
-    return path
+    name = f"dledger-register-{version}.jar"
+    for directory in (PACKAGED_JARS, JAR_DIRECTORY):
+        if (path := directory / name).is_file():
+            return path
+    raise UsageError(f"{name} was not built; run scripts/bootstrap, or install a wheel that holds it")
 
 
 class RemoteNodes(Protocol):
