@@ -95,33 +95,6 @@ def checks(run: Path) -> dict[str, str]:
     return {check["name"]: check["verdict"] for check in results["checks"]}
 
 
-def test_the_control_survives_a_partition_and_leaves_everything_behind(store: Path) -> None:
-    job = start(
-        *run_words(store, "--dledger-version", "0.3.2", "--nemesis", "partition-majorities-ring"),
-        *("--time-limit", "18", "--interval", "6", "--rate", "100"),
-    )
-    assert job.end() == 0, job.text
-    assert set(checks(job.run).values()) == {"valid"}
-    for name in ("plan.json", "history.jsonl", "probes.jsonl", "run.json", "results.json", "summary.txt", "report.html",
-                 "junit.xml", "harness.log", "tables/operations.parquet", "nodes/n5/register.log"):  # fmt: skip
-        assert (job.run / name).exists(), name
-    assert (store / "latest").resolve() == job.run.resolve()
-    receipt = json.loads((job.run / "results.json").read_text())["receipts"][0]
-    assert receipt["state"] == "installed"
-    assert receipt["witness"]["packets_dropped"] > 0
-
-
-def test_stale_reads_are_found(store: Path) -> None:
-    """The bad twin: reads answered by each node from what it has, and nobody follows the leader."""
-    job = start(*run_words(store, "--read-mode", "unsafe", "--client-follows", "node", "--time-limit", "6"))
-    assert job.end() == 1, job.text
-    results = json.loads((job.run / "results.json").read_text())
-    assert checks(job.run)["linearizable"] == "invalid"
-    examples = [example for key in results["keys"] for example in key["counterexamples"]]
-    assert examples
-    assert all(len(example["operations"]) <= 6 for example in examples)
-
-
 @pytest.mark.parametrize("moment", ["cluster of", "leads after", "main", "partition-random-node", "final"])
 def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
     job = start(*run_words(store, "--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4"))
