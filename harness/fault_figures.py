@@ -1,6 +1,6 @@
 """What each fault cost: by kind of operation, by node, and over a run by fault.
 
-The figures of a window are those of ``pipeline.recovery``, taken there over all operations and here over one kind at a
+The figures of a window are those of ``history.recovery``, taken there over all operations and here over one kind at a
 time.  A node has *caught up* when a probe after the heal shows that it applied what the leader had committed at the
 heal (``harness.recovery``); looked for until the next fault starts.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
-from pipeline.recovery import Load, Times, figures, surroundings
+from history.recovery import Load, Times, figures, surroundings
 
 #: What is summed up over the windows of one fault; all in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")

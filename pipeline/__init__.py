@@ -14,7 +14,7 @@ module             subject
 ``columns``        events and operations as Arrow columns
 ``judging``        one key's operations to its verdict
 ``windows``        operations to rates and latencies by second
-``recovery``       faults to recovery figures, with their definitions
+``recovery``       the table of faults, with the figures that ``history.recovery`` defines
 ``counting``       counts for the gates
 ``load_figures``   rate, unavailability and latency of a run of any length
 ``storage``        Parquet on disk, never half a table

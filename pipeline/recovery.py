@@ -1,66 +1,18 @@
-"""Recovery figures: what each fault did to the rate of ok operations, and how long the way back took.
-
-The definitions, which ``docs/tables.md`` repeats:
-
-- *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase.
-- *load*: from the first to the last invocation of the main phase (of the whole history where no phases are
-  recorded).  Outside of it nobody asked at the usual rate, so no rate is taken there.
-- A fault *stands* from ``started`` to ``healed``, or to the end of the record if it was never healed.  A skipped
-  fault never stands, and has no figures.  An indeterminate one may have had an effect, so it stands.
-- Faults that stand at the same time, directly or by way of others, form a *group*.  ``next`` is the start of the
-  group after a fault's own, or the end of the load.
-- ``rate_before``: ok a second in the calm before: the last :data:`CALM_S` s, or as much as there is back to the
-  healing of the group before or the start of the load.  Null if that is less than :data:`LEAST_S` s (a fault right at
-  the start).  The faults of one group share it: it is taken before the first of them.
-- ``rate_during``: ok a second from ``stood`` (else ``started``) to ``heal_started`` (else the end), under load.
-- ``rate_after``: ok a second from ``healed`` to ``next``.  Null if that is less than :data:`LEAST_S` s or has no begin.
-- ``longest_gap_ms``: the longest stretch without an ok between ``started`` and ``next``; both ends count as edges, so
-  a cluster that never answers again has a gap up to the end.
-- ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
-- ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
-  ok reaches 95 % of ``rate_before``; that second must be over at ``next``.  Null means *never* if both rates are
-  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.
-"""
+"""The table of faults: receipts with their recovery figures, which ``history.recovery`` defines."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from history import Receipt
+from history.recovery import SECOND, Load, Times, figures, moment_or, surroundings
 from history.tables import FAULTS
 from pipeline.columns import clean, json_text
 
-SECOND: Final = 1_000_000_000
-CALM_S: Final = 5
-LEAST_S: Final = 1
-RECOVERED: Final = 0.95
-
-Times = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """When clients asked at the usual rate (``begin`` to ``end``), and when the record ends.  Nanoseconds."""
-
-    begin: int
-    end: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """A fault's group, cut to the load: the calm before it, and what comes after."""
-
-    calm_from: int
-    calm_to: int
-    next: int
+__all__ = ["SECOND", "Load", "Times", "fault_table", "installed_spans"]
 
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:
@@ -73,7 +25,7 @@ def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:
 def installed_spans(receipts: Sequence[Receipt], load: Load) -> list[tuple[int, int]]:
     """When some fault stood for certain (from ``stood`` to ``heal_started``), merged and in order."""
     spans = sorted(
-        (receipt.stood, _or(receipt.heal_started, load.last))
+        (receipt.stood, moment_or(receipt.heal_started, load.last))
         for receipt in receipts
         if receipt.state == "installed" and receipt.stood is not None
     )
@@ -84,10 +36,6 @@ def installed_spans(receipts: Sequence[Receipt], load: Load) -> list[tuple[int, 
         else:
             merged.append((begin, end))
     return merged
-
-
-def _or(time: int | None, otherwise: int) -> int:
-    return otherwise if time is None else time
 
 
 def _facts(receipt: Receipt) -> dict[str, Any]:
@@ -102,94 +50,3 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
         "heal_started": receipt.heal_started,
         "healed": receipt.healed,
     }
-
-
-def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:
-    """By a fault's id; skipped faults are left out."""
-    standing = sorted(
-        (receipt.started, _or(receipt.healed, max(load.last, receipt.started)), receipt.id)
-        for receipt in receipts
-        if receipt.state != "skipped"
-    )
-    groups: list[tuple[int, int, list[int]]] = []
-    for begin, end, number in standing:
-        if groups and begin <= groups[-1][1]:
-            first, last, members = groups[-1]
-            groups[-1] = (first, max(last, end), [*members, number])
-        else:
-            groups.append((begin, end, [number]))
-    found: dict[int, Surroundings] = {}
-    for place, (begin, _, members) in enumerate(groups):
-        calm_from = max(load.begin, begin - CALM_S * SECOND, groups[place - 1][1] if place else load.begin)
-        after = groups[place + 1][0] if place + 1 < len(groups) else load.end
-        for number in members:
-            found[number] = Surroundings(calm_from, min(begin, load.end), min(after, load.end))
-    return found
-
-
-def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load) -> dict[str, float | None]:
-    """The figures of one fault by the definitions above; empty for one that never stood.
-
-    ``ok`` may hold the completion times of one kind of operation alone: then they are that kind's figures.
-    """
-    if around is None:
-        return {}
-    stood = max(_or(receipt.stood, receipt.started), load.begin)
-    until = min(_or(receipt.heal_started, load.last), load.end)
-    before = _rate(ok, around.calm_from, around.calm_to, LEAST_S)
-    found = {
-        "rate_before": before,
-        "rate_during": _rate(ok, stood, until, 0),
-        "longest_gap_ms": _longest_gap(ok, receipt.started, around.next),
-    }
-    if receipt.healed is None:
-        return found
-    after = _rate(ok, receipt.healed, around.next, LEAST_S)
-    compared = before is not None and after is not None
-    return {
-        **found,
-        "rate_after": after,
-        "first_ok_ms": _first_ok(ok, receipt.healed),
-        "recovered_ms": _recovered(ok, receipt.healed, around.next, before or 0.0) if compared else None,
-    }
-
-
-def _rate(ok: Times, begin: int, end: int, least_s: int) -> float | None:
-    """ok a second in [begin, end), or None if that is empty or shorter than ``least_s``."""
-    seconds = (end - begin) / SECOND
-    if seconds <= 0 or seconds < least_s:
-        return None
-    low, high = np.searchsorted(ok, [begin, end])
-    return float(high - low) / seconds
-
-
-def _longest_gap(ok: Times, begin: int, end: int) -> float | None:
-    if end <= begin:
-        return None
-    low, high = np.searchsorted(ok, [begin, end])
-    edges = np.concatenate(([begin], ok[low:high], [end]))
-    return float(np.diff(edges).max()) / 1e6
-
-
-def _first_ok(ok: Times, healed: int) -> float | None:
-    place = int(np.searchsorted(ok, healed))
-    return float(ok[place] - healed) / 1e6 if place < len(ok) else None
-
-
-def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
-    """The earliest start, from ``healed`` on, of a second that holds enough ok and is over at ``end``.
-
-    A second that starts later than ``healed`` and is the first to hold enough ends exactly at an ok, since moving the
-    second to the right gains operations only at its right edge; so only those need to be looked at.
-    """
-    if healed + SECOND > end:
-        return None
-    need = max(1, math.ceil(RECOVERED * before - 1e-9))
-    after = ok[np.searchsorted(ok, healed) : np.searchsorted(ok, end, side="right")]
-    if len(after) < need:
-        return None
-    full = after[need - 1 :] - after[: len(after) - need + 1] <= SECOND
-    if not full.any():
-        return None
-    last = int(after[need - 1 + int(np.argmax(full))])
-    return max(0, last - SECOND - healed) / 1e6

@@ -7,8 +7,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from history import recovery
 from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
-from pipeline import counting, recovery, trends, windows
+from pipeline import counting, trends, windows
 
 _SUBJECTS: Final = {
     "operations": "Every invocation with its completion, in the order of the invocations.",

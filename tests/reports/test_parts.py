@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,23 +25,21 @@ def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -
     return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
 
 
-def test_longest_gap_first_ok_and_recovery() -> None:
-    times = [0.1 * n for n in range(1, 50)] + [7.5] + [10 + 0.1 * n for n in range(30)]
-    oks = np.array([int(t * S) for t in times], dtype=np.int64)
-    receipt = Receipt(0, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
-    found = faults._figures(receipt, oks, 0, 13 * S, 13 * S)
-    assert found["rate_before"] == pytest.approx(9.8)
-    assert found["rate_during"] == pytest.approx(1 / 3)
-    assert found["longest_gap_ms"] == pytest.approx(2500)
-    assert found["first_ok_ms"] == pytest.approx(2000)
-    assert found["recovered_ms"] == pytest.approx(2000)
-
-
-def test_a_rate_that_never_came_back_is_never() -> None:
-    oks = np.array([int(0.1 * n * S) for n in range(1, 50)], dtype=np.int64)
-    receipt = Receipt(0, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
-    found = faults._figures(receipt, oks, 0, 13 * S, 13 * S)
-    assert (found["first_ok_ms"], found["recovered_ms"]) == (None, None)
+def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
+    operations = [ok(0.1 * n) for n in range(1, 50)] + [ok(7.5)] + [ok(10 + 0.1 * n) for n in range(30)]
+    receipt = Receipt(3, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
+    skipped = Receipt(4, "bridge", "skipped", 9 * S)
+    run = SimpleNamespace(
+        operations=from_operations(operations), receipts=[receipt, skipped], end=13 * S, fault_rows={}, nodes=NODES
+    )
+    window, other = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert (window.rate_before, window.rate_during) == (pytest.approx(10, rel=0.05), pytest.approx(1 / 3))
+    assert window.longest_gap_ms == pytest.approx(2500)
+    assert window.first_ok_ms == pytest.approx(2000)
+    assert window.recovered_ms == pytest.approx(1900)
+    assert (other.rate_before, other.first_ok_ms) == (None, None)
+    run.fault_rows = {3: {"rate_before": 99.0}}
+    assert faults.fault_windows(run, [])[0].rate_before == 99.0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
