@@ -16,7 +16,7 @@ module               subject
 ``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
 ``plots``            PNG and SVG
 ``junit``            ``junit.xml``
-``summary``          ``summary.txt`` and terminals; ``boxes`` draws there
+``summary``          ``summary.txt``; ``terminal``: the same for a reader there; ``boxes`` draws in both
 ``store_index``      the runs of a store as rows
 ``trends``           them in groups, or those of the ``warehouse``; ``trend_rows`` are the types
 ``site``             the pages over many runs, as text and as files; ``compare`` two of them; ``serve`` serves them
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from history import RunFiles
-from reports import junit, page, summary
+from reports import junit, page, summary, terminal
 from reports.errors import ReportOutcome
 from reports.findings import Drawn, prepare
 from reports.run import read_run
@@ -68,9 +68,9 @@ def render_summary(results: Mapping[str, Any]) -> str:
     return summary.render_summary(results)
 
 
-def render_run(files: RunFiles) -> str:
-    """The summary of a run with sparklines over its time, for a terminal.  Needs no results."""
-    return summary.render_run(read_run(files))
+def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False) -> str:
+    """The essentials of a run for a terminal of so many columns.  Needs no results."""
+    return terminal.render(prepare(read_run(files)), columns, colour=colour)
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:

@@ -49,8 +49,8 @@ def _states(picture: Picture, columns: int) -> list[str]:
 
 
 def _ticks(picture: Picture, columns: int) -> str:
-    row = [" "] * (columns + 8)
+    row = [" "] * columns
     for tick in picture.ticks:
-        at = max(0, min(_place(tick.x, columns) - len(tick.text) // 2, columns + 8 - len(tick.text)))
+        at = max(0, min(_place(tick.x, columns) - len(tick.text) // 2, columns - len(tick.text)))
         row[at : at + len(tick.text)] = list(tick.text)
     return f"{'seconds':{WHO}}{''.join(row)}".rstrip()

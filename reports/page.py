@@ -16,7 +16,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from reports import figures, logs, snapshots, texts, topology, tracks
+from reports import figures, logs, recovery_text, snapshots, texts, topology, tracks
 from reports.breaches import breaches_of
 from reports.faults import FaultWindow
 from reports.findings import Drawn, checks_of, headlines_of, recovery_of, violating_keys, violation_count
@@ -136,6 +136,7 @@ def render(drawn: Drawn) -> str:
         "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
         "gap": part("longest gap", lambda: gap_of(run), None),
         "windows": drawn.windows,
+        "costs": part("recovery figures", lambda: costs_of(run), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
@@ -172,6 +173,22 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("length", f"{run.end / 1e9:.1f} s"),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
+
+
+def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """(title, rows with a head) of what faults cost by kind of operation, by node and by fault, where results tell."""
+    windows = [window for window in run.results.get("windows", ()) if "fault" in window]
+    found = [
+        ("By kind of operation", recovery_text.kinds_of(windows)),
+        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows)),
+        ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
+    ]
+    return [(title, rows) for title, rows in found if rows]
+
+
+def _mapping(run: Run, name: str) -> Mapping[str, Any]:
+    found = run.results.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def gap_of(run: Run) -> tuple[float, float] | None:

@@ -1,16 +1,14 @@
-"""``summary.txt`` and what a terminal shows: verdict, sentence, checks, faults, counts, counterexample, figures."""
+"""``summary.txt``: verdict, sentence, checks, faults, counts, counterexample, figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from history import Counterexample
-from reports import boxes, figures, recovery_text, tracks
+from reports import boxes, recovery_text
 from reports.errors import Notes
-from reports.run import Run, tidy
+from reports.run import tidy
 from reports.texts import milliseconds, number, one_line, printable, seconds
 
 MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
@@ -36,44 +34,6 @@ def render_summary(results: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def render_run(run: Run) -> str:
-    """The summary with sparklines of rate, latency and lag over the run's time: what ``harness show`` prints."""
-    text = render_summary(run.results or {"verdict": "unknown", "sentence": run.sentence})
-    lines = run.notes.attempt("sparklines", lambda: _sparklines(run), "")
-    return text + ("\n" + lines + "\n" if lines else "")
-
-
-def _sparklines(run: Run) -> str:
-    if not len(run.operations):
-        return ""
-    rates = figures.rates_of(run.operations, run.end)
-    rows = [("ok a second", rates.rows[0], "lowest of each stretch")]
-    rows.append(("info and fail a second", rates.rows[1] + rates.rows[2], "highest"))
-    p99 = np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2])
-    rows.append(("p99 latency of ok, ms", p99, "highest"))
-    if run.probes:
-        lag = tracks.progress_of(tracks.tracks_of(run.probes, run.nodes), run.end / 1e9).lag
-        rows.append(("furthest behind, entries", np.nan_to_num(lag).max(axis=0), "highest"))
-    told = [("", f"0 to {run.end / 1e9:.0f} s", "highest")]
-    for title, values, which in rows:
-        line = spark(values.tolist(), SPARK_COLUMNS, lowest=which.startswith("lowest"))
-        told.append((title, line, number(float(values.max()))))
-    return table([*told, ("faults", _fault_line(run), "")], right=(2,))
-
-
-def _fault_line(run: Run) -> str:
-    """A mark for each stretch of time in which a fault stood, a darker one where several did."""
-    cells = [0] * SPARK_COLUMNS
-    for receipt in run.receipts:
-        if receipt.state == "skipped":
-            continue
-        stop = receipt.healed if receipt.healed is not None else run.end
-        last = min(stop * SPARK_COLUMNS // run.end, SPARK_COLUMNS - 1)
-        for cell in range(receipt.started * SPARK_COLUMNS // run.end, last + 1):
-            cells[cell] += 1
-    return "".join(" ▒▓"[min(cell, 2)] for cell in cells)
-
-
 def _verdict(results: Mapping[str, Any]) -> str:
     failure = results.get("harness_failure")
     word = "HARNESS FAILURE" if failure else str(results.get("verdict", "unknown")).upper()
@@ -81,7 +41,7 @@ def _verdict(results: Mapping[str, Any]) -> str:
     return "\n".join([word, *sentences])
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "  ") -> str:
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "  ", between: str = "  ") -> str:
     """Columns padded to their widest cell; those in ``right`` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
@@ -89,7 +49,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
         cells = [
             f"{cell:>{w}}" if c in right else f"{cell:{w}}" for c, (cell, w) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append((indent + "  ".join(cells)).rstrip())
+        lines.append((indent + between.join(cells)).rstrip())
     return "\n".join(lines)
 
 

@@ -69,14 +69,6 @@ def test_summary_tells_the_essentials(made: Maker) -> None:
     assert max(len(line) for line in text.splitlines() if not line.startswith(("process", "stale"))) < 150
 
 
-def test_a_run_shows_its_time_as_sparklines(made: Maker, tmp_path: Path) -> None:
-    text = reports.render_run(made("no-recovery"))
-    for piece in ("INVALID", "ok a second", "furthest behind", "▒", "█"):
-        assert piece in text
-    assert reports.render_run(made("harness-failure")).startswith("UNKNOWN\nSSH to n3 was lost")
-    assert reports.render_run(RunFiles(tmp_path)).startswith("UNKNOWN")
-
-
 def test_summary_of_nothing_and_of_odd_results() -> None:
     assert reports.render_summary({}).startswith("UNKNOWN")
     text = reports.render_summary(

@@ -1,0 +1,72 @@
+"""``harness show``'s text: every kind of run in 80 columns, plain when piped, hostile text harmless."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.reports.conftest import Maker
+from tests.reports.runs import KINDS
+
+WORDS = {"valid": "VALID", "unknown": "UNKNOWN", "harness-failure": "HARNESS FAILURE"}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_fits(made: Maker, kind: str, columns: int) -> None:
+    text = reports.render_run(made(kind), columns)
+    assert text.splitlines()[0] == WORDS.get(kind, "INVALID")
+    assert "\x1b" not in text
+    body = text.partition("run again:")[0]
+    assert max(map(len, body.splitlines())) <= columns
+    assert max(map(len, body.splitlines())) > columns - 6
+    for piece in ("Faults", "ok/s", "▒", "█", "write", "run again: harness run", "replay the faults:"):
+        assert piece in text
+
+
+def test_a_violation_is_drawn_with_its_leader_and_fault(made: Maker) -> None:
+    text = reports.render_run(made("invalid"))
+    head = " ".join(text.partition("✕ linearizability")[0].split())
+    assert head.startswith("INVALID linearizability: stale read. process ")
+    for piece in ("✕ linearizability", "asked: every key linearizable", "├", "●", "it holds", "Leader then: n"):
+        assert piece in text
+    assert "Counterexamples: 1 violation, 1 shown" in text
+
+
+def test_what_is_not_as_it_should_be_comes_first(made: Maker) -> None:
+    assert "recovery: n1 and n3 stuck at 2465 of 11924" in reports.render_run(made("no-recovery"))
+    assert "faults installed: kill-random-processes was never installed" in reports.render_run(made("unknown"))
+    assert reports.render_run(made("harness-failure")).splitlines()[1].startswith("SSH to n3 was lost")
+
+
+def test_colour_is_added_and_nothing_else(made: Maker) -> None:
+    plain, coloured = (reports.render_run(made("invalid"), colour=colour) for colour in (False, True))
+    assert "\x1b[31mINVALID\x1b[0m" in coloured
+    for code in ("31", "32", "33", "1", "2", "0"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain
+
+
+def test_hostile_text_cannot_drive_the_terminal(fresh: Maker) -> None:
+    files = fresh("invalid", hostile=True)
+    results = json.loads(files.results.read_text())
+    results["warnings"] = ["a\x1b]0;title\x07b\nc"]
+    results["checks"][0]["seen"] = "\x1b[2J\r\nseen"
+    files.results.write_text(json.dumps(results))
+    text = reports.render_run(files)
+    assert not set(text) & {chr(code) for code in [*range(9), *range(11, 32), 127]}
+    assert "\ufffd]0;title\ufffdb c" in text
+
+
+def test_a_run_of_which_nothing_is_known_is_unknown(fresh: Maker, tmp_path: Path) -> None:
+    assert reports.render_run(RunFiles(tmp_path / "none")).startswith("UNKNOWN\nNobody has judged")
+    files = fresh("valid")
+    files.results.unlink()
+    files.state.unlink()
+    text = reports.render_run(files)
+    assert "harness check" in text
+    assert "ok/s" in text
