@@ -100,7 +100,8 @@ class Faults:
                 self._check_aims(netns_names(plan))
             self.schedule = self._schedule()
         except UnknownFaultError as error:
-            raise UsageError(f"--nemesis: {error}; `harness list-nemeses` names them all") from None
+            option = "--schedule" if plan.schedule else "--nemesis"
+            raise UsageError(f"{option}: {error}; `harness list-nemeses` names them all") from None
         except OptionError as error:
             raise UsageError(f"--fault-options: {error}") from None
         except ScheduleError as error:

@@ -1,6 +1,6 @@
 """What faults, probes and witnesses cost, on a cluster of this machine with real servers.  Needs root.
 
-    python bench/faults/run.py [--segments 12] [--seconds 6] [--version 0.3.2]
+    python bench/faults/run.py [--segments 30] [--seconds 3] [--version 0.3.2]
 
 Prints one JSON object.  The cost of probes and witnesses is a ratio within one run: segments of the same closed-loop
 load alternate between *watched* (every node probed four times a second, and once a segment what a witness asks of all
@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import statistics
 import time
@@ -161,8 +162,8 @@ def newest(system: DLedgerRegister) -> dict[str, Probe]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--segments", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--segments", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--version", default="0.3.2")
     asked = parser.parse_args()
@@ -170,6 +171,7 @@ def main() -> None:
         view = SystemView(system, lambda: newest(system))
         ctx = Context(remote, view, MonotonicClock(), survey(remote), Settings())
         found: dict[str, object] = {"nodes": len(remote.names), "system": f"DLedger {asked.version}"}
+        found["machine"] = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0], "date": time.strftime("%F")}
         found["probes_and_witnesses"] = overhead(system, remote, ctx, asked.segments, asked.seconds)
         found["ssh_commands_a_second"] = commands_a_second(remote)
         found.update(delays(ctx, asked.rounds))

@@ -84,6 +84,12 @@ def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str
     assert said in str(caught.value)
 
 
+def test_a_fault_of_a_script_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "script.toml").write_text(SCRIPT.replace("kill-leader", "kill-leeder"))
+    with pytest.raises(UsageError, match="--schedule: there is no nemesis called 'kill-leeder'; did you mean"):
+        Faults(scripted(Plan(seed=1), tmp_path / "script.toml"))
+
+
 def test_a_replay_has_the_recorded_targets_at_the_recorded_moments() -> None:
     second = 1_000_000_000
     receipt = Receipt(
