@@ -45,17 +45,22 @@ def down(spec: str) -> int:
 
 
 @cluster.command("provision")
-@click.option("--cluster", "spec", required=True, help="inventory:FILE.toml, vagrant or vagrant:DIR.")
+@_cluster_option
 def provision(spec: str) -> int:
-    """Install on every machine what a node needs, and make its data filesystem; does only what is missing."""
-    from harness.clusters.provision import provision as provision_all
+    """Install on every machine what a node needs, and make its data filesystem; does only what is missing.
 
-    if spec.partition(":")[0] == "netns":
-        raise click.UsageError("--cluster netns: its nodes have this machine's programs; run scripts/bootstrap")
+    Nodes of netns share the programs of this machine, so there it is this machine that gets them.
+    """
+    from harness.clusters.provision import provision as provision_all
+    from harness.clusters.provision import provision_here
+
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
-    with target.lock():
-        provision_all(target.nodes, _say)
+    if spec.partition(":")[0] == "netns":
+        provision_here()
+    else:
+        with target.lock():
+            provision_all(target.nodes, _say)
     click.echo(f"cluster {target.name}: provisioned after {time.monotonic() - started:.2f} s")
     return 0
 

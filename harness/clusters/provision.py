@@ -1,11 +1,12 @@
 """Making nodes of machines: one script, ``provision.sh``, for every kind of cluster.
 
-An inventory's machines get it from ``harness cluster provision``, Vagrant's from the Vagrantfile, and the machine whose
-programs a cluster of namespaces shares from ``scripts/bootstrap``.
+An inventory's machines get it from ``harness cluster provision``, Vagrant's from the Vagrantfile too, and the machine
+whose programs a cluster of namespaces shares from ``scripts/bootstrap`` as well.
 """
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -40,3 +41,13 @@ def provision(nodes: Sequence[Node], say: Say) -> None:
         for line in lines:
             if line.startswith("provision: "):
                 say(f"{name}: {line.removeprefix('provision: ')}")
+
+
+def provision_here() -> None:
+    """Install on this machine what nodes need that share its programs; what apt says goes to standard error.
+
+    Raises ClusterError.
+    """
+    done = subprocess.run(["sh", str(SCRIPT), "--no-data"], check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"this machine cannot lend its programs to nodes (exit code {done.returncode}); see above")

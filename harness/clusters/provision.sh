@@ -3,6 +3,7 @@
 # The same for every kind of cluster; does only what is missing, and may be run at any time again.
 #
 #   provision.sh [--data DIR] [--data-size SIZE]
+#   provision.sh --no-data                  only the packages: of a machine that lends its programs to namespaces
 #   provision.sh --missing                  only say which packages are missing
 #
 # Debian 12 or newer, Ubuntu 22.04 or newer; as root, or as a user with sudo.
@@ -13,7 +14,7 @@
 #                   already is left alone, and so is a directory that is not empty.
 set -eu
 
-data=/data size=2G image=/var/lib/harness/data.img only_missing=no
+data=/data size=2G image=/var/lib/harness/data.img only_missing=no with_data=yes
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf 'provision: %s\n' "$*" >&2; }
@@ -25,12 +26,13 @@ die() {
 while [ $# -gt 0 ]; do
     case $1 in
         --missing) only_missing=yes ;;
+        --no-data) with_data=no ;;
         --data | --data-size)
             [ $# -ge 2 ] || die "$1 needs a value"
             case $1 in --data) data=$2 ;; *) size=$2 ;; esac
             shift
             ;;
-        *) die "unknown option $1; known are --data DIR, --data-size SIZE, --missing" ;;
+        *) die "unknown option $1; known are --data DIR, --data-size SIZE, --no-data, --missing" ;;
     esac
     shift
 done
@@ -122,5 +124,9 @@ if [ "$(id -u)" != 0 ] && ! { has sudo && sudo -n true; }; then
     die "needs root, or sudo without a password for $(id -un)"
 fi
 install_packages
+if [ $with_data = no ]; then
+    say "$(hostname) has what nodes need: java $(java_major)"
+    exit
+fi
 make_data
 say "$(hostname) is a node: java $(java_major), data in $data"

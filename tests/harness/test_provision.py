@@ -1,0 +1,85 @@
+"""Making nodes of machines: what is sent, and what comes of the answers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from harness.cli.main import run_command
+from harness.clusters import provision as module
+from harness.clusters.base import Node
+from harness.clusters.provision import SCRIPT, provision, provision_command
+from harness.errors import ClusterError
+from nemesis.view import Command, Completed
+
+NODES = tuple(Node(f"n{i}", f"10.0.0.{i}", f"10.0.0.{i}", 22, "debian", Path("/k"), None) for i in (1, 2))
+
+
+class FakeRemote:
+    """Answers every command as ``answers`` says."""
+
+    answers: Mapping[str, tuple[int, str]] = {}
+    sent: dict[str, Command] = {}
+
+    def __init__(self, nodes: Any) -> None:
+        assert nodes == NODES
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        FakeRemote.sent = dict(commands)
+        return {name: Completed(name, *self.answer(name), 0.1) for name in commands}
+
+    def answer(self, name: str) -> tuple[int, str, str]:
+        code, said = self.answers[name]
+        return code, "", said
+
+
+@pytest.fixture(autouse=True)
+def _remote(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Remote", FakeRemote)
+
+
+def test_every_node_is_sent_the_script_of_all_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Reading package lists...\nprovision: m1 is a node: java 17, data in /data\n"
+    monkeypatch.setattr(FakeRemote, "answers", {"n1": (0, said), "n2": (0, said.replace("m1", "m2"))})
+    lines: list[str] = []
+    provision(NODES, lines.append)
+    assert lines == ["n1: m1 is a node: java 17, data in /data", "n2: m2 is a node: java 17, data in /data"]
+    assert FakeRemote.sent == {node.name: provision_command(node) for node in NODES}
+    command = FakeRemote.sent["n1"]
+    assert command.argv == ("sh", "-s", "--", "--data", "/data")
+    assert command.stdin == SCRIPT.read_text()
+
+
+def test_a_node_that_cannot_be_made_is_named_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = "a\nb\nE: Unable to locate package xfsprogs\nprovision: apt-get install xfsprogs failed\n"
+    monkeypatch.setattr(FakeRemote, "answers", {"n1": (0, "provision: ready"), "n2": (255, bad)})
+    with pytest.raises(ClusterError, match=r"^n2 cannot be made a node \(exit code 255\): b / E: .*xfsprogs failed$"):
+        provision(NODES, lambda _: None)
+
+
+def test_a_node_that_dies_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeRemote, "answers", {"n1": (-1, ""), "n2": (0, "")})
+    with pytest.raises(ClusterError, match="n1 cannot be made a node .*it said nothing"):
+        provision(NODES, lambda _: None)
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (255, 255)])
+def test_for_namespaces_it_is_this_machine(monkeypatch: pytest.MonkeyPatch, code: int, ends: int) -> None:
+    called: list[list[str]] = []
+
+    def run(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        called.append(words)
+        return subprocess.CompletedProcess(words, code)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert run_command(["cluster", "provision"]) == ends
+    assert called == [["sh", str(SCRIPT), "--no-data"]]
