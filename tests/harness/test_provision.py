@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -22,8 +22,8 @@ NODES = tuple(Node(f"n{i}", f"10.0.0.{i}", f"10.0.0.{i}", 22, "debian", Path("/k
 class FakeRemote:
     """Answers every command as ``answers`` says."""
 
-    answers: Mapping[str, tuple[int, str]] = {}
-    sent: dict[str, Command] = {}
+    answers: ClassVar[Mapping[str, tuple[int, str]]] = {}
+    sent: ClassVar[dict[str, Command]] = {}
 
     def __init__(self, nodes: Any) -> None:
         assert nodes == NODES
@@ -68,7 +68,7 @@ def test_a_node_that_cannot_be_made_is_named_with_its_last_words(monkeypatch: py
 
 def test_a_node_that_dies_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeRemote, "answers", {"n1": (-1, ""), "n2": (0, "")})
-    with pytest.raises(ClusterError, match="n1 cannot be made a node .*it said nothing"):
+    with pytest.raises(ClusterError, match=r"n1 cannot be made a node .*it said nothing"):
         provision(NODES, lambda _: None)
 
 
