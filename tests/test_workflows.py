@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from harness.cli.nightly import nightly
-
-yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

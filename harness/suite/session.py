@@ -29,6 +29,8 @@ from harness.systems.dledger import find_jar
 
 #: In a run's directory: which cell it was and whether it ended as expected.  Retention goes by it.
 NOTE: Final = "suite.json"
+#: In a suite's directory once it has brought its cluster up: if it is killed, whoever resumes it takes the nodes down.
+OURS: Final = "cluster-is-ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,10 @@ def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:
         return 0
-    with WarmCluster(due[0].plan, table.say) as cluster:
+    mark = journal.root / OURS
+    with WarmCluster(due[0].plan, table.say, ours=mark.exists()) as cluster:
+        if cluster.ours:
+            mark.touch()
         runner.reset = cluster.reset
         runner.run()
         return cluster.renewed

@@ -47,19 +47,22 @@ true
 
 
 class WarmCluster:
-    """Brought up on entering unless it was up, and taken down on leaving if it was brought up here."""
+    """Brought up on entering unless it was up, and taken down on leaving if it is ours.
 
-    def __init__(self, plan: Plan, say: Say) -> None:
+    ``ours``: it was brought up by this suite, before it was killed.
+    """
+
+    def __init__(self, plan: Plan, say: Say, *, ours: bool = False) -> None:
         self._plan, self._say = plan, say
         self._cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=say)
         self._fresh: Look = {}
-        self._was_up = False
+        self.ours = ours
         self.renewed = 0
 
     def __enter__(self) -> Self:
         """Raises HarnessError."""
         found = self._cluster.status().nodes
-        self._was_up = bool(found) and all(node.state == "up" for node in found)
+        self.ours = self.ours or not found or any(node.state != "up" for node in found)
         try:
             if self._cluster.up():
                 self._heal()
@@ -70,7 +73,7 @@ class WarmCluster:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if not self._was_up:
+        if self.ours:
             self._cluster.down()
 
     def reset(self) -> tuple[str, ...]:

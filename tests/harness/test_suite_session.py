@@ -33,6 +33,7 @@ class World:
         self.ends: dict[str, str] = {}
         self.ran: list[Cell] = []
         self.clusters: list[str] = []
+        self.ours: list[bool] = []
         self.broken = ""
 
     def run_cell(self, cell: Cell, store: Path, log: Path, look: Callable[[], bool]) -> Attempt:
@@ -46,11 +47,13 @@ class World:
                          name=f"2026010{len(self.ran)}T000000.000Z-{cell.plan.seed}")  # fmt: skip
         return attempt(cell.name, outcome, run=str(root.relative_to(store)))
 
-    def cluster(self, plan: Any, say: Any) -> Any:
+    def cluster(self, plan: Any, say: Any, *, ours: bool) -> Any:
         world = self
+        self.ours.append(ours)
 
         class Warm:
             renewed = 0
+            ours = True
 
             def __enter__(self) -> Self:
                 if world.broken:
@@ -185,6 +188,7 @@ def test_a_cut_suite_goes_on_where_it_was(world: World, capsys: pytest.CaptureFi
     assert begun[-1] == world.ran[0].name
     assert len(world.ran) == 4
     assert world.results["seed"] == 5
+    assert world.ours == [False, True]
     assert world("--resume") == 254
     assert "no run of toy" in capsys.readouterr().err
 

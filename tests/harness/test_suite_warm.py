@@ -103,6 +103,16 @@ def test_a_cluster_that_was_up_is_healed_first_and_left_up(enter: Any) -> None:
     assert world.steps == ["up", "heal", "look"]
 
 
+def test_what_a_killed_suite_brought_up_is_taken_down_by_the_one_that_goes_on(
+    enter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World([FRESH, FRESH], up=True)
+    assert not enter(world).ours
+    with WarmCluster(Plan(seed=1), lambda text: None, ours=True):
+        pass
+    assert world.steps[-1] == "down"
+
+
 def test_one_that_was_not_is_taken_down_also_when_it_cannot_be_looked_over(enter: Any) -> None:
     world = World([HarnessError("x")])
     with pytest.raises(HarnessError, match="x"):
