@@ -184,6 +184,25 @@ def test_the_process_leads_a_group_and_a_session_of_its_own(scene: Scene) -> Non
     assert (os.getpgid(pid), os.getsid(pid)) == (pid, pid)
 
 
+def test_the_process_and_nothing_else_gets_the_environment_it_is_given(scene: Scene) -> None:
+    """What libfaketime needs reaches the server, also when it is started again; the shells before it go without."""
+
+    def variables() -> str:
+        pid = scene.pid()
+        return Path(f"/proc/{pid}/environ").read_text().replace("\0", "\n") if pid else ""
+
+    scene.system.start(["n1"])
+    scene.eventually(lambda: "PATH=" in variables())
+    assert "HARNESS_TEST" not in variables()
+    scene.system.kill(["n1"])
+    scene.system.set_environments({"n1": {"HARNESS_TEST": "a b"}})
+    for _ in range(2):
+        scene.system.start(["n1"])
+        scene.eventually(lambda: "\nHARNESS_TEST=a b\n" in "\n" + variables())
+        scene.system.kill(["n1"])
+    assert "HARNESS_TEST" not in scene.system.java_command("n1")
+
+
 def test_what_it_prints_is_in_its_console_log(scene: Scene) -> None:
     scene.system.start(["n1"])
     scene.eventually(lambda: "serving as" in (scene.home / "log" / "console.log").read_text())
