@@ -175,6 +175,7 @@ async function startCompare() {
     new ResizeObserver(redraw).observe(document.querySelector("main"));
   }
   document.documentElement.dataset.ready = "yes";
+  performance.mark("usable");
 }
 
 startCompare().catch((error) => {

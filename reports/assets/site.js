@@ -131,6 +131,7 @@ async function startSite() {
     wireList(); filterRows();
   }
   document.documentElement.dataset.ready = "yes";
+  performance.mark("usable");
 }
 
 startSite().catch((error) => console.error(error));

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -149,36 +148,6 @@ def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     page = site.trends_page([], trends.trends_of(tmp_path, []))
     assert "no run in this store" in page
     assert "harness ingest" in page
-
-
-@pytest.mark.nightly
-def test_ten_thousand_runs_are_listed_within_a_second(tmp_path: Path) -> None:
-    many_runs(tmp_path, 10_000)
-    StoreIndex(tmp_path).rows()
-    started = time.process_time()
-    page = site.list_page(StoreIndex(tmp_path).rows())
-    spent = time.process_time() - started
-    print(f"10,000 runs: {spent:.2f} s of CPU, {len(page) / 1e6:.2f} MB")
-    assert spent < 3
-
-
-def many_runs(store: Path, count: int) -> None:
-    """Small run directories with plan, state and results."""
-    for number in range(count):
-        root = (
-            store
-            / f"test-{number % 20}"
-            / f"20260301T{number // 3600 % 24:02d}{number // 60 % 60:02d}{number % 60:02d}.000Z-{number}"
-        )
-        root.mkdir(parents=True)
-        verdict = ("valid", "valid", "invalid", "unknown")[number % 4]
-        plan = {"nemesis": [f"nemesis-{number % 20}"], "version": ("0.4.0", "0.3.2")[number % 2], "seed": number}
-        fault = {"fault": "x", "healed": 1, "rate_before": 9.0, "rate_after": 8.0, "recovered_ms": 100.0 + number % 50}
-        checks = [{"name": name, "kind": "check", "verdict": verdict, "asked": "", "seen": ""} for name in "abcdef"]
-        results = {"verdict": verdict, "sentence": f"sentence {number}", "checks": checks, "windows": [fault] * 6}
-        (root / "plan.json").write_text(json.dumps(plan))
-        (root / "run.json").write_text(json.dumps({"moments": {"main": 0, "main-end": 60 * 10**9}}))
-        (root / "results.json").write_text(json.dumps(results))
 
 
 def test_links_in_a_run_are_neither_read_nor_copied(tmp_path: Path) -> None:

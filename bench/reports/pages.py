@@ -1,0 +1,127 @@
+"""How large and how quick the pages are: ``python -m bench.reports.pages 1000 12000 100000``, or ``--list 10000``.
+
+For each size a run is made (``tests/reports/runs.py``), drawn, and opened in headless Chromium; the browser's figures
+are the best of ``--repeat``.  CPU seconds are this process's own, so that they stand also on a machine with other work.
+Ratios are to the smallest size of the same call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import reports
+from history import RunFiles
+from reports import site
+from reports.store_index import StoreIndex
+from tests.reports.browser import Tab, chromium, tab
+from tests.reports.runs import Shape, make
+from tests.reports.stores import many_runs
+
+TIMED = """(work) => {
+    const t = performance.now(); work(); for (const l of View.listeners) l(); return performance.now() - t; }"""
+INTERACTIONS = {
+    "zoom": "() => { View.from = View.end * 0.25; View.to = View.end * 0.75; }",
+    "next": "() => step(1, isError)",
+    "search": "() => { document.getElementById('f-search').value = 'no answer in 2'; search(1); }",
+    "filter": "() => { document.getElementById('f-outcome').value = 'errors'; applyFilters(); }",
+    "group": "() => groupRows('key')",
+}
+
+
+@contextmanager
+def cpu(into: dict[str, float], name: str) -> Iterator[None]:
+    started = time.process_time()
+    yield
+    into[name] = time.process_time() - started
+
+
+def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[str, float]:
+    files = _make(operations, folder / str(operations) / "register" / "run")
+    found: dict[str, float] = {"operations": operations}
+    with cpu(found, "page cpu s"):
+        reports.write_report(files)
+    found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    with cpu(found, "plots cpu s"):
+        reports.write_plots(files)
+    found["page MB"] = files.report.stat().st_size / 1e6
+    looks = [_look(browser, files.report) for _ in range(repeat)]
+    return found | {name: min(look[name] for look in looks) for name in looks[0]}
+
+
+def _make(operations: int, root: Path) -> RunFiles:
+    rate = 200.0 if operations <= 12_000 else 1000.0 if operations <= 100_000 else 2000.0
+    clients = 10 if operations <= 12_000 else 20 if operations <= 100_000 else 50
+    return make(root, Shape(operations=operations, rate=rate, clients=clients, fault="all", keys=20), tables=True)
+
+
+def _look(browser: Any, report: Path) -> dict[str, float]:
+    with tab(browser, report.as_uri()) as page:
+        found = {
+            "first paint ms": page.js("performance.getEntriesByName('first-contentful-paint')[0].startTime"),
+            "usable ms": page.js("performance.getEntriesByName('usable')[0].startTime"),
+        }
+        for name, work in INTERACTIONS.items():
+            found[f"{name} ms"] = page.js(f"({TIMED})({work})")
+            page.settle()
+        assert page.complaints == [], page.complaints
+    return found
+
+
+def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
+    """A list of so many runs: made from nothing, made again, opened, filtered, searched, sorted."""
+    many_runs(folder / "store", count)
+    found: dict[str, float] = {"runs": count}
+    with cpu(found, "first list cpu s"):
+        page = site.list_page(StoreIndex(folder / "store").rows())
+    with cpu(found, "next list cpu s"):
+        page = site.list_page(StoreIndex(folder / "store").rows())
+    (folder / "index.html").write_text(page)
+    found["page MB"] = len(page.encode()) / 1e6
+    with tab(browser, (folder / "index.html").as_uri()) as shown:
+        found["usable ms"] = shown.js("performance.getEntriesByName('usable')[0].startTime")
+        found["search ms"] = _typed(shown, "byId('s-search').value = 'sentence 77'; filterRows()")
+        work = "byId('s-search').value = ''; byId('s-verdict').value = 'invalid'; filterRows()"
+        found["filter ms"] = _typed(shown, work)
+        found["sort ms"] = _typed(shown, "document.querySelector('#runs th[data-sort=rate] button').click()")
+    return found
+
+
+def _typed(shown: Tab, work: str) -> float:
+    return float(shown.js(f"(() => {{ const t = performance.now(); {work}; return performance.now() - t; }})()"))
+
+
+def tell(rows: list[dict[str, float]], say: Callable[[str], None] = print) -> None:
+    names = list(rows[0])
+    say("| " + " | ".join(names) + " |")
+    say("|" + " ---: |" * len(names))
+    for row in rows:
+        say(
+            "| " + " | ".join(f"{row[name]:,.3g}" if row[name] < 1000 else f"{row[name]:,.0f}" for name in names) + " |"
+        )
+    if len(rows) > 1:
+        last, first = rows[-1], rows[0]
+        say("last to first: " + ", ".join(f"{name} {last[name] / first[name]:.3g}" for name in names if first[name]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("operations", nargs="*", type=int)
+    parser.add_argument("--list", type=int, default=0, help="runs of a store")
+    parser.add_argument("--repeat", type=int, default=3)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        if asked.operations:
+            tell([measure(count, Path(folder), browser, asked.repeat) for count in asked.operations])
+        if asked.list:
+            tell([measure_list(asked.list, Path(folder) / "list", browser)])
+
+
+if __name__ == "__main__":
+    main()
