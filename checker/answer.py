@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from checker.calls import Call
 from history import Verdict
+
+LATE: Final = "the deadline passed"
+LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"
+_PACE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,19 @@ class Answer:
     further: tuple[int, ...] = ()
 
 
+class OutOfTimeError(Exception):
+    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown answer of it."""
+
+    def __init__(self, engine: str, reason: str) -> None:
+        super().__init__(reason)
+        self.answer = Answer("unknown", engine, reason=reason)
+
+
+def is_loaded(kernel: Callable[..., object]) -> bool:
+    """Is the compiled function ready, so that the first call will not take long?"""
+    return bool(getattr(kernel, "signatures", True))
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What an engine may spend: an absolute deadline on ``clock`` (s, None: no end) and configurations in memory.
@@ -47,3 +65,13 @@ class Limits:
 
     def over(self) -> bool:
         return self.deadline is not None and self.clock() >= self.deadline
+
+    def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
+        """The calls, with a look at the clock every few thousand.  Raises OutOfTimeError."""
+        if self.deadline is None:
+            yield from calls
+            return
+        for place, call in enumerate(calls):
+            if place % _PACE == 0 and self.over():
+                raise OutOfTimeError(engine, f"{LATE}: {place} of {len(calls)} operations looked at")
+            yield call

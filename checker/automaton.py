@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.answer import Answer, Limits
+from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
 from checker.calls import Call, ranked
 from checker.models import ANY, Model
 from checker.zones import IntArray
@@ -68,8 +68,9 @@ class Timeline:
 class _Arrays:
     """Everything the kernel carries from one piece of work to the next."""
 
-    def __init__(self, columns: TimelineColumns, initial: IntArray) -> None:
+    def __init__(self, columns: TimelineColumns, initial: IntArray, *, thrift: bool) -> None:
         from checker import automaton_kernel as kernel
+        from checker.slots_kernel import SLOTS
 
         self.kernel: Any = kernel
         rows = np.arange(columns.value.size)
@@ -85,21 +86,22 @@ class _Arrays:
         self.history = kernel.History(owner, is_return, columns.write, columns.value, columns.ret, last_read)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.COUNT] = initial.size
-        self.scalars[kernel.FREE] = kernel.SLOTS
+        self.scalars[kernel.FREE] = SLOTS
         self.scalars[kernel.NEXT] = -1
+        self.scalars[kernel.THRIFT] = thrift
         pending = 0 if done.size == rows.size else np.unique(columns.value[columns.ret >= columns.events]).size
         wide = min(_PENDING_VALUES, pending)
         self.opened = kernel.Open(
             slot_of=np.zeros(columns.value.size, np.int8),
-            slot_ret=np.zeros(kernel.SLOTS, np.int64),
-            free_slots=np.arange(kernel.SLOTS)[::-1].copy(),
+            slot_ret=np.zeros(SLOTS, np.int64),
+            free_slots=np.arange(SLOTS)[::-1].copy(),
             rmask=np.zeros(columns.values, np.int64),
             wmask=np.zeros(columns.values, np.int64),
             colof=np.full(columns.values, -1, np.int64),
             avail=np.zeros(max(1, wide), np.int64),
             free_columns=np.arange(max(1, wide)),
         )
-        self.scratch = kernel.Scratch(np.zeros(max(1, wide), np.int32), np.empty(64, np.int64), np.empty(64, np.int64))
+        self.scratch = kernel.Scratch(np.zeros(wide, np.int32), np.empty(64, np.int64), np.empty(64, np.int64))
         self.configs = self._room(max(_NARROW, initial.size), wide)
         self.configs.val[0, : initial.size] = initial
 
@@ -155,24 +157,32 @@ class _Arrays:
 def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
     """Run the automaton from any of the ``initial`` value ids (at most ``WIDEST``)."""
     from checker import automaton_kernel as kernel
+    from checker.slots_kernel import SLOTS
 
-    run = _Arrays(columns, initial)
+    run = _Arrays(columns, initial, thrift=True)
+    loaded = is_loaded(kernel.advance)
     event = 0
     dead: list[int] = []
     states: tuple[int, ...] = ()
     while event < columns.events and run.status() == kernel.RUNNING:
         if limits.over():
-            return Timeline(tuple(dead), states, event, run.peak(), "the deadline passed")
+            return Timeline(tuple(dead), states, event, run.peak(), LATE)
         event = run.advance(event)
+        if not loaded and limits.over():
+            return Timeline((), (), 0, run.peak(), LOADING)
+        loaded = True
         if run.status() == kernel.TOO_WIDE:
             run.grow()
+        elif run.status() == kernel.DEAD and run.scalars[kernel.PRUNED]:
+            run, event = _Arrays(columns, initial, thrift=False), 0
         elif run.status() == kernel.DEAD:
+            run.scalars[kernel.THRIFT] = 0
             states = states if dead else run.states()
             dead.append(event)
             run.revive(columns.values)
     stops = {
         kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
-        kernel.TOO_MANY_SLOTS: f"more than {kernel.SLOTS} operations open at once",
+        kernel.TOO_MANY_SLOTS: f"more than {SLOTS} operations open at once",
         kernel.TOO_MANY_PENDING: f"pending writes of more than {_PENDING_VALUES} values at once",
     }
     return Timeline(tuple(dead), states, event, run.peak(), stops.get(run.status()))
@@ -180,7 +190,7 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
-    dense = ranked(calls)
+    dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
     columns = TimelineColumns(

@@ -5,6 +5,9 @@ Plain loops over arrays, compiled by numba and cached beside this file.  Importi
 Configurations of which one makes the other needless are looked for only where they can arise.  The old ones were
 compared already, and taking a returned call's bit away from all of them adds nothing, but that one which had spent the
 returned write may now be as good as one which had not.  New ones all have the value that was changed to.
+
+Where many writes are pending, most configurations differ in which of them they spent, to no end.  With THRIFT only how
+many they spent is compared; PRUNED tells that this left something out, and a dead end then proves nothing.
 """
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
@@ -17,14 +20,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from checker.slots_kernel import PLACE, earliest
+
 # Places in the array of scalars.
-COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, START, FRESH = range(11)
+COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, START, FRESH, THRIFT, PRUNED = range(13)
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
-SLOTS: Final = 62
 _FLASHES: Final = 13
 _NEVER: Final = 1 << 62
-# The powers of two differ modulo 67: the place of a single bit without a loop.
-_PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) for r in range(67)], np.int64)
 
 
 class History(NamedTuple):
@@ -75,87 +77,97 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True)
-def _insert(configs, side, start, count, value, spent, done, row):  # type: ignore[no-untyped-def]
-    """Add a configuration to those from ``start`` on, which have its value, unless one there is at least as good.
+def _spent_less(pend, side, place, row, scalars):  # type: ignore[no-untyped-def]
+    """Compare pending writes spent: (did it spend at most those in ``row``, is it the other way round)?"""
+    less, more, theirs, ours = True, True, 0, 0
+    for column in range(row.size):
+        its = pend[side, place, column]
+        theirs += its
+        ours += row[column]
+        if its > row[column]:
+            less = False
+        elif its < row[column]:
+            more = False
+    if scalars[THRIFT] and not (less or more):
+        scalars[PRUNED] = 1
+        return theirs <= ours, ours <= theirs
+    return less, more
+
+
+@njit(cache=True)
+def _insert(val, used, sat, pend, side, count, value, spent, done, row, scalars):  # type: ignore[no-untyped-def]
+    """Add a configuration to those from START on, which have its value, unless one there is at least as good.
 
     One is as good as another if it spent a subset and satisfied a superset; those that it beats are dropped.  Answers
     the new count, -1 if there is no room.
     """
-    used, sat, pend = configs.used, configs.sat, configs.pend
-    columns = pend.shape[2]
-    place = start
+    place = scalars[START]
     while place < count:
         u, s = used[side, place], sat[side, place]
         better = (u & ~spent) == 0 and (done & ~s) == 0
         worse = (spent & ~u) == 0 and (s & ~done) == 0
-        if better or worse:
-            for column in range(columns):
-                if pend[side, place, column] > row[column]:
-                    better = False
-                elif pend[side, place, column] < row[column]:
-                    worse = False
-            if better:
-                return count
-            if worse:
-                count -= 1
-                used[side, place] = used[side, count]
-                sat[side, place] = sat[side, count]
-                for column in range(columns):
-                    pend[side, place, column] = pend[side, count, column]
-                continue
+        if (better or worse) and pend.shape[2]:
+            less, more = _spent_less(pend, side, place, row, scalars)
+            better, worse = better and less, worse and more
+        if better:
+            return count
+        if worse:
+            count -= 1
+            used[side, place] = used[side, count]
+            sat[side, place] = sat[side, count]
+            for column in range(row.size):
+                pend[side, place, column] = pend[side, count, column]
+            continue
         place += 1
     if count == used.shape[1]:
         return -1
-    configs.val[side, count] = value
+    val[side, count] = value
     used[side, count] = spent
     sat[side, count] = done
-    for column in range(columns):
+    for column in range(row.size):
         pend[side, count, column] = row[column]
     return count + 1
 
 
 @njit(cache=True)
-def _beaten(configs, side, place, target, start, end, bit):  # type: ignore[no-untyped-def]
-    """Is a configuration made needless by one of those from ``start`` to ``end`` of the target side?"""
-    value, spent, done = configs.val[side, place], configs.used[side, place], configs.sat[side, place] & ~bit
+def _beaten(val, used, sat, pend, side, place, start, end, bit, row, scalars):  # type: ignore[no-untyped-def]
+    """Is a configuration made needless by one of those from ``start`` to ``end`` of the other side?"""
+    value, spent, done = val[side, place], used[side, place], sat[side, place] & ~bit
+    for column in range(row.size):
+        row[column] = pend[side, place, column]
     for other in range(start, end):
-        if configs.val[target, other] != value or configs.used[target, other] & ~spent:
+        if val[1 - side, other] != value or used[1 - side, other] & ~spent:
             continue
-        if done & ~configs.sat[target, other]:
+        if done & ~sat[1 - side, other]:
             continue
-        fewer = True
-        for column in range(configs.pend.shape[2]):
-            if configs.pend[target, other, column] > configs.pend[side, place, column]:
-                fewer = False
-                break
-        if fewer:
+        if not row.size or _spent_less(pend, 1 - side, other, row, scalars)[0]:
             return True
     return False
 
 
 @njit(cache=True)
-def _keep(configs, side, count, target, value, bit):  # type: ignore[no-untyped-def]
+def _keep(val, used, sat, pend, side, count, value, bit, row, scalars):  # type: ignore[no-untyped-def]
     """Copy the configurations that have satisfied the returned call, without its bit; those with ``value`` come last.
 
     Answers (where those begin, the new count).
     """
-    fresh, start = 0, 0
+    fresh, start, target = 0, 0, 1 - side
     for with_value in range(2):
         start = fresh
         end = fresh
         for unspent in range(2):
             for place in range(count):
-                if (configs.val[side, place] == value) != (with_value == 1) or not configs.sat[side, place] & bit:
+                if (val[side, place] == value) != (with_value == 1) or not sat[side, place] & bit:
                     continue
-                if (configs.used[side, place] & bit == 0) != (unspent == 1):
+                if (used[side, place] & bit == 0) != (unspent == 1):
                     continue
-                if unspent and _beaten(configs, side, place, target, start, end, bit):
+                if unspent and _beaten(val, used, sat, pend, side, place, start, end, bit, row, scalars):
                     continue
-                configs.val[target, fresh] = configs.val[side, place]
-                configs.used[target, fresh] = configs.used[side, place] & ~bit
-                configs.sat[target, fresh] = configs.sat[side, place] & ~bit
-                for column in range(configs.pend.shape[2]):
-                    configs.pend[target, fresh, column] = configs.pend[side, place, column]
+                val[target, fresh] = val[side, place]
+                used[target, fresh] = used[side, place] & ~bit
+                sat[target, fresh] = sat[side, place] & ~bit
+                for column in range(row.size):
+                    pend[target, fresh, column] = pend[side, place, column]
                 fresh += 1
             if not unspent:
                 end = fresh
@@ -163,55 +175,43 @@ def _keep(configs, side, count, target, value, bit):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def _earliest(mask, slot_ret):  # type: ignore[no-untyped-def]
-    """Of the slots in the mask the one that returns first, as a bit; 0 if there is none."""
-    if mask & (mask - 1) == 0:
-        return mask
-    best, bit = _NEVER, 0
-    while mask:
-        low = mask & -mask
-        slot = _PLACE[low % 67]
-        if slot_ret[slot] < best:
-            best, bit = slot_ret[slot], low
-        mask ^= low
-    return bit
-
-
-@njit(cache=True)
-def _change(configs, target, start, count, opened, scratch, flashes, value, spent, done, writes, keep):  # type: ignore[no-untyped-def]
+def _change(configs, target, opened, scratch, flashes, scalars, value, spent, done, keep):  # type: ignore[no-untyped-def]
     """The value becomes ``value``; also every set of other values may have been current for an instant before.
 
     The first ``flashes`` values of ``scratch.flash`` are those that open reads wait for.  Answers the new count, -1 if
     there is no room.
     """
+    val, used, sat, pend = configs
+    rmask, wmask, colof, avail, slot_ret = opened.rmask, opened.wmask, opened.colof, opened.avail, opened.slot_ret
     row, flash, free_bits = scratch
+    count = scalars[FRESH]
     usable = 0
     for index in range(flashes):
         other = flash[index]
-        if other == value or (opened.rmask[other] & ~done) == 0:
+        if other == value or (rmask[other] & ~done) == 0:
             continue
-        bit = _earliest(opened.wmask[other] & ~spent, opened.slot_ret)
-        column = opened.colof[other]
-        if bit == 0 and (column < 0 or row[column] >= opened.avail[column]):
+        bit = earliest(wmask[other] & ~spent, slot_ret)
+        column = colof[other]
+        if bit == 0 and (column < 0 or row[column] >= avail[column]):
             continue
         flash[usable], flash[index] = other, flash[usable]
         free_bits[usable] = bit
         usable += 1
     if usable > _FLASHES:
         return -1
-    base = done | writes | opened.rmask[value]
+    base = done | scalars[WRITES] | rmask[value]
     for choice in range(1 << usable):
         more_spent, more_done = spent, base
         for index in range(usable):
             if choice >> index & 1:
                 more_spent |= free_bits[index]
-                more_done |= opened.rmask[flash[index]]
+                more_done |= rmask[flash[index]]
                 if free_bits[index] == 0:
-                    row[opened.colof[flash[index]]] += 1
-        count = _insert(configs, target, start, count, value, more_spent & keep, more_done & keep, row)
+                    row[colof[flash[index]]] += 1
+        count = _insert(val, used, sat, pend, target, count, value, more_spent & keep, more_done & keep, row, scalars)
         for index in range(usable):
             if choice >> index & 1 and free_bits[index] == 0:
-                row[opened.colof[flash[index]]] -= 1
+                row[colof[flash[index]]] -= 1
         if count < 0:
             return -1
     return count
@@ -224,7 +224,7 @@ def _wanted(history, opened, reads, value, flash):  # type: ignore[no-untyped-de
     while reads:
         low = reads & -reads
         reads ^= low
-        other = history.value[history.owner[opened.slot_ret[_PLACE[low % 67]]]]
+        other = history.value[history.owner[opened.slot_ret[PLACE[low % 67]]]]
         known = other == value
         for index in range(flashes):
             known = known or flash[index] == other
@@ -242,34 +242,32 @@ def _returned(history, opened, configs, scratch, scalars, op, bit, budget):  # t
     no room.
     """
     x, is_write = history.value[op], history.write[op]
+    val, used, sat, pend = configs
     side, keep, row = scalars[SIDE], ~bit, scratch.row
     flashes = _wanted(history, opened, scalars[READS] & keep, x, scratch.flash)
     work = 0
     if scalars[NEXT] < 0:
-        scalars[START], scalars[FRESH] = _keep(configs, side, scalars[COUNT], 1 - side, x, bit)
+        scalars[START], scalars[FRESH] = _keep(val, used, sat, pend, side, scalars[COUNT], x, bit, row, scalars)
         scalars[NEXT] = 0
-    while scalars[NEXT] < scalars[COUNT] and work < budget:
+    while scalars[NEXT] < scalars[COUNT] and (work == 0 or work < budget):
         place = scalars[NEXT]
         scalars[NEXT] += 1
-        spent, done = configs.used[side, place], configs.sat[side, place]
+        spent, done = used[side, place], sat[side, place]
         if (spent if is_write else done) & bit:
             continue
-        for column in range(configs.pend.shape[2]):
-            row[column] = configs.pend[side, place, column]
+        for column in range(row.size):
+            row[column] = pend[side, place, column]
         if is_write:
             spent |= bit
         else:
-            source = _earliest(opened.wmask[x] & ~spent, opened.slot_ret)
+            source = earliest(opened.wmask[x] & ~spent, opened.slot_ret)
             if source == 0:
                 column = opened.colof[x]
                 if column < 0 or row[column] >= opened.avail[column]:
                     continue
                 row[column] += 1
             spent |= source
-        fresh = _change(
-            configs, 1 - side, scalars[START], scalars[FRESH], opened, scratch, flashes, x, spent, done,
-            scalars[WRITES], keep,
-        )  # fmt: skip
+        fresh = _change(configs, 1 - side, opened, scratch, flashes, scalars, x, spent, done, keep)
         if fresh < 0:
             return -1
         scalars[FRESH] = fresh

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.answer import Answer
+from checker.answer import Answer, Limits
 from checker.calls import NEVER, Call
 from checker.models import Model
 from checker.zones import crossing
@@ -55,9 +55,9 @@ class _Links:
     initial: Any
 
 
-def decide_by_chains(calls: Sequence[Call], model: Model) -> Answer:
+def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     """Decide a cas register whose new values are unique (``new_values_unique``)."""
-    links = _Links(_collect(calls), model.initial)
+    links = _Links(_collect(calls, limits), model.initial)
     roots = _roots(links)
     bad = _bad_value(links)
     chains = [] if bad is not None else [_chain(links, root) for root in roots]
@@ -76,12 +76,12 @@ def decide_by_chains(calls: Sequence[Call], model: Model) -> Answer:
     return Answer("valid", ENGINE)
 
 
-def _collect(calls: Sequence[Call]) -> dict[Any, _Value]:
+def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
     """The values that count, with their operations."""
     everything: dict[Any, _Value] = {}
     waiting: dict[Any, Call] = {}
     wanted: list[Any] = []
-    for call in calls:
+    for call in limits.paced(calls, ENGINE):
         if call.f == "read":
             value = everything.setdefault(call.result, _Value())
             value.first_read, value.last_read = min(value.first_read, call.ret), max(value.last_read, call.invoke)

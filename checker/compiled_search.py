@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.answer import Answer, Limits
+from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
 from checker.calls import NEVER, Call, ranked
 from checker.models import ANY, CasRegister, Model, Register
 from checker.search import ENGINE, Transitions
@@ -20,6 +20,7 @@ from checker.zones import IntArray
 
 NODE_BYTES: Final = 48
 _BUDGET: Final = 20_000
+_ROOM: Final = 1 << 10
 _PENDING: Final = 62
 _TABLE: Final = 20_000_000
 
@@ -99,10 +100,12 @@ class _Run:
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
-        self._nodes(1 << 14)
+        self._nodes(_ROOM)
 
     def fits(self) -> bool:
-        enough: bool = self.kernel.give_slots(self.owner, self.is_return, self.ret, self.slot_of)
+        from checker.slots_kernel import give_slots
+
+        enough: bool = give_slots(self.owner, self.is_return, self.ret, self.slot_of)
         return enough and self.waiting.size <= _PENDING
 
     def _nodes(self, size: int) -> None:
@@ -191,7 +194,7 @@ def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:
     """Decide by the compiled search, or None where it does not apply."""
-    useful = sorted(_useful(calls, model), key=lambda call: call.invoke)
+    useful = sorted(_useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
     whole = {call.source: call for call in useful}
     dense = ranked(useful)
     moments = {}
@@ -239,11 +242,14 @@ def _explored(run: _Run, limits: Limits) -> Answer | None:
     """Search until there is an answer; None where the search does not apply."""
     if not run.fits() or not run.begin():
         return None
-    status = run.kernel.RUNNING
+    status, loaded = run.kernel.RUNNING, is_loaded(run.kernel.explore)
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
         if limits.over():
-            return _gave_up(run, "the deadline passed")
+            return _gave_up(run, LATE)
         status = run.explore(_BUDGET)
+        if not loaded and limits.over():
+            return _gave_up(run, LOADING)
+        loaded = True
         if status == run.kernel.ASKING and not run.asked():
             return None
         if status == run.kernel.FULL and not run.grow(limits.memory):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from checker.answer import Answer, Limits
+from checker.answer import Answer, Limits, OutOfTimeError
 from checker.calls import Call
 from checker.chains import decide_by_chains, new_values_unique
 from checker.logs import decide_by_log_sweep, entries_unique
@@ -33,14 +33,21 @@ def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
 ) -> Answer:
     """Decide by the forced or by the fittest engine.  Raises ModelError when a forced one does not apply."""
-    if engine is not None:
-        return _forced(engine, calls, model, limits, proof=proof)
+    try:
+        if engine is not None:
+            return _forced(engine, calls, model, limits, proof=proof)
+        return _fittest(calls, model, limits, proof=proof)
+    except OutOfTimeError as late:
+        return late.answer
+
+
+def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
     if type(model) in (Register, CasRegister):
         return _register(calls, model, limits, proof=proof)
     if type(model) is Log and entries_unique(calls):
-        return decide_by_log_sweep(calls)
+        return decide_by_log_sweep(calls, limits)
     if type(model) is GrowSet and all(call.f in ("add", "read") for call in calls):
-        return decide_by_set_sweep(calls)
+        return decide_by_set_sweep(calls, limits)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -50,7 +57,7 @@ def _plain(calls: Sequence[Call]) -> bool:
 
 def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
     if _plain(calls) and values_written_once(calls, model.initial):
-        answer = decide_by_zones(calls, model, proof=proof)
+        answer = decide_by_zones(calls, model, limits, proof=proof)
         # An unknown initial value may also equal one that is written later; the zones do not try that.
         if answer.verdict == "valid" or model.initial is not ANY:
             return answer
@@ -63,7 +70,7 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
         quick = _quick(calls, model, limits)
         return quick or _with_order(_automaton(calls, model, limits), calls, model, limits, proof=proof)
     if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
-        return _with_order(decide_by_chains(calls, model), calls, model, limits, proof=proof)
+        return _with_order(decide_by_chains(calls, model, limits), calls, model, limits, proof=proof)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -139,15 +146,15 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
     fits: dict[str, tuple[Any, Callable[[], Answer]]] = {
         "zones": (
             register and _plain(calls) and values_written_once(calls, model.initial),
-            lambda: decide_by_zones(calls, model, proof=proof),
+            lambda: decide_by_zones(calls, model, limits, proof=proof),
         ),
         "automaton": (register and _plain(calls), by_automaton),
         "chains": (
             register and model.initial is not ANY and new_values_unique(calls, model.initial),
-            lambda: decide_by_chains(calls, model),
+            lambda: decide_by_chains(calls, model, limits),
         ),
-        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls)),
-        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls)),
+        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits)),
+        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits)),
         "search": (True, by_search),
         "python-search": (True, lambda: search(calls, model, limits)),
         "wgl": (True, lambda: wgl(calls, model, limits)),

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checker.answer import Answer
+from checker.answer import Answer, Limits
 from checker.calls import Call
 
 ENGINE: Final = "log sweep"
@@ -55,22 +55,22 @@ class _Entries:
             raise _Disagreement("never-written", (call,))
 
 
-def decide_by_log_sweep(calls: Sequence[Call]) -> Answer:
+def decide_by_log_sweep(calls: Sequence[Call], limits: Limits) -> Answer:
     """Decide one log whose values are appended once each."""
     try:
-        filled = _agree(calls)
-        return _sweep(calls, filled)
+        filled = _agree(calls, limits)
+        return _sweep(calls, filled, limits)
     except _Disagreement as found:
         core = tuple(sorted(found.calls, key=lambda call: call.invoke))
         last = max((call.ret for call in core if not call.pending), default=None)
         return Answer("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
 
 
-def _agree(calls: Sequence[Call]) -> list[Call]:
+def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
     """The append of every index, gaps filled.  Raises _Disagreement."""
     entries = _Entries(appends={call.value: call for call in calls if call.f == "append"})
     longest: tuple[int, Call] | None = None
-    for call in sorted(calls, key=lambda call: call.ret):
+    for call in limits.paced(sorted(calls, key=lambda call: call.ret), ENGINE):
         for index, value in _claims(call):
             entries.claim(index, value, call)
             if longest is None or index >= longest[0]:
@@ -100,11 +100,11 @@ def _claims(call: Call) -> list[tuple[int, Any]]:
     return list(enumerate(call.result))
 
 
-def _sweep(calls: Sequence[Call], filled: list[Call]) -> Answer:
+def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits) -> Answer:
     size = len(filled)
     low: list[tuple[int, Call]] = [(call.invoke, call) for call in filled]
     high: list[tuple[int, Call]] = [(call.ret, call) for call in filled]
-    for call in calls:
+    for call in limits.paced(calls, ENGINE):
         if call.f == "append":
             continue
         unseen, seen = _sight(call)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.answer import Answer
+from checker.answer import Answer, Limits
 from checker.calls import NEVER, Call, ranked
 from checker.definition import SMALL, linearizable
 from checker.models import ANY, Model
@@ -23,12 +23,12 @@ def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
     return initial not in counts and all(count == 1 for count in counts.values())
 
 
-def decide_by_zones(calls: Sequence[Call], model: Model, *, proof: bool = True) -> Answer:
+def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
     """Decide one register whose values are written once (``values_written_once``).
 
     With an initial value of ``ANY`` one value that nobody wrote is taken for it.
     """
-    dense = ranked(calls)
+    dense = ranked(list(limits.paced(calls, ENGINE)))
     initial = model.initial if model.initial is not ANY else _unwritten(dense)
     columns = cluster_columns(dense, initial)
     found = zones(columns)

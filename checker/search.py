@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from checker.answer import Answer, Limits
+from checker.answer import Answer, Limits, OutOfTimeError
 from checker.calls import Call
 from checker.models import ILLEGAL, Model
 
@@ -81,15 +81,17 @@ class Schedule:
     waiting: list[int] = field(default_factory=list)
 
 
-def schedule_of(calls: Sequence[Call]) -> Schedule:
+def schedule_of(calls: Sequence[Call], limits: Limits) -> Schedule:
     """Order the returns and give the bits.  O(n log n + n * concurrency)."""
     schedule = Schedule(bit=[0] * len(calls))
-    events = [(call.invoke, place, True) for place, call in enumerate(calls)]
+    events = [(call.invoke, place, True) for place, call in enumerate(limits.paced(calls, ENGINE))]
     events += [(call.ret, place, False) for place, call in enumerate(calls) if not call.pending]
     free: list[int] = []
     used = 0
     open_now: list[int] = []
-    for _, place, invoked in sorted(events):
+    for number, (_, place, invoked) in enumerate(sorted(events)):
+        if number % _LOOK_EVERY == 0 and limits.over():
+            raise OutOfTimeError(ENGINE, f"the deadline passed: {number} of {len(events)} events put in order")
         if not invoked:
             schedule.returns.append(place)
             schedule.open.append(sorted(open_now, key=lambda other: calls[other].ret))
@@ -108,9 +110,9 @@ def schedule_of(calls: Sequence[Call]) -> Schedule:
 class _Search:
     """One depth-first search; the frontier is a stack of nodes, the memory a set of nodes seen."""
 
-    def __init__(self, calls: Sequence[Call], model: Model) -> None:
+    def __init__(self, calls: Sequence[Call], model: Model, limits: Limits) -> None:
         self.calls = calls
-        self.plan = schedule_of(calls)
+        self.plan = schedule_of(calls, limits)
         self.table = Transitions(calls, model)
         self.is_read = [call.f in model.reads for call in calls]
         self.seen: set[tuple[int, int, int]] = set()
@@ -177,7 +179,7 @@ def search(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
 
     Valid answers carry a linearization, invalid ones the return that cannot be explained and the states before it.
     """
-    work = _Search(calls, model)
+    work = _Search(calls, model, limits)
     nodes, most = 0, max(1000, limits.memory // NODE_BYTES)
     while work.stack:
         goal = work.expand()

@@ -14,10 +14,12 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from checker.slots_kernel import travel
+
 # Kinds of calls.
 READ, WRITE, CAS, TABLE, TABLE_READ = range(5)
 # Places in the array of scalars.
-NODES, STACK, DEEPEST, STATUS, AT, OPEN, ASK_STATE, ASK_CLASS, GOAL, WORK = range(10)
+AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 _UNKNOWN: Final = -2
@@ -35,32 +37,6 @@ def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
         return value[op] if state == old[op] or state == ANY_STATE else -1
     after = table[state, old[op]]
     return -3 if after == _UNKNOWN else after
-
-
-@njit(cache=True)
-def _travel(target, scalars, owner, is_return, slot_of, slot_op):  # type: ignore[no-untyped-def]
-    """Bring the table of open slots to the moment just before event ``target``."""
-    at, opened = scalars[AT], scalars[OPEN]
-    while at < target:
-        op = owner[at]
-        if slot_of[op] >= 0:
-            if is_return[at]:
-                opened &= ~(np.int64(1) << slot_of[op])
-            else:
-                slot_op[slot_of[op]] = op
-                opened |= np.int64(1) << slot_of[op]
-        at += 1
-    while at > target:
-        at -= 1
-        op = owner[at]
-        if slot_of[op] >= 0:
-            if is_return[at]:
-                slot_op[slot_of[op]] = op
-                opened |= np.int64(1) << slot_of[op]
-            else:
-                opened &= ~(np.int64(1) << slot_of[op])
-    scalars[AT] = at
-    scalars[OPEN] = opened
 
 
 @njit(cache=True)
@@ -99,7 +75,7 @@ def _arrive(  # type: ignore[no-untyped-def]
 ):
     """Take open reads that are legal now, then remember the configuration if it is new.  Answers False if asking."""
     if event < returns.size:
-        _travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
+        travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
         left = scalars[OPEN] & ~mask
         slot = 0
         while left:
@@ -182,7 +158,6 @@ def explore(  # type: ignore[no-untyped-def]
             scalars[STATUS], scalars[GOAL] = FOUND, node
             return
         spent += 1
-        before_nodes = scalars[NODES]
         scalars[STACK] -= 1
         due = owner[returns[event]]
         bit = np.int64(1) << slot_of[due]
@@ -214,7 +189,7 @@ def explore(  # type: ignore[no-untyped-def]
                 _ask_again(node, scalars, stack)
                 return
             continue
-        _travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
+        travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
         count = 0
         left = scalars[OPEN] & ~mask
         slot = 0
@@ -325,7 +300,6 @@ def explore(  # type: ignore[no-untyped-def]
             ):
                 _ask_again(node, scalars, stack)
                 return
-        scalars[WORK] += scalars[NODES] - before_nodes
     if scalars[STACK] == 0:
         scalars[STATUS] = EXHAUSTED
 
@@ -376,26 +350,6 @@ def start(  # type: ignore[no-untyped-def]
         hashes,
         stack,
     )
-
-
-@njit(cache=True)
-def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
-    """A slot for each call that returns, -1 for pending ones; answers False if 62 slots do not suffice."""
-    free = np.arange(61, -1, -1)
-    left = 62
-    for event in range(owner.size):
-        op = owner[event]
-        if ret[op] >= owner.size:
-            slots[op] = -1
-        elif is_return[event]:
-            free[left] = slots[op]
-            left += 1
-        else:
-            if left == 0:
-                return False
-            left -= 1
-            slots[op] = free[left]
-    return True
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from checker.answer import Answer
+from checker.answer import Answer, Limits
 from checker.calls import Call
 from history import Operation
 
@@ -33,17 +33,17 @@ class _Level:
         return max(self.reads, key=lambda call: call.invoke)
 
 
-def decide_by_set_sweep(calls: Sequence[Call]) -> Answer:
+def decide_by_set_sweep(calls: Sequence[Call], limits: Limits) -> Answer:
     """Decide one set."""
     began: dict[Any, Call] = {}
     done: dict[Any, Call] = {}
-    for call in calls:
+    for call in limits.paced(calls, ENGINE):
         if call.f == "add":
             if call.value not in began or call.invoke < began[call.value].invoke:
                 began[call.value] = call
             if call.value not in done or call.ret < done[call.value].ret:
                 done[call.value] = call
-    levels = _levels(calls)
+    levels = _levels(calls, limits)
     for level in levels:
         if any(item not in began for item in level.elements):
             return _invalid((level.first,), "never-written")
@@ -53,9 +53,9 @@ def decide_by_set_sweep(calls: Sequence[Call]) -> Answer:
     return _sweep(calls, levels, began, done)
 
 
-def _levels(calls: Sequence[Call]) -> list[_Level]:
+def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:
     levels: dict[frozenset[Any], _Level] = {}
-    for call in calls:
+    for call in limits.paced(calls, ENGINE):
         if call.f == "read":
             elements = frozenset(call.result or ())
             levels.setdefault(elements, _Level(elements)).reads.append(call)

@@ -16,6 +16,7 @@ from checker.models import ILLEGAL, Model
 
 ENGINE: Final = "wgl"
 _LOOK_EVERY: Final = 256
+_WIDE: Final = 50_000
 
 
 class _Entry:
@@ -43,10 +44,10 @@ def _relink(entry: _Entry) -> None:
         entry.behind.ahead = entry
 
 
-def _linked(calls: Sequence[Call]) -> _Entry:
+def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
     """The list's head (a dummy), with the calls and returns in order; pending calls return at the very end."""
     events: list[tuple[int, int, _Entry]] = []
-    for place, call in enumerate(calls):
+    for place, call in enumerate(limits.paced(calls, ENGINE)):
         returned = _Entry(place, None)
         events.append((call.invoke, place, _Entry(place, returned)))
         events.append((call.ret, place, returned))
@@ -59,16 +60,18 @@ def _linked(calls: Sequence[Call]) -> _Entry:
 
 def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     """Decide by classic WGL.  Valid answers carry a linearization."""
-    head = _linked(calls)
-    must = sum(1 << place for place, call in enumerate(calls) if not call.pending)
+    head = _linked(calls, limits)
+    left = sum(1 for call in calls if not call.pending)
     state: Any = model.initial
     lifted, longest, steps = 0, 0, 0
     cache: set[tuple[int, Any]] = set()
     trail: list[tuple[_Entry, Any]] = []
     entry = head.behind
-    while lifted & must != must:
+    # A step costs time in proportion to the history, whose calls are bits of a number.
+    look_every = max(1, _LOOK_EVERY // (1 + len(calls) // _WIDE))
+    while left:
         steps += 1
-        if steps % _LOOK_EVERY == 0 and (why := _spent(limits, len(cache), len(calls))):
+        if steps % look_every == 0 and (why := _spent(limits, len(cache), len(calls))):
             return Answer("unknown", ENGINE, reason=f"{why}: {longest} of {len(calls)} operations explained")
         if entry is not None and entry.match is not None:
             call = calls[entry.place]
@@ -78,6 +81,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
                 cache.add(node)
                 trail.append((entry, state))
                 lifted, state = node
+                left -= not call.pending
                 longest = max(longest, len(trail))
                 _unlink(entry)
                 _unlink(entry.match)
@@ -90,6 +94,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
             return Answer("invalid", ENGINE, violations=1, reason=f"{longest} of {len(calls)} operations explained")
         wrong, state = trail.pop()
         lifted &= ~(1 << wrong.place)
+        left += not calls[wrong.place].pending
         assert wrong.match is not None
         _relink(wrong.match)
         _relink(wrong)
