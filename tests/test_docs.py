@@ -22,6 +22,7 @@ from harness.cli.main import harness
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
+from history.tables import FAULTS
 from tests.harness import test_judge
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -193,6 +194,7 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     assert documented("A counterexample") == fields(Counterexample)
     assert documented("An operation") == fields(Operation)
     assert documented("A receipt") == fields(Receipt)
+    assert documented("A window") == {*FAULTS.names, "kinds", "caught_up"}
 
 
 def test_the_checks_are_told() -> None:
