@@ -146,6 +146,14 @@ def test_scripts_and_files_that_pages_name_are_there() -> None:
             assert (ROOT / found).exists() or list(ROOT.glob(f"{found}*")), f"{name(page)}: {found}"
 
 
+def test_every_benchmark_is_told() -> None:
+    told = (DOCS / "benchmarks.md").read_text()
+    for script in (ROOT / "bench").rglob("*.py"):
+        if "__main__" in script.read_text():
+            module = str(script.relative_to(ROOT).with_suffix("")).replace("/", ".")
+            assert name(script) in told or module in told, script
+
+
 # -- Python ----------------------------------------------------------------------------------------------------------
 
 
