@@ -18,7 +18,7 @@ from pipeline.index import refresh
 from pipeline.jobs import LARGE_BYTES, run_tables
 from pipeline.local import local_tables
 from pipeline.places import is_remote
-from pipeline.remote import remote_runs
+from pipeline.remote import Files, contents, look_at, staged_without_history
 from pipeline.sources import read_header
 from pipeline.staging import staged, staged_bytes
 from pipeline.storage import is_current
@@ -89,15 +89,29 @@ def _by_spark(
     for number, text in big.items():
         compute = partial(run_tables, spark, deadline_s=deadline_s, large=large)
         found[number] = _one(text, warehouse, deadline_s, compute)
-    if remote:
-        runs, missing = remote_runs(spark, remote)
-        found |= {number: (Outcome(remote[number], "failed", error), None) for number, error in missing.items()}
-        if runs is not None:
-            job = runs.groupBy("place").applyInArrow(_remote_task(warehouse, deadline_s, remote), _REPORT)
-            found |= _reports(run_action(job.collect))
-        gone = set(remote) - set(found)
-        found |= {n: (Outcome(remote[n], "failed", "FileNotFoundError: it went away meanwhile"), None) for n in gone}
-    return found
+    return found | _from_afar(spark, remote, warehouse, deadline_s, large)
+
+
+def _from_afar(
+    spark: SparkSession, places: dict[int, str], warehouse: Path, deadline_s: float, large: int
+) -> dict[int, _Found]:
+    runs, missing = look_at(spark, places)
+    big = {number: files for number, files in runs.items() if files["history.jsonl"][1] > large}
+    small = {number: files for number, files in runs.items() if number not in big}
+    found: dict[int, _Found] = {}
+    if small:
+        job = contents(spark, small).groupBy("place")
+        found |= _reports(run_action(job.applyInArrow(_remote_task(warehouse, deadline_s, places), _REPORT).collect))
+        missing |= dict.fromkeys(set(small) - set(found), "FileNotFoundError: it went away meanwhile")
+    for number, files in big.items():
+
+        def add(place: str = places[number], files: Files = files) -> tuple[str, dict[str, Any] | None]:
+            with staged_without_history(spark, place, files) as (run, uri):
+                compute = partial(run_tables, spark, history=uri)
+                return _add(run, _short(_root(place)), warehouse, deadline_s, compute)
+
+        found[number] = _attempt(places[number], add)
+    return found | {n: (Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()}
 
 
 def _size(place: Path) -> int:
@@ -124,12 +138,14 @@ def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBat
 def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> Callable[[pa.Table], pa.Table]:
     def work(files: pa.Table) -> pa.Table:
         number = files["place"][0].as_py()
-        contents = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
-        uri = names[number].rstrip("/").removesuffix("/history.jsonl")
-        name = "/".join(uri.rsplit("/", 2)[-2:])
-        with staged_bytes(uri, contents) as run:
-            found = _attempt(name, uri, lambda: _add(run, name, warehouse, deadline_s, local_tables))
-        return pa.table({"place": [number], "report": [_report(found)]})
+        content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
+        uri = _root(names[number])
+
+        def add() -> tuple[str, dict[str, Any] | None]:
+            with staged_bytes(uri, content) as run:
+                return _add(run, _short(uri), warehouse, deadline_s, local_tables)
+
+        return pa.table({"place": [number], "report": [_report(_attempt(uri, add))]})
 
     return work
 
@@ -152,15 +168,19 @@ def _one(place: str, warehouse: Path, deadline_s: float, compute: Callable[..., 
         with staged(Path(place)) as (name, run):
             return _add(run, name, warehouse, deadline_s, compute)
 
-    return _attempt(place, place, work)
+    return _attempt(place, work)
 
 
-def _attempt(name: str, place: str, work: Callable[[], tuple[str, dict[str, Any] | None]]) -> _Found:
+def _attempt(place: str, work: Callable[[], tuple[str, dict[str, Any] | None]]) -> _Found:
     try:
         name, row = work()
     except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
         return Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None
     return Outcome(name, "unchanged" if row is None else "added"), row
+
+
+def _root(uri: str) -> str:
+    return uri.rstrip("/").removesuffix("/history.jsonl")
 
 
 def _short(place: str) -> str:

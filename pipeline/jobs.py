@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import FormatError, RunFiles, pair
+from history.events import line_of_event
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.actions import ddl, run_action
 from pipeline.columns import events_table
@@ -158,5 +159,5 @@ def _writer(root: Path, spans: list[tuple[int, int]]) -> Callable[[Iterator[pa.R
 
 def _refuse(recording: Recording, report: dict[str, Any]) -> None:
     """Raise the pairing's complaint, in the words of the format's own reader where it is at hand."""
-    pair(recording.events, recording.source)
-    raise FormatError(recording.source, f"index {report['index']}", report["problem"])
+    pair(recording.events, recording.source, line_of_event)
+    raise FormatError(recording.source, line_of_event(report["index"]), report["problem"])

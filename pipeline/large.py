@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import FormatError, Receipt, receipts_of
-from history.events import Event
+from history.events import Event, line_of_event
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.actions import ddl, run_action
 from pipeline.big_keys import judge_big_keys
@@ -112,7 +112,7 @@ def large_tables(
         load = Slice.load(written)
         receipts = receipts_of(nemesis)
         operations = spark.read.parquet(str(root / "operations.parquet"))
-        verdicts = _verdicts(spark, operations, model, deadline, sizes)
+        verdicts = verdict_rows(spark, operations, model, deadline, sizes)
         watch.lap("judge")
         counts, faults = _windows_and_faults(operations, written, load, receipts, root, sizes)
     write_tables(root, {"verdicts": verdicts, "faults": faults})
@@ -179,7 +179,7 @@ def _write_operations(spark: SparkSession, events: DataFrame, root: Path, sizes:
     problems = [piece.problem for piece in slices if piece.problem is not None]
     if problems:
         index, text = min(problems)
-        raise FormatError(name, f"index {index}", text)
+        raise FormatError(name, line_of_event(index), text)
     if not slices:
         write_tables(root, {"operations": OPERATIONS.empty_table()})
     return slices
@@ -188,7 +188,8 @@ def _write_operations(spark: SparkSession, events: DataFrame, root: Path, sizes:
 # -- verdicts ---------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(spark: SparkSession, operations: DataFrame, model: str, deadline: Deadline, sizes: Sizes) -> pa.Table:
+def verdict_rows(spark: SparkSession, operations: DataFrame, model: str, deadline: Deadline, sizes: Sizes) -> pa.Table:
+    """The verdicts on all keys of ``operations`` (columns of ``operations.parquet``), as rows.  Raises JobError."""
     keys = operations.groupBy("key").count()
     big = f"collect_list(CASE WHEN count > {sizes.key} THEN {_KEY} END) AS big"
     found = run_action(keys.selectExpr("count(*) AS keys", big).first)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import RunFiles, pair
+from history.events import line_of_event
 from history.tables import VERDICTS
 from pipeline.columns import operations_table
 from pipeline.counting import count
@@ -36,7 +37,7 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
     watch = Stopwatch(clock)
     recording = read_run(run)
     watch.lap("read")
-    operations = operations_table(pair(recording.events, recording.source), recording.source)
+    operations = operations_table(pair(recording.events, recording.source, line_of_event), recording.source)
     watch.lap("pair")
     tables = {
         "operations": operations,

@@ -15,7 +15,7 @@ WITH neighbours AS (
   SELECT *,
     CASE
       WHEN type = 'invoke' AND before.type = 'invoke'
-        THEN concat('process ', process, ' has an open operation, invoked at ', before.index)
+        THEN concat('process ', process, ' has an open operation, invoked at line ', before.index + 2)
       WHEN type <> 'invoke' AND (before IS NULL OR before.type <> 'invoke')
         THEN concat('process ', process, ' completes what it never invoked')
       WHEN type <> 'invoke' AND NOT (before.f <=> f AND before.key <=> key)

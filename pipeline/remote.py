@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
-from pipeline.places import listing
-from pipeline.staging import RECORDED
+from history import RunFiles
+from pipeline.actions import run_action
+from pipeline.places import head, listing
+from pipeline.staging import RECORDED, staged_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Files: TypeAlias = Mapping[str, tuple[str, int]]
+"""Name in :data:`RECORDED` -> (path, bytes) of a run's files."""
 
-def remote_runs(spark: SparkSession, places: Mapping[int, str]) -> tuple[DataFrame | None, dict[int, str]]:
-    """(the recorded files of the runs in ``places``: place, file and content; what is wrong with a place).
 
-    The frame is None if no place holds a history.  A file that goes away between now and the reading is left out.
-    """
-    owners: dict[str, tuple[int, str]] = {}
+def look_at(spark: SparkSession, places: Mapping[int, str]) -> tuple[dict[int, Files], dict[int, str]]:
+    """(the recorded files of the runs in ``places``, what is wrong with those that have none)."""
+    there: dict[int, Files] = {}
     missing: dict[int, str] = {}
     for number, place in places.items():
         try:
@@ -25,26 +29,44 @@ def remote_runs(spark: SparkSession, places: Mapping[int, str]) -> tuple[DataFra
         except Exception as error:  # noqa: BLE001 (whatever Java says of one place must not end the others)
             missing[number] = f"OSError: {place}: {_first_line(error)}"
             continue
-        if "history.jsonl" not in found:
-            missing[number] = f"FileNotFoundError: {place}: there is no history here"
+        if "history.jsonl" in found:
+            there[number] = found
         else:
-            owners |= {path: (number, file) for file, path in found.items()}
-    if not owners:
-        return None, missing
+            missing[number] = f"FileNotFoundError: {place}: there is no history here"
+    return there, missing
+
+
+def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
+    """Place, file and content of the files of some runs.
+
+    A file that goes away between now and the reading is left out.  Raises JobError if one has gone already.
+    """
+    names = [(path, number, file) for number, files in runs.items() for file, (path, _) in files.items()]
     reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
-    names = [(path, number, file) for path, (number, file) in owners.items()]
+    frame = run_action(lambda: reader.load([path for path, _, _ in names]))
     known = spark.createDataFrame(names, "path string, place long, file string")
-    return reader.load(list(owners)).join(known, "path").select("place", "file", "content"), missing
+    return frame.join(known, "path").select("place", "file", "content")
 
 
-def _files(spark: SparkSession, place: str) -> dict[str, str]:
-    """Name -> path of the recorded files in a run's directory; a single file is a history."""
+@contextlib.contextmanager
+def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[RunFiles, str]]:
+    """A run whose history is too large to be brought here, and the history's URI.
+
+    In its place there are its first line and its size, which the run's fingerprint then rests on.
+    """
+    small = {name: head(spark, path, size) for name, (path, size) in files.items() if name != "history.jsonl"}
+    uri, size = files["history.jsonl"]
+    first = head(spark, uri).partition(b"\n")[0]
+    small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
+    with staged_bytes(place, small) as run:
+        yield run, uri
+
+
+def _files(spark: SparkSession, place: str) -> Files:
+    """The recorded files in a run's directory; a single file is a history."""
     found = listing(spark, place)
-    whole = {name: path for name, (path, _) in found.items() if name in RECORDED}
-    if not whole and len(found) == 1:
-        (path, _), *_ = found.values()
-        return {"history.jsonl": path}
-    return whole
+    whole = {name: file for name, file in found.items() if name in RECORDED}
+    return {"history.jsonl": file for file in found.values()} if not whole and len(found) == 1 else whole  # noqa: B035
 
 
 def _first_line(error: Exception) -> str:

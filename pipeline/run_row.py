@@ -57,7 +57,7 @@ def _version(plan: dict[str, Any]) -> str:
 
 def _settings(plan: dict[str, Any]) -> str:
     """Only runs with equal settings are compared with each other."""
-    told = {name: str(plan[name]) for name in _SETTINGS if name in plan}
+    told: dict[str, str] = {name: str(plan[name]) for name in _SETTINGS if name in plan}
     if "cluster" in told:
         told["cluster"] = told["cluster"].partition(":")[0]
     if plan.get("snapshot") and "snapshot_threshold" in plan:

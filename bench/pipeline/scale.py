@@ -1,9 +1,16 @@
-"""Events a second and peak memory of the pipeline's steps on one long history, from Parquet to verdict.
+"""Events a second and peak memory of the pipeline, by the size of what it is given.
 
-    python bench/pipeline/scale.py [--operations 100000 1000000] [--master local[2]] [--memory 3g]
+    python bench/pipeline/scale.py CASE [--sizes 100000 1000000] [--master local[2]] [--memory 2g] [--to results.json]
 
-One key, unique writes, ten clients; the operations are made as columns and written to Parquet first.  Prints one JSON
-object a size: seconds for the distributed zones, and the greatest resident memory of the JVM with its workers.
+CASE is one of
+
+    one-key     a table of operations on one key in Parquet -> its verdict, by distributed zones
+    keys        the same on a hundred keys, each judged by one task
+    history     a history.jsonl on ten keys -> all tables of the run
+    runs        as many small runs (200 operations each) -> a warehouse with their tables, rows and trends
+
+Prints one JSON object a size and appends it to the results.  Memory is the greatest resident sum of the JVM, its Python
+workers and this process, looked at ten times a second, so pages that they share count more than once.
 """
 
 from __future__ import annotations
@@ -11,100 +18,151 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from history.tables import OPERATIONS
-from pipeline import start_session
-from pipeline.big_keys import judge_big_keys
+from bench.pipeline.made import write_history, write_operations
+from history import RunFiles
+from pipeline import ingest, run_tables, start_session
+from pipeline.large import Sizes, verdict_rows
 from pipeline.warm import family, jvm_pid
 
-CLIENTS = 10
-BATCH = 1_000_000
-
-
-def write_history(path: Path, operations: int) -> None:
-    """A valid history: operation i is invoked at 2i and returns 2 CLIENTS - 1 later; all take effect when they
-    return, and every read answers the write before it."""
-    path.mkdir()
-    for part, begin in enumerate(range(0, operations, BATCH)):
-        number = np.arange(begin, min(begin + BATCH, operations), dtype=np.int64)
-        writes = number % 2 == 0
-        invoke, done = 2 * number, 2 * number + 2 * CLIENTS - 1
-        text = pa.array(number).cast(pa.string()).to_pylist()
-        written = pa.array(number - number % 2).cast(pa.string())
-        columns = {
-            "invoke_index": invoke, "return_index": done, "process": number % CLIENTS,
-            "f": pa.array(np.where(writes, "write", "read")), "key": pa.array(['"k"'] * len(number)),
-            "value": pa.array([value if wrote else "null" for value, wrote in zip(text, writes, strict=True)]),
-            "result": written,
-            "outcome": pa.array(["ok"] * len(number)), "invoked": invoke * 1000, "returned": done * 1000,
-            "node": pa.array(["n1"] * len(number)), "error": pa.nulls(len(number), pa.string()),
-            "phase": pa.array(["main"] * len(number)),
-        }  # fmt: skip
-        table = pa.table({name: columns[name] for name in OPERATIONS.names})
-        pq.write_table(table, path / f"part-{part:05d}.parquet")
+SMALL = 200
 
 
 class Peak:
-    """The greatest resident memory (bytes) of a process and its descendants, looked at ten times a second."""
+    """The greatest resident memory (bytes) of this process, the JVM and its descendants; their processor seconds."""
 
-    def __init__(self, pid: int) -> None:
-        self.bytes = 0
-        self._pid = pid
+    def __init__(self, jvm: int) -> None:
+        self.bytes, self.driver = 0, 0
+        self._jvm = jvm
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Peak:
+        self._cpu = self._spent()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        self.cpu = self._spent() - self._cpu
+
+    def _pids(self) -> list[int]:
+        return [os.getpid(), *family(self._jvm)]
+
+    def _spent(self) -> float:
+        return sum(_cpu(pid) for pid in self._pids())
 
     def _watch(self) -> None:
-        page = os.sysconf("SC_PAGE_SIZE")
         while not self._done.wait(0.1):
-            total = 0
-            for pid in family(self._pid):
-                try:
-                    total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-                except FileNotFoundError:
-                    continue
-            self.bytes = max(self.bytes, total)
+            own, *others = map(_resident, self._pids())
+            self.bytes, self.driver = max(self.bytes, own + sum(others)), max(self.driver, own)
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of a process, and of those of its children that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def from_parquet(keys: int) -> Callable[[Any, Path, int], tuple[int, Callable[[], None]]]:
+    def prepare(spark: Any, scratch: Path, operations: int) -> tuple[int, Callable[[], None]]:
+        path = scratch / f"operations-{operations}.parquet"
+        write_operations(path, operations, keys)
+
+        def work() -> None:
+            sizes = Sizes(key=10 if keys == 1 else 10**9)
+            rows = verdict_rows(spark, spark.read.parquet(str(path)), "register", (600, time.monotonic), sizes)
+            assert rows["verdict"].to_pylist() == ["valid"] * keys, rows.to_pylist()
+
+        return 2 * operations, work
+
+    return prepare
+
+
+def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callable[[], None]]:
+    run = RunFiles(scratch / f"run-{operations}")
+    run.root.mkdir()
+    write_history(run.history, operations, 10)
+
+    def work() -> None:
+        tables = run_tables(spark, run, model="register", deadline_s=600, large=0)
+        assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
+        assert tables.counts["ok"] == operations
+        print(json.dumps(tables.seconds), flush=True)
+
+    return 2 * operations, work
+
+
+def many_runs(spark: Any, scratch: Path, runs: int) -> tuple[int, Callable[[], None]]:
+    root = scratch / f"store-{runs}" / "made"
+    root.mkdir(parents=True)
+    write_history(root / "one.jsonl", SMALL, 5)
+    places = []
+    for number in range(runs):
+        place = root / f"{number:06d}"
+        place.mkdir()
+        os.link(root / "one.jsonl", place / "history.jsonl")
+        places.append(place)
+
+    def work() -> None:
+        outcomes = ingest(places, root.parent / "warehouse", deadline_s=60, spark=spark)
+        assert {outcome.state for outcome in outcomes} == {"added"}, outcomes[0]
+
+    return 2 * SMALL * runs, work
+
+
+CASES = {"one-key": from_parquet(1), "keys": from_parquet(100), "history": one_history, "runs": many_runs}
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--operations", type=int, nargs="+", default=[100_000, 1_000_000])
+    options.add_argument("case", choices=list(CASES))
+    options.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     options.add_argument("--master", default="local[2]")
-    options.add_argument("--memory", default="3g")
+    options.add_argument("--memory", default="2g")
+    options.add_argument("--scratch", default=tempfile.gettempdir())
+    options.add_argument("--to", type=Path)
     chosen = options.parse_args()
     spark = start_session(chosen.master, app="bench", memory=chosen.memory)
-    with tempfile.TemporaryDirectory(prefix="harness-bench-") as scratch:
-        for operations in chosen.operations:
-            path = Path(scratch) / f"operations-{operations}.parquet"
-            write_history(path, operations)
+    with tempfile.TemporaryDirectory(prefix="harness-bench-", dir=chosen.scratch) as scratch:
+        _, warm = CASES[chosen.case](spark, Path(scratch), 1000)
+        warm()
+        for size in chosen.sizes:
+            events, work = CASES[chosen.case](spark, Path(scratch), size)
             with Peak(jvm_pid(spark)) as peak:
                 began, load = time.monotonic(), os.getloadavg()[0]
-                verdicts = judge_big_keys(spark, spark.read.parquet(str(path)))
+                work()
                 seconds = time.monotonic() - began
-            assert [verdict.verdict for verdict in verdicts] == ["valid"], verdicts
             figures = {
-                "operations": operations,
-                "seconds": round(seconds, 2),
-                "events a second": round(2 * operations / seconds),
-                "peak GB": round(peak.bytes / 1e9, 2),
-                "load": [round(load, 1), round(os.getloadavg()[0], 1)],
-            }
+                "case": chosen.case, "size": size, "seconds": round(seconds, 2), "cpu": round(peak.cpu, 1),
+                "events a second": round(events / seconds), "peak GB": round(peak.bytes / 1e9, 2),
+                "driver GB": round(peak.driver / 1e9, 2), "heap": chosen.memory, "load before": round(load, 1),
+                "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}", "master": chosen.master,
+                "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+            }  # fmt: skip
             print(json.dumps(figures), flush=True)
+            if chosen.to:
+                before = json.loads(chosen.to.read_text()) if chosen.to.exists() else []
+                chosen.to.write_text(json.dumps([*before, figures], indent=1) + "\n")
     spark.stop()
 
 

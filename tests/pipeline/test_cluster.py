@@ -17,9 +17,10 @@ import pytest
 
 from history import KeyVerdict, RunFiles
 from history.tables import TABLES
-from history.warehouse import read_runs
+from history.warehouse import read_runs, read_trends
 from pipeline import ingest, local_tables, read_table
 from pipeline.shipping import cluster_settings, is_local, is_on_this_machine
+from tests.pipeline.test_large import long_keys
 
 WAIT_S = 300
 
@@ -103,13 +104,18 @@ from pathlib import Path
 from history import RunFiles
 from pipeline import ingest, run_tables, start_session
 from pipeline.big_keys import judge_big_keys
+from pipeline.large import Sizes
 
-master, root, warehouse, *others = sys.argv[1:]
+master, root, long, warehouse, *others = sys.argv[1:]
 spark = start_session(master, app="tests", memory="512m", settings={
     "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.cores.max": "2",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
 run = RunFiles(Path(root))
 tables = run_tables(spark, run, model="register", deadline_s=30)
+spark.conf.set("spark.sql.files.maxPartitionBytes", "5000")
+pieces = run_tables(spark, RunFiles(Path(root) / "again"), model="register", deadline_s=30,
+    history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(slice=60, piece=5000))
+keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, large=0, sizes=Sizes(slice=60, key=30))
 operations = spark.read.parquet(str(run.table("operations")))
 def where(batches):
     import os, pipeline, pyarrow
@@ -123,7 +129,8 @@ print(json.dumps({
     "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1,
     "places": sorted({row["where"] for row in places}),
     "verdicts": [verdict.to_json() for verdict in tables.key_verdicts],
-    "big": big,
+    "big": big, "keys": [verdict.to_json() for verdict in keys.key_verdicts],
+    "pieces": [pieces.faults, pieces.counts],
     "faults": tables.faults, "counts": tables.counts,
     "outcomes": [outcome.state for outcome in outcomes],
 }))
@@ -141,7 +148,8 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     run, others = make_random(11, operations=400), [make_random(seed) for seed in range(20, 26)]
     local = local_tables(run, model="register", deadline_s=30)
     rows = {name: read_table(run.table(name), name) for name in TABLES if name != "verdicts"}
-    words = [master, run.root, tmp_path / "there", *(other.root for other in others)]
+    long = long_keys(tmp_path / "long")
+    words = [master, run.root, long.root, tmp_path / "there", *(other.root for other in others)]
     done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -153,6 +161,16 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     ]
     assert (found["faults"], found["counts"]) == (local.faults, local.counts)
     assert {name: read_table(run.table(name), name) for name in rows} == rows
+    again = RunFiles(run.root / "again")
+    without_probes = set(rows) - {"probes"}
+    assert {name: read_table(again.table(name), name) for name in without_probes} == {
+        name: rows[name] for name in without_probes
+    }
+    assert found["pieces"] == [local.faults, local.counts]
+    expected = local_tables(long, model="register", deadline_s=30).key_verdicts
+    keys = [KeyVerdict.from_json(verdict) for verdict in found["keys"]]
+    assert {"zones-distributed", "zones"} <= {verdict.engine for verdict in keys}
+    assert [(v.key, v.verdict, v.violations) for v in keys] == [(v.key, v.verdict, v.violations) for v in expected]
     by_zones = {verdict.key: verdict for verdict in local.key_verdicts if verdict.engine == "zones"}
     for key, verdict, violations, reason in found["big"]:
         expected = by_zones.get(key)
@@ -161,3 +179,4 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     there = read_runs(tmp_path / "there")
     ingest([RunFiles(other.root) for other in others], tmp_path / "here", deadline_s=30)
     assert there.drop("written").equals(read_runs(tmp_path / "here").drop("written"))
+    assert read_trends(tmp_path / "there").equals(read_trends(tmp_path / "here"))

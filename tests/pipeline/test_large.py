@@ -81,20 +81,41 @@ def record(run: RunFiles, operations: list[Operation]) -> RunFiles:
     return run
 
 
-def test_keys_that_no_task_holds_get_the_verdict_of_the_kernel(spark, tmp_path: Path) -> None:
+LENGTHS: dict[Any, int] = {"long": 120, 'it\'s \\ "long"': 80, "short": 9, 5: 12, None: 60, "tiny": 1}
+
+
+def long_keys(root: Path) -> RunFiles:
+    """A history of registers of different length, some of them invalid."""
     rng = random.Random(11)
-    histories, sizes = [], {"long": 120, 'it\'s \\ "long"': 80, "short": 9, 5: 12, None: 60, "tiny": 1}
-    for place, (key, size) in enumerate(sizes.items()):
-        base = random_register(key, rng, size)
-        histories += [_moved(o, place, len(sizes)) for o in base]
-    run = record(RunFiles(tmp_path / "run"), _dense(histories))
+    operations: list[Operation] = []
+    for place, (key, size) in enumerate(LENGTHS.items()):
+        operations += [_moved(o, place, len(LENGTHS)) for o in random_register(key, rng, size)]
+    return record(RunFiles(root), sorted(operations, key=lambda o: o.invoke_index))
+
+
+def test_keys_that_no_task_holds_get_the_verdict_of_the_kernel(spark, tmp_path: Path) -> None:
+    run = long_keys(tmp_path / "run")
     local = {v.key: v for v in local_tables(run, model="register", deadline_s=30).key_verdicts}
     found = in_pieces(spark, run, Sizes(slice=40, key=30, piece=5000)).key_verdicts
     assert {v.key: (v.verdict, v.operations, v.violations) for v in found} == {
         key: (v.verdict, v.operations, v.violations) for key, v in local.items()
     }
-    assert {v.key for v in found if v.engine == "zones-distributed"} == {key for key, n in sizes.items() if n > 30}
+    assert {v.key for v in found if v.engine == "zones-distributed"} == {key for key, n in LENGTHS.items() if n > 30}
     assert {v.verdict for v in found} == {"valid", "invalid"}
+
+
+def test_what_distributed_zones_do_not_decide_goes_to_one_task_if_it_holds_it(spark, recorder) -> None:
+    for value in (1, 2, 1, 2, 3):
+        recorder.at(recorder.now + 5).call(0, "write", value, key="again").call(1, "read", None, value, key="again")
+        recorder.call(0, "write", recorder.now, key="once")
+    run = recorder.close()
+    found = {}
+    for most in (100, 7):
+        for verdict in in_pieces(spark, run, Sizes(slice=40, key=3, most=most)).key_verdicts:
+            found[most, verdict.key] = (verdict.verdict, verdict.engine == "zones-distributed", verdict.reason)
+    assert found[100, "again"][:2] == ("valid", False)
+    assert found[7, "again"] == ("unknown", True, "a value was written 2 times")
+    assert found[100, "once"] == found[7, "once"] == ("valid", True, None)
 
 
 def _moved(o: Operation, place: int, keys: int) -> Operation:
@@ -105,10 +126,6 @@ def _moved(o: Operation, place: int, keys: int) -> Operation:
     return dataclasses.replace(o, **spread, return_index=back)
 
 
-def _dense(operations: list[Operation]) -> list[Operation]:
-    return sorted(operations, key=lambda o: o.invoke_index)
-
-
 LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}}'
 
 
@@ -116,10 +133,10 @@ LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}
     ("bad", "place"),
     [
         (LINE.format(70, 0, "invoke", 1), "line 72"),
-        (LINE.format(71, 700, "invoke", 1), "line 72"),
+        (LINE.format(71, 71_000_000, "invoke", 1), "line 72"),
         ('{"index":', "line 72"),
-        (LINE.format(70, 700, "ok", 71), "index 70"),
-        (LINE.format(70, 700, "invoke", 3), "index 70"),
+        (LINE.format(70, 70_000_000, "ok", 71), "line 72"),
+        (LINE.format(70, 70_000_000, "invoke", 3), "line 72"),
     ],
 )
 def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> None:

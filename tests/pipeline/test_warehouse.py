@@ -7,13 +7,14 @@ import shutil
 import threading
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from history import RunFiles
-from history.tables import RUNS
+from history.tables import RUNS, TABLES, WINDOWS
 from history.warehouse import read_runs
-from pipeline import TableError, append_run, ingest, local_tables, read_all
+from pipeline import TableError, append_run, ingest, local_tables, read_all, read_table
 from pipeline.warehouse import runs_in
 
 
@@ -135,6 +136,80 @@ def test_a_bad_run_is_named_and_all_others_are_done(judged, tmp_path) -> None:
     assert [outcome.state for outcome in again if outcome.state != "failed"] == ["unchanged"] * 3
 
 
+def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) -> None:
+    from pipeline import warehouse as module
+
+    runs, warehouse = [judged(1), judged(2)], tmp_path / "warehouse"
+    copy = module._copy
+
+    def gone(source: Path, fresh: Path, name: str) -> None:
+        if name == "windows" and runs[0].root.name in str(source):
+            shutil.rmtree(runs[0].root)
+        copy(source, fresh, name)
+
+    monkeypatch.setattr(module, "_copy", gone)
+    outcomes = ingest(runs, warehouse, deadline_s=10)
+    assert [outcome.state for outcome in outcomes] == ["failed", "added"]
+    assert outcomes[0].error.startswith("FileNotFoundError: ")
+    assert [path.name for path in warehouse.glob("run=*")] == [f"run=register-kill-0.4.0%2F{runs[1].root.name}"]
+
+
+def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    shutil.rmtree(run.tables)
+    whole = run.history.read_bytes()
+    run.history.write_bytes(whole[: len(whole) // 2])
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
+    few = read_runs(warehouse)["operations"].to_pylist()
+    run.history.write_bytes(whole)
+    shutil.rmtree(run.tables)
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
+    assert read_runs(warehouse)["operations"].to_pylist() > few
+
+
+EDN = """{:process 0, :type :invoke, :f :write, :value 1, :index 0}
+{:process 0, :type :ok, :f :write, :value 1, :index 1}
+{:process 1, :type :invoke, :f :read, :value nil, :index 2}
+{:process 1, :type :ok, :f :read, :value 2, :index 3}
+"""
+
+
+def test_history_files_of_any_name_and_format(judged, tmp_path) -> None:
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    files = tmp_path / "files"
+    files.mkdir()
+    shutil.copy(run.history, files / "ours.jsonl")
+    (files / "history.edn").write_text(EDN)
+    (files / "console.log").write_text(
+        "INFO  jepsen.util - 3\t:invoke\t:write\t2\nINFO  jepsen.util - 3\t:ok\t:write\t2\n"
+    )
+    (files / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
+    (files / "empty").touch()
+    places = [files / name for name in ("ours.jsonl", "history.edn", "console.log", "picture.png", "empty", "none")]
+    outcomes = ingest([*places, run.history], warehouse, deadline_s=10)
+    assert [outcome.state for outcome in outcomes] == ["added"] * 3 + ["failed"] * 3 + ["added"]
+    assert outcomes[3].error == f"FormatError: {files}/picture.png: byte 0: expected a history, found no UTF-8 text"
+    assert outcomes[4].error.startswith(f"FormatError: {files}/empty: line 1: expected a history header")
+    assert outcomes[5].error.startswith("FileNotFoundError: ")
+    rows = {row["run"]: row for row in read_runs(warehouse).to_pylist()}
+    assert rows["files/history.edn"]["verdict"] == "invalid"
+    assert rows["files/ours.jsonl"]["operations"] == rows[outcomes[6].run]["operations"]
+
+
+def test_tables_of_version_1_are_brought_as_todays(judged, tmp_path) -> None:
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    for name in TABLES:
+        table = read_table(run.table(name), name)
+        if name == "windows":
+            table = table.filter(pc.equal(table["split"], "all")).drop(["split", "key", "node"])
+        stamps = {**table.schema.metadata, b"harness.version": b"1"}
+        pq.write_table(table.replace_schema_metadata(stamps), run.table(name) / "part-00000.parquet")
+    assert append_run(warehouse, run)
+    brought = next(warehouse.glob("run=*")) / "windows.parquet" / "part-00000.parquet"
+    assert pq.read_schema(brought).equals(WINDOWS)
+    assert set(pq.read_table(brought, partitioning=None)["split"].to_pylist()) == {"all"}
+
+
 @pytest.mark.spark
 def test_the_same_on_spark(spark, judged, tmp_path) -> None:
     runs, expected = bad_runs(judged)
@@ -145,6 +220,41 @@ def test_the_same_on_spark(spark, judged, tmp_path) -> None:
     ingest(runs, warehouse, deadline_s=10)
     assert there.equals(read_runs(warehouse).drop("written"))
     assert ingest([], warehouse, deadline_s=10, spark=spark) == []
+
+
+@pytest.mark.spark
+def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) -> None:
+    runs = [judged(seed) for seed in (1, 2, 3)]
+    store = runs[0].root.parent
+    runs[1].history.write_text('{"format":"harness-history","version":9}\n')
+    runs[2].history.unlink()
+    spark.sparkContext._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.far.link./store", store.as_uri())
+    places = [f"viewfs://far/store/{name}" for name in (*(run.root.name for run in runs), "none")]
+    outcomes = ingest([*places, runs[0].root], tmp_path / "warehouse", deadline_s=10, spark=spark)
+    assert [outcome.state for outcome in outcomes] == ["added", "failed", "failed", "failed", "added"]
+    assert outcomes[1].error.startswith(f"FormatError: {places[1]}: line 1: version 9")
+    assert outcomes[2].error == f"FileNotFoundError: {places[2]}: there is no history here"
+    assert "none" in outcomes[3].error
+    assert outcomes[0].run.endswith(f"/{runs[0].root.name}")
+    (large,) = ingest(places[:1], tmp_path / "large", deadline_s=10, spark=spark, large=10)
+    assert (large.run, large.state) == (outcomes[0].run, "added")
+    same = ["run", "verdict", "operations", "ok", "violations", "rate", "p99_ms", "recoveries_ms"]
+    rows = [read_runs(tmp_path / name).select(same).to_pylist() for name in ("large", "warehouse")]
+    assert rows[0][0] in rows[1]
+
+
+@pytest.mark.spark
+def test_large_runs_among_small_ones(spark, judged, tmp_path) -> None:
+    runs = [judged(seed) for seed in (1, 2)]
+    for run in runs:
+        shutil.rmtree(run.tables)
+    sizes = sorted(run.history.stat().st_size for run in runs)
+    warehouse = tmp_path / "warehouse"
+    outcomes = ingest(runs, warehouse, deadline_s=10, spark=spark, large=sizes[0])
+    assert [outcome.state for outcome in outcomes] == ["added", "added"]
+    there = read_runs(warehouse).drop("written")
+    ingest(runs, tmp_path / "here", deadline_s=10)
+    assert there.equals(read_runs(tmp_path / "here").drop("written"))
 
 
 @pytest.mark.spark
