@@ -78,7 +78,9 @@ class Passer:
 def serve(link: socket.socket, role: Holder | Passer) -> None:
     try:
         for line in link.makefile():
-            link.sendall(json.dumps(role.answer(json.loads(line))).encode() + b"\n")
+            request = json.loads(line)
+            told = {"ok": True, "value": time.time()} if request["op"] == "clock" else role.answer(request)
+            link.sendall(json.dumps(told).encode() + b"\n")
     except OSError:
         if isinstance(role, Holder) and not os.access(LOG, os.W_OK):
             os._exit(1)  # a log that cannot be written is no place to go on from
