@@ -157,7 +157,7 @@ def _attempt(
         return Attempt(cell.name, "harness-failure", EXIT_FAILURE, verdict, kinds, failure, where, jar, seconds,
                        retryable=True)  # fmt: skip
     outcome, words = compare(cell.expected, results["verdict"], kinds)
-    text = f"{words}; {sentence}" if words and outcome != "passed" else words or sentence
+    text = "; ".join(part for part in (words, sentence) if part)
     return Attempt(cell.name, outcome, code, verdict, kinds, text, where, jar, seconds)
 
 
