@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,25 @@ def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_pa
     run = record(tmp_path)
     (warning,) = feed(run, tmp_path)
     assert warning.endswith(f"`harness ingest {run.root}` brings it there")
+
+
+WITHOUT_SPARK = """
+import json, sys
+from harness.cli.main import run_command
+history, root, store = sys.argv[1:]
+codes = [run_command(["check", history]), run_command(["check", root, "--no-spark", "--store", store]),
+         run_command(["ingest", root, "--store", store])]
+print(json.dumps([codes, "pyspark" in sys.modules]))
+"""
+
+
+def test_one_small_run_needs_no_spark_and_gets_the_same_answer(tmp_path: Path) -> None:
+    run = record(tmp_path, last_read=1)
+    lone = tmp_path / "lone.jsonl"
+    shutil.copy(run.history, lone)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK, str(lone), str(run.root), str(tmp_path)],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == [[1, 1, 0], False]
+    assert runs(tmp_path) == [(f"{run.root.parent.name}/{run.root.name}", "invalid")]
