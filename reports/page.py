@@ -80,11 +80,11 @@ def compact(value: Any, limit: int = 160) -> str:
 
 
 def witness_text(value: Any, limit: int = 160) -> str:
-    """A witness without JSON's punctuation: ``n1: packets dropped 40; n2: …``."""
+    """A witness without JSON's punctuation, what was seen before how long it took: ``packets counted: 40; …``."""
     if not isinstance(value, Mapping):
         return compact(value, limit)
     parts = []
-    for name, item in value.items():
+    for name, item in sorted(value.items(), key=lambda pair: str(pair[0]).endswith("_ms")):
         told = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
         parts.append(f"{name}: {told}")
     return texts.one_line("; ".join(parts).replace("_", " "), limit)

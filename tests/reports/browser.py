@@ -30,6 +30,13 @@ class Tab:
     def js(self, expression: str) -> Any:
         return self.page.evaluate(expression)
 
+    def look(self, theme: str, width: int) -> None:
+        """The same page in another theme and width, drawn again."""
+        self.page.emulate_media(color_scheme=theme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.settle()
+        self.settle()
+
     def settle(self) -> None:
         """Wait until what was asked for has been drawn."""
         self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -1,14 +1,17 @@
-"""One run of every kind, made once a session."""
+"""One run of every kind and one browser, made once a session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from history import RunFiles
+from tests.reports.browser import chromium
 from tests.reports.runs import Shape, make
 
 Maker = Callable[..., RunFiles]
@@ -38,3 +41,19 @@ def fresh(tmp_path: Path) -> Maker:
         return make(tmp_path / "register" / f"run-{kind}", shape, tables=tables)
 
     return get
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps."""
+    named = os.environ.get("SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

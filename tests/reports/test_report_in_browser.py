@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reports
-from tests.reports.browser import Tab, chromium, serious_faults, tab
+from tests.reports.browser import Tab, serious_faults, tab
 from tests.reports.conftest import Maker
 from tests.reports.runs import KINDS, Shape, make
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps."""
-    named = os.environ.get("SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture
@@ -42,21 +27,24 @@ def shown(made: Maker, browser: Any) -> Iterator[Tab]:
         assert found.complaints == []
 
 
-@pytest.mark.parametrize("width", [1400, 420])
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_is_drawn_without_complaint(
-    made: Maker, browser: Any, pictures: Path, kind: str, theme: str, width: int
+def test_is_drawn_without_complaint_in_every_theme_and_width(
+    made: Maker, browser: Any, pictures: Path, kind: str
 ) -> None:
     files = made(kind)
     reports.write_report(files)
-    with tab(browser, files.report.as_uri(), theme=theme, width=width) as found:
-        found.page.screenshot(path=pictures / f"{kind}-{theme}-{width}.png", full_page=True)
+    with tab(browser, files.report.as_uri()) as found:
+        for theme, width in product(("light", "dark"), (420, 1400)):
+            found.look(theme, width)
+            found.page.screenshot(path=pictures / f"{kind}-{theme}-{width}.png", full_page=True)
+            assert found.js("document.documentElement.scrollWidth") <= width
+            assert painted(found, "#c-timeline") > 200
+            assert painted(found, "#c-leaders") > 200
+            assert painted(found, "#c-scatter canvas") > 200
         assert found.complaints == []
-        assert found.js("document.documentElement.scrollWidth") <= width
-        assert painted(found, "#c-timeline") > 200
-        assert painted(found, "#c-leaders") > 200
-        assert painted(found, "#c-scatter canvas") > 200
+        assert serious_faults(found) == []
+        found.look("light", 1400)
+        assert serious_faults(found) == []
 
 
 def painted(found: Tab, selector: str) -> int:
@@ -65,15 +53,6 @@ def painted(found: Tab, selector: str) -> int:
         const d = context.getImageData(0, 0, c.width, c.height).data;
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
     return int(found.page.evaluate(script, selector))
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["invalid", "no-recovery", "harness-failure"])
-def test_accessible(made: Maker, browser: Any, kind: str, theme: str) -> None:
-    files = made(kind)
-    reports.write_report(files)
-    with tab(browser, files.report.as_uri(), theme=theme) as found:
-        assert serious_faults(found) == []
 
 
 def test_hostile_values_do_nothing(made: Maker, browser: Any) -> None:
