@@ -11,6 +11,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import click
 import pytest
 
 from harness.cli.main import harness
+from harness.clusters.inventory import parse_nodes
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
@@ -171,6 +174,15 @@ def test_fenced_code_can_be_read(page: Path) -> None:
             ast.parse(code)
         if language == "json":
             json.loads(code)
+        if language == "toml":
+            tomllib.loads(textwrap.dedent(code))
+
+
+def test_the_inventory_that_is_shown_is_one() -> None:
+    block = next(block for block in re.findall(r"```toml\n(.*?)```", (DOCS / "clusters.md").read_text(), re.S))
+    first, second = parse_nodes(tomllib.loads(block), Path("hosts.toml"))
+    assert (first.ssh_host, first.address, first.host_key) == ("203.0.113.11", "10.0.0.11", "ssh-ed25519 AAAAC3…")
+    assert (second.name, second.user) == ("n2", "debian")
 
 
 # -- fields ----------------------------------------------------------------------------------------------------------
