@@ -5,7 +5,8 @@
 Prints one JSON object.  The cost of probes and witnesses is a ratio within one run: segments of the same closed-loop
 load alternate between *watched* (every node probed four times a second, and once a segment what a witness asks of all
 nodes: attempts over all links, processes' states) and *alone*; compared are neighbours, so that a machine that does
-other work hits both.  Delays are medians and worst of ``--rounds``.
+other work hits both.  What one probe costs in processor time is measured as well.  Delays are medians and worst of
+``--rounds``.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.clients import RegisterClient
+from harness.clients.wire import Wire
 from harness.clusters.netns import NetnsCluster
 from harness.faults import SystemView
 from harness.plan import Plan
-from harness.probes import ProbeLog, probe_forever
+from harness.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.remote import Remote
 from harness.systems import DLedgerRegister
 from harness.systems.base import StatusPort
@@ -131,6 +133,46 @@ async def watched(system: DLedgerRegister, remote: Remote, ctx: Context, seconds
             log.close()
 
 
+def processor_seconds(system: DLedgerRegister, remote: Remote) -> float:
+    """What all servers together have used."""
+    stat = {n: Command(("cat", f"/proc/{pid}/stat")) for n, pid in system.pids(remote.names).items() if pid is not None}
+    fields = [done.stdout.rsplit(")", 1)[1].split() for done in remote.run(stat).values()]
+    return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+
+
+async def probe_quickly(system: DLedgerRegister, count: int) -> None:
+    wires = [Wire(host, port) for host, port in system.endpoints().values()]
+    try:
+        for _ in range(count // len(wires)):
+            for wire in wires:
+                await wire.ask({"op": "status"}, 4.0)
+    finally:
+        for wire in wires:
+            wire.close()
+
+
+def cost_of_a_probe(system: DLedgerRegister, remote: Remote, count: int = 4000) -> dict[str, float]:
+    """Processor time of the servers, and of this process, beyond what they use without.
+
+    Processor seconds mean the same on a machine that does other work, which a rate does not.
+    """
+    before, began = processor_seconds(system, remote), time.monotonic()
+    time.sleep(8.0)
+    idle = (processor_seconds(system, remote) - before) / (time.monotonic() - began)
+    before, began, own = processor_seconds(system, remote), time.monotonic(), time.process_time()
+    asyncio.run(probe_quickly(system, count))
+    own = time.process_time() - own
+    took = time.monotonic() - began
+    servers_s = processor_seconds(system, remote) - before - idle * took
+    a_second = len(remote.names) / PERIOD_S
+    return {
+        "idle_servers_share_of_a_core": round(idle, 4),
+        "server_ms_a_probe": round(1000 * servers_s / count, 4),
+        "control_ms_a_probe": round(1000 * own / count, 4),
+        "servers_share_of_a_core_at_4_hz": round(a_second * servers_s / count, 5),
+    }
+
+
 def ask_as_witness(system: DLedgerRegister, remote: Remote, ctx: Context) -> None:
     pids = system.pids(remote.names)
     remote.run({node: try_peers(ctx, [peer for peer in remote.names if peer != node]) for node in remote.names})
@@ -173,6 +215,7 @@ def main() -> None:
         found: dict[str, object] = {"nodes": len(remote.names), "system": f"DLedger {asked.version}"}
         found["machine"] = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0], "date": time.strftime("%F")}
         found["probes_and_witnesses"] = overhead(system, remote, ctx, asked.segments, asked.seconds)
+        found["probe"] = cost_of_a_probe(system, remote)
         found["ssh_commands_a_second"] = commands_a_second(remote)
         found.update(delays(ctx, asked.rounds))
     print(json.dumps(found, indent=2))
