@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from checker.calls import NEVER, Call, freeze, ranked, thaw
 from checker.models import ANY, Model, Register
@@ -12,6 +13,29 @@ from checker.registers import cluster_columns, values_written_once
 from checker.telling import Clock, object_name, shown, who
 from checker.zones import zones
 from history import Counterexample, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered(Sequence[Operation]):
+    """The same operations, but some of them as if nobody had seen their answer."""
+
+    operations: Sequence[Operation]
+    which: frozenset[int]
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    @overload
+    def __getitem__(self, place: int) -> Operation: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Operation]: ...
+    def __getitem__(self, place: int | slice) -> Operation | Sequence[Operation]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        operation = self.operations[place]
+        if place not in self.which:
+            return operation
+        return replace(operation, outcome="info", result=None, returned=None, return_index=None)
 
 
 def _is_pair(value: Any) -> bool:
@@ -43,6 +67,15 @@ class Scene:
 
     def was_read(self, value: Any) -> bool:
         return value in self._read
+
+    def with_unanswered(self, core: Sequence[Call]) -> Scene:
+        """The scene in which calls that another violation has made pending are told as unanswered."""
+        pending = [call.source for call in core if call.pending and self.operations[call.source].outcome == "ok"]
+        if not pending:
+            return self
+        scene = copy(self)
+        scene.operations = Unanswered(self.operations, frozenset(pending))
+        return scene
 
     def failed_write(self, value: Any) -> Operation | None:
         return self._failed.get(value)

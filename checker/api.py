@@ -157,6 +157,7 @@ def key_verdict(key: str | int | None, answer: Answer, operations: int, told: To
 
 
 def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    scene = scene.with_unanswered(core)
     if answer.engine == LOG_SWEEP:
         return tell_log(core, scene, answer)
     if answer.engine == SET_SWEEP:

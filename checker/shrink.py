@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from checker.answer import Limits
 from checker.calls import Call
@@ -24,9 +25,10 @@ from checker.definition import SMALL, linearizable
 from checker.models import ANY, UNKNOWN, Model
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
+Judged: TypeAlias = Callable[[Sequence[Call]], bool]
 _LARGEST: Final = 2000
 # All parts of so many calls are soon looked at.
-_PARTS: Final = 7
+_PARTS: Final = 9
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -190,31 +192,50 @@ def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Cal
     return kept if len(kept) > SMALL else irreducible(kept, model)
 
 
-def irreducible(core: Sequence[Call], model: Model) -> list[Call]:
-    """The part of a contradiction from which no call can be left out; at most ``SMALL`` calls.
+def irreducible(core: Sequence[Call], model: Model, contradicts: Judged | None = None) -> list[Call]:
+    """The smallest part of a contradiction that is contradiction enough; at most ``SMALL`` calls.
 
-    A call may go only if what remains is a contradiction that was there before.  A write stays while its value is
-    read: without it nobody would have written that value, which is another story, and not the system's.
+    Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
+    contradiction that was there, and no new one: without the write, the read of its value would be another story, and
+    not the system's.  ``contradicts`` judges a part, by default with the definition.
     """
+
+    def by_definition(part: Sequence[Call]) -> bool:
+        return not linearizable(part, model)
+
+    wrong = contradicts or by_definition
     kept = list(core)
-    if linearizable(kept, model):
+    if not wrong(kept):
         return kept
     before = None
-    while before != len(kept):
+    while len(kept) > _PARTS and before != len(kept):
         before = len(kept)
         for call in sorted(kept, key=lambda call: (call.f not in model.reads, -call.invoke)):
             fewer = [other for other in kept if other is not call]
-            if not linearizable(fewer, model) and (_free_to_go(call, fewer, model) or _never_mends(call, fewer, model)):
+            if _free_to_go(call, fewer, model) and wrong(fewer):
                 kept = fewer
-    return kept
+    return kept if len(kept) > _PARTS else _smallest_part(kept, wrong)
 
 
-def _never_mends(call: Call, others: Sequence[Call], model: Model) -> bool:
-    """Is there no part of the others that contradicts itself without the call, and not with it?"""
-    if len(others) > _PARTS:
-        return False
-    parts = (part for size in range(1, len(others) + 1) for part in combinations(others, size))
-    return not any(not linearizable(part, model) and linearizable((*part, call), model) for part in parts)
+def _smallest_part(core: list[Call], contradicts: Judged) -> list[Call]:
+    """All parts of the core are judged once each; a part is a number with one bit a call."""
+    parts = np.arange(1 << len(core))
+    wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
+    for part in sorted(parts.tolist(), key=int.bit_count):
+        kept = _part(core, part)
+        if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core):
+            return kept
+    raise AssertionError("the whole core is a part of itself")
+
+
+def _part(core: list[Call], part: int) -> list[Call]:
+    return [call for place, call in enumerate(core) if part >> place & 1]
+
+
+def _misses(kept: list[Call], core: list[Call]) -> bool:
+    """Was a write or swap left out whose value is asked for in what is kept?"""
+    gone = [call for call in core if call not in kept and call.f in ("write", "cas")]
+    return any(_asks(other, call.value if call.f == "write" else call.value[1]) for call in gone for other in kept)
 
 
 def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:

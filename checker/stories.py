@@ -52,9 +52,9 @@ def tell_log(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
             kind,
             f"{stage.did(core[0])} on {name}, but the entries before it cannot all exist: too few appends had begun.",
         )
-    if kind in ("log-overwrite", "duplicate") and len(core) == 2:
+    if kind in ("log-overwrite", "duplicate"):
         what = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
-        return stage.example(kind, f"{stage.did(stage.core[0])}, and {stage.did(stage.core[1])} on {name}: {what}.")
+        return stage.example(kind, f"{', and '.join(map(stage.did, stage.core))} on {name}: {what}.")
     return _log_order(stage, core)
 
 

@@ -61,7 +61,7 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
     """All violations that an invalid answer stands for; ``calls`` may be empty if the answer brings all cores."""
     if answer.verdict != "invalid":
         return Findings()
-    held = list(_findings(answer, calls, calls, model, limits))
+    held = _findings(answer, calls, model, limits)
     if answer.engine in _COMPLETE or not calls:
         return _sorted(held, max(answer.violations, len(held)), None)
     more = _second_pass(limits)
@@ -77,7 +77,7 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
             note = f"more than the first {len(held)} violations were not looked for: {again.reason}"
         if again.verdict != "invalid":
             break
-        fresh = [finding for finding in _findings(again, left, calls, model, more) if finding.core]
+        fresh = _findings(again, left, model, more)
         count += max(again.violations, len(fresh))
         held += fresh
     return _sorted(held, count, note)
@@ -101,13 +101,11 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     return f"there may be more than the first {held} violations: the rest was not looked for"
 
 
-def _findings(
-    answer: Answer, calls: Sequence[Call], whole: Sequence[Call], model: Model, limits: Limits
-) -> list[Finding]:
-    """The violations of one answer about ``calls``, told in the operations of the ``whole`` history."""
+def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+    """The violations of one answer about these calls."""
     if not answer.cores:
         lasts = (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
-        cores = [least(shrink(calls, model, last, limits).calls, whole, model) for last in lasts]
+        cores = [least(shrink(calls, model, last, limits).calls, calls, model) for last in lasts]
         return [Finding(tuple(core), answer) for core in cores]
     return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
 
@@ -115,16 +113,15 @@ def _findings(
 def _smallest(core: tuple[Call, ...], model: Model, answer: Answer) -> tuple[Call, ...]:
     if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
         return core
-    judged, judge = _judged(core, model, answer)
-    kept = {call.source for call in irreducible(judged, judge)}
-    return tuple(call for call in core if call.source in kept)
+    core = tuple({call.source: call for call in core}.values())
+    return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))
 
 
-def _judged(core: Sequence[Call], model: Model, answer: Answer) -> tuple[Sequence[Call], Model]:
-    """A log's core is judged as part of a log, a set's by the elements that it speaks of."""
+def _possible(part: Sequence[Call], model: Model, answer: Answer) -> bool:
+    """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
     if answer.engine == LOG_SWEEP:
-        return core, SparseLog()
-    return (part_of_set(core) if answer.engine == SET_SWEEP else core), model
+        return linearizable(part, SparseLog())
+    return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
 
 
 def refuted(finding: Finding, model: Model) -> bool:
@@ -135,7 +132,7 @@ def refuted(finding: Finding, model: Model) -> bool:
     """
     if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
         return False
-    return linearizable(*_judged(finding.core, model, finding.answer))
+    return _possible(finding.core, model, finding.answer)
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
@@ -160,6 +157,16 @@ def _due(core: Sequence[Call], model: Model) -> Call:
     return max(reads or answered, key=lambda call: call.ret)
 
 
+def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model) -> bool:
+    """May an operation beside the core explain the answer of a later read, though it did not explain this one?"""
+    about, inside = model.about(due.f, due.value, due.result), {call.source for call in core}
+    return not about or any(
+        not about.isdisjoint(model.about(call.f, call.value, call.result))
+        for call in calls
+        if call.f not in model.reads and call.source not in inside
+    )
+
+
 def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
     """Later reads with the same answer that contradict the rest of the core as this one does."""
     if due.f not in model.reads or len(finding.core) > MOST:
@@ -169,5 +176,7 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
     taken = {call.source for call in rest}
     if finding.answer.kind in OF_THE_WHOLE or not rest:
         return same
+    if finding.answer.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
+        return []
     later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
     return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]

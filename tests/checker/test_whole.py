@@ -165,7 +165,7 @@ BAD_LINES = {
     '{"index":2,"time":3,"type":"okay","process":0,"f":"write","value":1}': "line 4: type must be one of",
     '{"index":3,"time":3,"type":"ok","process":0,"f":"write","value":1}': "line 4: expected index 2, found 3",
     '{"index":2,"time":0,"type":"ok","process":0,"f":"write","value":1}': "line 4: time 0 is before",
-    '{"index":2,"time":NaN,"type":"ok","process":0,"f":"write","value":1}': "line 4: expected a JSON object: NaN is no JSON",
+    '{"index":2,"time":NaN,"type":"ok","process":0,"f":"write","value":1}': "line 4: expected a JSON object: NaN is no",
     '{"index":2,"time":3,"type":"ok","process":7,"f":"write","value":1}': "process 7 completes what it never invoked",
     '{"index":2,"time":3,"type":"invoke","process":0,"f":"write","value":1}': "process 0 has an open operation",
     '{"index":2,"time":3,"type":"ok","process":0,"f":"read","value":1}': "completes read of None",

@@ -1,0 +1,198 @@
+"""Counterexamples of every model: a contradiction by the definition, from which nothing can be left out, truly told."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import pytest
+
+from checker import MODELS, Model, Register, check_operations
+from checker.calls import calls_of
+from checker.definition import linearizable
+from checker.objects import GrowSet, Log, SparseLog
+from checker.stories import part_of_set
+from history import Counterexample, Operation
+from tests.checker.oracle import Sampler, is_linearizable
+from tests.checker.oracle_objects import OBJECTS, object_history
+
+REGISTERS = ("register", "cas-register", "register-unknown", "cas-register-unknown", "cas-register-strict")
+OF_THE_WHOLE = ("never-written", "failed-write-read", "log-hole")
+# What the sentence says of one operation: who, where, and from when to when.
+SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+) s\)")
+
+
+def history_of(name: str, random: Random, size: int) -> list[Operation]:
+    truth = random.choice([0.7, 0.9])
+    if name in OBJECTS:
+        return object_history(random, name, size, random.randint(2, 4), truth)
+    cas = name.startswith("cas")
+    return Sampler(random, values=random.choice([None, None, 2, 4]), cas=cas, truth=truth).history(size, 4)
+
+
+def contradicts(operations: Sequence[Operation], model: Model) -> bool:
+    """Can these operations not all be true?  Logs and sets are judged by what the counterexample speaks of."""
+    if type(model) is Register:
+        return (
+            not is_linearizable(operations, initial=model.initial)
+            if model.initial is None
+            else _none(operations, model)
+        )
+    if isinstance(model, Log):
+        return not linearizable(calls_of(operations, model), SparseLog())
+    if isinstance(model, GrowSet):
+        return not linearizable(part_of_set(calls_of(operations, model)), model)
+    return _none(operations, model)
+
+
+def unanswered(operation: Operation) -> Operation:
+    """What another violation has made of an operation: nobody knows any more what it answered."""
+    return replace(operation, outcome="info", result=None, returned=None, return_index=None)
+
+
+def _none(operations: Sequence[Operation], model: Model) -> bool:
+    return not linearizable(calls_of(operations, model), model)
+
+
+def smaller(example: Counterexample, model: Model) -> list[tuple[Operation, ...]]:
+    """Parts that are contradiction enough: whatever contradicts itself within them did so within the whole.
+
+    A write or swap stays as long as its value is asked for: without it the value would be out of nowhere.
+    """
+    places = range(len(example.operations))
+    parts = [frozenset(part) for size in range(len(places) + 1) for part in combinations(places, size)]
+    wrong = {part: contradicts(pick(example, part), model) for part in parts}
+    enough = [part for part in parts if wrong[part] and len(part) < len(places)]
+    sound = [part for part in enough if not any(wrong[other & part] and not wrong[other] for other in parts)]
+    return [tuple(pick(example, part)) for part in sound if not starved(example, part)]
+
+
+def pick(example: Counterexample, part: frozenset[int]) -> list[Operation]:
+    return [operation for place, operation in enumerate(example.operations) if place in part]
+
+
+def starved(example: Counterexample, part: frozenset[int]) -> bool:
+    asked = [o.result if o.f == "read" else o.value[0] for o in pick(example, part) if o.f in ("read", "cas")]
+    gone = [o for place, o in enumerate(example.operations) if place not in part]
+    return any((o.value if o.f == "write" else o.value[1]) in asked for o in gone if o.f in ("write", "cas"))
+
+
+def assert_good(example: Counterexample, history: list[Operation], model: Model) -> None:
+    whole = {o.invoke_index: o for o in history}
+    assert all(o in (whole[o.invoke_index], unanswered(whole[o.invoke_index])) for o in example.operations)
+    if example.kind in OF_THE_WHOLE:
+        assert len(example.operations) <= 2, example
+    else:
+        assert contradicts(example.operations, model), example
+        assert not smaller(example, model), example
+    moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
+    moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
+    told = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}
+    assert told <= moments, example
+    for process, node, begun, ended in SPAN.findall(example.sentence):
+        span = round(float(begun) * 1e9), round(float(ended) * 1e9)
+        assert any(
+            (str(o.process), o.node if node else "", o.invoked, o.returned) == (process, node, *span)
+            for o in example.operations
+        ), example
+
+
+@pytest.mark.parametrize("name", [*REGISTERS, *OBJECTS])
+def test_counterexamples_are_minimal_and_their_sentences_true(name: str) -> None:
+    quality(name, 40, 5)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [*REGISTERS, *OBJECTS])
+def test_ten_thousand_counterexamples_of_each(name: str) -> None:
+    quality(name, 10_000, 6)
+
+
+def quality(name: str, wanted: int, seed: int) -> None:
+    random, model, found = Random(seed), MODELS[name](), Counter[str]()
+    while found.total() < wanted:
+        history = history_of(name, random, random.randint(3, 8))
+        verdict = check_operations(history, model)
+        if verdict.verdict != "invalid":
+            continue
+        assert verdict.counterexamples
+        assert verdict.violations >= len(verdict.counterexamples)
+        assert verdict.certificate == len(verdict.counterexamples[0].operations)
+        for example in verdict.counterexamples:
+            found[example.kind] += 1
+            assert_good(example, history, model)
+        ends = [max(o.return_index or 0 for o in e.operations if o.outcome != "info") for e in verdict.counterexamples]
+        assert ends == sorted(ends)
+    assert found
+
+
+def op(process: int, f: str, value: Any, start: int, end: int, outcome: str = "ok", result: Any = None) -> Operation:
+    asked, told = (None, value) if f in ("read", "list", "dequeue", "get") else (value, result)
+    return Operation(process, f, None, asked, told, outcome, start * 10**6, end * 10**6, start, end, "n1")  # type: ignore[arg-type]
+
+
+def test_a_value_that_only_a_failed_write_wrote_puts_the_mapping_of_outcomes_in_doubt() -> None:
+    history = [op(0, "write", 7, 0, 1, "fail"), op(1, "read", 7, 2, 3)]
+    (example,) = check_operations(history, "register").counterexamples
+    assert example.kind == "failed-write-read"
+    assert "the client's mapping of outcomes may be wrong" in example.sentence
+    swap = [op(0, "cas", [None, 7], 0, 1, "fail"), op(1, "read", 7, 2, 3)]
+    (example,) = check_operations(swap, "cas-register").counterexamples
+    assert "the client's mapping of outcomes may be wrong" in example.sentence
+    added = [op(0, "add", 7, 0, 1, "fail"), op(1, "read", [7], 2, 3)]
+    (example,) = check_operations(added, "set").counterexamples
+    assert "the client's mapping of outcomes may be wrong" in example.sentence
+    appended = [op(0, "append", 7, 0, 1, "fail"), op(1, "list", [7], 2, 3)]
+    (example,) = check_operations(appended, "log").counterexamples
+    assert "client's mapping of outcomes may be wrong" in example.sentence
+    wrote = [op(0, "write", 7, 0, 1, "info"), op(1, "read", 7, 2, 3)]
+    assert check_operations(wrote, "register").verdict == "valid"
+
+
+def apart(name: str, count: int) -> tuple[list[Operation], int]:
+    """A valid history of an object with ``count`` lies in it that have nothing to do with each other."""
+    stories: dict[str, Any] = {
+        "cas-register": lambda n, t: [op(0, "write", 3 * n, t, t + 1), op(0, "cas", [3 * n, 3 * n + 1], t + 2, t + 3),
+                                      op(1, "cas", [3 * n, 3 * n + 2], t + 4, t + 5)],
+        "queue": lambda n, t: [op(0, "enqueue", n, t, t + 1), op(1, "dequeue", n, t + 2, t + 3),
+                               op(2, "dequeue", n, t + 4, t + 5)],
+        "mutex": lambda n, t: [op(0, "acquire", None, t, t + 1), op(1, "acquire", None, t + 2, t + 3),
+                               op(0, "release", None, t + 4, t + 5)],
+        "counter": lambda n, t: [op(0, "add", 1, t, t + 1), op(1, "read", 100 + n, t + 2, t + 3)],
+        "log": lambda n, t: [op(0, "append", n, t, t + 1, result=n), op(1, "list", list(range(n)), t + 2, t + 3)],
+        "set": lambda n, t: [op(0, "add", n, t, t + 1), op(1, "read", list(range(n)), t + 2, t + 3)],
+        "register": lambda n, t: [op(0, "write", n % 3, t, t + 1), op(1, "write", (n + 1) % 3, t + 2, t + 3),
+                                  op(2, "read", n % 3, t + 4, t + 5)],
+    }  # fmt: skip
+    return [o for n in range(count) for o in stories[name](n, 10 * n)], count
+
+
+@pytest.mark.parametrize("engine", [None, "search", "python-search", "wgl"])
+@pytest.mark.parametrize("name", ["cas-register", "queue", "mutex", "counter", "log", "set", "register"])
+def test_all_violations_are_reported_earliest_first(name: str, engine: str | None) -> None:
+    history, lies = apart(name, 4)
+    verdict = check_operations(history, name, engine=engine)
+    assert (verdict.verdict, len(verdict.counterexamples)) == ("invalid", lies), verdict
+    assert verdict.violations == lies
+    model = MODELS[name]()
+    for example in verdict.counterexamples:
+        assert example.kind in OF_THE_WHOLE or contradicts(example.operations, model)
+    ends = [max(o.return_index or 0 for o in e.operations) for e in verdict.counterexamples]
+    assert ends == sorted(ends)
+
+
+def test_a_stuck_replica_is_one_violation_and_the_number_is_capped() -> None:
+    """A thousand reads of one overwritten swap, then so many different lies that not all of them are looked for."""
+    stuck = [op(0, "cas", [None, 1], 0, 1), op(0, "cas", [1, 2], 2, 3)]
+    stuck += [op(1, "read", 1, 4 + 2 * n, 5 + 2 * n) for n in range(1000)]
+    verdict = check_operations(stuck, "cas-register")
+    assert (verdict.violations, len(verdict.counterexamples), verdict.reason) == (1, 1, None)
+    history, _ = apart("cas-register", 12)
+    verdict = check_operations(history, "cas-register", engine="search")
+    assert (verdict.violations, len(verdict.counterexamples)) == (8, 8)
+    assert "there may be more than the first 8 violations" in str(verdict.reason)
