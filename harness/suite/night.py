@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED
-from harness.suite.retention import Limits, removals, remove, stored, sweep, told
+from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
 from harness.suite.session import Wishes, list_cells, run_suite
 from reports.store_index import runs_of
 
@@ -122,6 +122,8 @@ def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
         sweep(store)
         for removal in going:
             remove(removal, store)
+        for suite in old_suites(store, night.limits, now):
+            remove_suite(suite)
     yield from told(runs, going)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from harness.errors import StoreError, UsageError
+from harness.suite.journal import SUITES
 from harness.suite.session import NOTE
 from history import RunFiles
 from reports.store_index import runs_of
@@ -106,6 +107,27 @@ def remove(removal: Removal, store: Path) -> None:
         raise StoreError(f"cannot remove {root}: {error.strerror}") from None
 
 
+def old_suites(store: Path, limits: Limits, now: datetime) -> list[Path]:
+    """Directories of suites that are too old and of whose runs none is left.  Raises StoreError."""
+    if limits.days is None:
+        return []
+    try:
+        found = [path for path in sorted(store.glob(f"{SUITES}/*/2*")) if path.is_dir() and not path.is_symlink()]
+        old = [path for path in found if now - _started(path) > timedelta(days=limits.days)]
+        return [path for path in old if not any(map(Path.exists, _runs_of_suite(store, path)))]
+    except OSError as error:
+        raise StoreError(f"cannot read {store / SUITES}: {error.strerror}") from None
+
+
+def remove_suite(path: Path) -> None:
+    """Raises StoreError."""
+    try:
+        shutil.rmtree(path)
+        _drop_dangling(path.parent / "latest")
+    except OSError as error:
+        raise StoreError(f"cannot remove {path}: {error.strerror}") from None
+
+
 def sweep(store: Path) -> None:
     """Finish what a retention that was killed left half-done.  Raises StoreError."""
     try:
@@ -138,6 +160,18 @@ def told(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
     if failed:
         of_these = sum(run.size for run in failed) / GIB
         yield f"of these {len(failed)} failed and wait for `harness ack RUN --reason …`, {of_these:.2f} GiB"
+
+
+def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
+    """Where its attempts left their runs; a journal that cannot be read counts as one whose runs are there."""
+    path = suite / "attempts.jsonl"
+    if not path.exists():
+        return []
+    try:
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        return [store / record["run"] for record in records if record["run"]]
+    except (ValueError, KeyError, TypeError):
+        return [suite]
 
 
 def _stored(files: RunFiles) -> Stored:

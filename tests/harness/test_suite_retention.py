@@ -11,7 +11,20 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.plan import Plan
-from harness.suite.retention import GIB, Limits, Standing, Stored, acknowledge, removals, remove, stored, sweep, told
+from harness.suite.retention import (
+    GIB,
+    Limits,
+    Standing,
+    Stored,
+    acknowledge,
+    old_suites,
+    removals,
+    remove,
+    remove_suite,
+    stored,
+    sweep,
+    told,
+)
 from history import RunFiles
 from tests.harness.suite_toys import leave_run
 
@@ -126,6 +139,29 @@ def test_a_retention_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> 
     (aside / "file").write_text("x")
     sweep(tmp_path)
     assert not aside.exists()
+
+
+def test_a_suite_goes_when_it_is_old_and_none_of_its_runs_is_left(tmp_path: Path) -> None:
+    run = leave_run(tmp_path, Plan(seed=1), verdict="invalid")
+    there = {"run": f"{run.parent.name}/{run.name}"}
+    left = {
+        "20260101T000000.000Z": there,
+        "20260102T000000.000Z": {"run": "gone/2026"},
+        "20260103T000000.000Z": {"run": ""},
+        "20260104T000000.000Z": {},
+        "20260131T000000.000Z": {"run": "gone/2026"},
+    }
+    home = tmp_path / "suites" / "toy"
+    for name, record in left.items():
+        (home / name).mkdir(parents=True)
+        (home / name / "attempts.jsonl").write_text(json.dumps(record) + "\n")
+    (home / "latest").symlink_to("20260102T000000.000Z")
+    assert old_suites(tmp_path, Limits(), NOW) == []
+    found = old_suites(tmp_path, Limits(days=5), NOW)
+    assert [path.name for path in found] == ["20260102T000000.000Z", "20260103T000000.000Z"]
+    for path in found:
+        remove_suite(path)
+    assert {path.name for path in home.iterdir()} == set(left) - {path.name for path in found}
 
 
 def test_people_are_told_what_goes_and_what_waits_for_them() -> None:
