@@ -221,3 +221,40 @@ def test_the_scripts_are_clean() -> None:
     shell = [str(path) for path in (*scripts, *nodes) if b"sh\n" in path.read_bytes().partition(b"\n")[0] + b"\n"]
     done = subprocess.run(["shellcheck", *shell], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+SUDO = """shift; echo "sudo $*" >>"$CALLS"
+case "$1" in */harness) mkdir -p elsewhere; exit "${HARNESS_CODE:-0}" ;; esac
+"""
+
+
+def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """``scripts/run`` with a bootstrap that has nothing to do, as root or as somebody else."""
+    shutil.copy(SCRIPTS / "run", clone.root / "scripts")
+    clone.script(clone.root / "scripts" / "bootstrap", "")
+    clone.script(clone.root / ".venv/bin/harness", 'echo "harness $*" >>"$CALLS"; exit "${HARNESS_CODE:-0}"')
+    (clone.farm / "id").unlink()
+    clone.program("id", f"echo {user}")
+    clone.program("sudo", SUDO)
+    names = {"PATH": str(clone.farm), "FARM": str(clone.farm), "CALLS": str(clone.calls), **extra}
+    return subprocess.run(
+        [str(clone.root / "scripts" / "run"), *words],
+        env=names, cwd=clone.farm, text=True, check=False, capture_output=True,
+    )  # fmt: skip
+
+
+def test_what_a_run_leaves_belongs_to_whoever_called(clone: Clone) -> None:
+    done = run_script(clone, "1000", "--store", "elsewhere", "--seed", "7", HARNESS_CODE="1")
+    assert done.returncode == 1, done.stderr
+    harness = clone.root / ".venv/bin/harness"
+    assert clone.calls.read_text().splitlines() == [
+        f"sudo {harness} run --store elsewhere --seed 7", "sudo chown -R -h 1000:1000 elsewhere",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("user", "words"), [("0", ["--seed", "7"]), ("1000", ["--cluster", "inventory:x.toml"]), ("1000", ["--help"])]
+)
+def test_a_run_without_sudo(clone: Clone, user: str, words: list[str]) -> None:
+    assert run_script(clone, user, *words, HARNESS_CODE="2").returncode == 2
+    assert clone.calls.read_text() == f"harness run {' '.join(words)}\n"
