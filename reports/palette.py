@@ -57,3 +57,9 @@ def family_of(fault: str) -> str:
 
 def node_colour(position: int) -> str:
     return NODE_COLOURS[position % len(NODE_COLOURS)]
+
+
+def bright(colour: str) -> bool:
+    """Whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return 0.3 * red + 0.59 * green + 0.11 * blue > 127

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -23,11 +24,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from reports import figures, topology, tracks
-from reports.columns import NEVER
+from reports.columns import FAIL, NEVER, OK
 from reports.counterexample import Picture
 from reports.faults import FaultWindow
 from reports.findings import Drawn
-from reports.palette import FAULT_COLOURS, OUTCOME_INKS, OUTCOMES, node_colour
+from reports.palette import FAULT_COLOURS, OUTCOME_INKS, OUTCOMES, bright, node_colour
 from reports.texts import one_line
 
 STYLE: Final[dict[Any, Any]] = {
@@ -55,6 +56,10 @@ SNAPSHOT_MARKS: Final = (
     ("saved", "|", "#1b1f24", "snapshot saved"),
     ("loaded", "D", "#ffffff", "loaded at a start"),
     ("installed", "D", "#1b1f24", "sent by the leader"),
+)
+NETWORK_LEGEND: Final = (
+    "solid: link kept; dotted: link cut; arrow: packets pass one way only\n"
+    "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12
 MAX_POINTS: Final = 60_000
@@ -144,7 +149,7 @@ def scatter(drawn: Drawn) -> Figure | None:
     done = operations.returned != NEVER
     latency = np.maximum((operations.returned - operations.invoked) / 1e6, 1e-3)
     with _panel(drawn, "Latency of each operation") as (figure, axes):
-        for code, (name, marker) in enumerate(zip(OUTCOMES, (".", "^", "x"), strict=True)):
+        for code, (name, marker) in enumerate(zip(OUTCOMES, ("o", "^", "x"), strict=True)):
             rows = np.nonzero(done & operations.which(code))[0]
             if code == 0 and len(rows) > MAX_POINTS:
                 rows = rows[:: len(rows) // MAX_POINTS + 1]
@@ -153,9 +158,10 @@ def scatter(drawn: Drawn) -> Figure | None:
                 latency[rows],
                 marker,
                 color=OUTCOME_INKS[name],
-                ms=2 if code == 0 else 4,
-                mew=0 if code == 0 else 0.9,
-                alpha=0.5 if code == 0 else 1,
+                ms=2.2 if code == 0 else 3,
+                mew=0 if code == 0 else 0.7,
+                alpha=0.7,
+                zorder=2 + (code == 0) * (operations.which(FAIL).sum() > operations.which(OK).sum() / 4),
                 label=name,
                 rasterized=True,
             )
@@ -166,7 +172,7 @@ def scatter(drawn: Drawn) -> Figure | None:
             drawn,
             [
                 Line2D([], [], ls="", marker=m, color=OUTCOME_INKS[o], ms=5, label=o)
-                for o, m in zip(OUTCOMES, (".", "^", "x"), strict=True)
+                for o, m in zip(OUTCOMES, ("o", "^", "x"), strict=True)
             ],
         )
     return figure
@@ -250,7 +256,7 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
                     f"term {stretch.term}",
                     va="center",
                     fontsize=7,
-                    color="white",
+                    color="black" if bright(node_colour(row)) else "white",
                 )
     _snapshots(axes, drawn)
     width, cells = figures.availability_of(drawn.run.operations, drawn.run.end)
@@ -286,6 +292,7 @@ def networks(drawn: Drawn) -> Figure | None:
         axes.set_axis_off()
     for axes, window in zip(grid.flat, shown, strict=False):
         _network(axes, window, drawn.run.nodes)
+    figure.supxlabel(NETWORK_LEGEND, fontsize=7, color="#5b6470")
     return figure
 
 
@@ -331,10 +338,10 @@ def counterexample(drawn: Drawn) -> Figure | None:
     if not found or found[0].picture is None:
         return None
     picture = found[0].picture
-    figure = _figure(9.0, picture.height / 95 + 0.4)
+    figure = _figure(9.0, picture.height / 95 + 0.7)
     axes = figure.add_subplot()
     _proof(axes, picture)
-    axes.set_title(one_line(found[0].example.sentence, 150), fontsize=8, wrap=True)
+    axes.set_title(fill(one_line(found[0].example.sentence, 420), 130), fontsize=8)
     return figure
 
 
