@@ -15,7 +15,7 @@ from history.foreign.parquet import columns_of
 from history.tables import VERDICTS
 from pipeline.columns import json_text, operations_of
 
-COLUMNAR: Final = 20_000
+COLUMNAR: Final = 5_000
 REGISTERS: Final = ("register", "cas-register")
 
 
