@@ -138,7 +138,7 @@ def test_composed_faults_overlap_and_leave_nothing(world):
         events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
 
     turns = ["bridge+kill-random-processes", "packet-loss+hammer-time@n1/!n2", "reset"]
-    steps = cycle(turns, 3.0, 24.0, random.Random(5))
+    steps = cycle(turns, 2.0, 12.0, random.Random(5))
     Runner(world.ctx, steps, record, random.Random(5)).run(threading.Event())
     receipts = receipts_of(events)
     assert {receipt.state for receipt in receipts} == {"installed"}, receipts

@@ -181,7 +181,7 @@ def test_a_full_disk_is_met_by_the_server_itself(world):
     fault = FAULTS["disk-full"]
 
     def write() -> dict[str, object]:
-        link, answer = clients._ask(None, clients.addresses[0], {"op": "write", "key": "k0", "value": 1})
+        link, answer = clients._ask(None, clients.addresses[0], {"op": "write", "key": "k0", "value": 3000 * "x"})
         if link:
             link.close()
         return answer
@@ -190,8 +190,8 @@ def test_a_full_disk_is_met_by_the_server_itself(world):
     targets = fault.plan(replace(world.ctx, wanted=Targets(("n1",))), random.Random(0))
     fault.inject(world.ctx, targets)
     try:
-        # The log's last block may have room for a few lines more.
-        answers = [write()["ok"] for _ in range(300)]
+        # The log's last block has room for less than 4 kB more.
+        answers = [write()["ok"] for _ in range(5)]
         assert not answers[-1]
     finally:
         fault.heal(world.ctx, targets)
