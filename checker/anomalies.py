@@ -42,6 +42,10 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2
 
 
+# Two swaps, and what made the value that both of them took.
+_SWAPS_ALONE: Final = 3
+
+
 @dataclass(slots=True)
 class Scene:
     """Everything that a sentence may refer to: all operations on one object, also those that a check drops."""
@@ -98,11 +102,13 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     A swap is told as a read of the old and a write of the new value, as long as that is contradiction enough; that the
     two happen at one moment only matters when two swaps take the same value away.
     """
-    if any(call.f not in ("read", "write", "cas") for call in core):
+    if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
         return None
     parts = _parts(core)
     if not values_written_once(parts, scene.model.initial):
         return None
+    if len(core) <= _SWAPS_ALONE and all(call.f != "read" for call in core) and (told := _double_cas(core, scene)):
+        return told
     return _Teller(core, parts, scene).tell() or _double_cas(core, scene)
 
 

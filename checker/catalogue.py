@@ -31,6 +31,6 @@ def model_named(model: str | Model) -> Model:
         return model
     if model not in MODELS:
         near = difflib.get_close_matches(model, MODELS)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"the models are {', '.join(MODELS)}"
-        raise ModelError(f"there is no model {model!r}; {hint}")
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(MODELS)}")
     return MODELS[model]()

@@ -50,7 +50,8 @@ def label(operation: Operation, *, short: bool = False) -> str:
     if operation.f == "read":
         return f"{'r' if short else 'read → '}{shown(operation.result)}"
     asked = "" if operation.value is None else f" {_clipped(shown(operation.value))}"
-    given = "" if operation.result is None else f" → {_clipped(shown(operation.result))}"
+    echo = operation.result == operation.value and operation.f != "append"
+    given = "" if operation.result is None or echo else f" → {_clipped(shown(operation.result))}"
     return operation.f + asked + given
 
 

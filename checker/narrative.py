@@ -13,6 +13,7 @@ from checker.telling import Clock, shown, who
 from history import Counterexample, Operation
 
 _LISTED: Final = 6
+_ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
 def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
@@ -23,12 +24,12 @@ def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexampl
     last = found.last if found.last is not None else answer.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
-    states = found.states or answer.states
+    # What the whole history allows says more than what these few operations do.
+    same = answer.states and answer.last == due.ret
+    states = answer.states if same else found.states or answer.states
     could = " or ".join(states[:_LISTED]) + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
-    given = (
-        "" if not others else f", given the {others} operations beside it" if others > 1 else ", given the other one"
-    )
+    given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     sentence = (
         f"{who(operation)} {answered(operation, due)} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."
@@ -46,4 +47,5 @@ def answered(operation: Operation, call: Call) -> str:
         old, new = operation.value
         return f"swapped {shown(old)} for {shown(new)}"
     asked = "" if operation.value is None else f" of {shown(operation.value)}"
-    return f"did {operation.f}{asked} and was answered {shown(operation.result)}"
+    echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
+    return f"did {operation.f}{asked}" + ("" if echo else f" and was answered {shown(operation.result)}")

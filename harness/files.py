@@ -7,14 +7,23 @@ from pathlib import Path
 from checker import ModelError, Report, as_events, check
 from harness.errors import StoreError, UsageError
 from history import FormatError, Header, HistoryWriter
+from history.foreign import read_any
 
 
 def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:
     """Check one history file.  Raises UsageError for a file that is no history, or no history of that model."""
+    report, _ = _checked(path, model, engine, deadline_s)
+    return report
+
+
+def _checked(path: Path, model: str | None, engine: str | None, deadline_s: float) -> tuple[Report, str]:
+    """The report, and the model that the history was checked as."""
     if not 0 < deadline_s < float("inf"):
         raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
     try:
-        return check(path, model, deadline_s=deadline_s, engine=engine)
+        history = read_any(path)
+        name = model or history.model or "register"
+        return check(history, name, deadline_s=deadline_s, engine=engine), name
     except FormatError as error:
         raise UsageError(str(error)) from None
     except ModelError as error:
@@ -28,17 +37,15 @@ def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) 
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
     """
-    report = check_file(path, model, None, deadline_s)
+    report, name = _checked(path, model, None, deadline_s)
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
-    first = report.counterexamples[0]
-    events = as_events(first)
+    events = as_events(report.counterexamples[0])
     times = iter([event.time for event in events])
     try:
         writer = HistoryWriter(
-            target, Header(test=f"shrunk from {path.name}", model=model or "register"), started_ns=0,
-            clock=lambda: next(times),
-        )  # fmt: skip
+            target, Header(test=f"shrunk from {path.name}", model=name), started_ns=0, clock=lambda: next(times)
+        )
     except FileExistsError:
         raise UsageError(f"{target} is there already; name another file with --output") from None
     except OSError as error:

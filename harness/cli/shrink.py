@@ -21,5 +21,6 @@ def shrink(history: Path, output: Path | None, model: str | None, deadline: floa
     first = shrink_file(history, model, deadline, target).counterexamples[0]
     click.echo(f"{first.kind}: {first.sentence}")
     click.echo(draw(first))
-    click.echo(f"{len(first.operations)} operations: {target}")
+    count = len(first.operations)
+    click.echo(f"{count} operation{'' if count == 1 else 's'}: {target}")
     return 0

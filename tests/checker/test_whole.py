@@ -138,7 +138,7 @@ def test_a_counterexample_is_a_history_of_its_own(tmp_path: Path) -> None:
     assert again.verdict == "invalid"
     assert again.counterexamples[0].kind == example.kind
     text = render(report)
-    assert text.startswith("invalid: 2 operations, 1 keys, by zones")
+    assert text.startswith("invalid: 2 operations, 1 key, by zones")
     assert "lost-write in 2 operations: the register was absent at the start" in text
     assert "├─write 7─┤" in text
 

@@ -44,7 +44,7 @@ def stale(path: Path) -> Path:
 def test_a_stale_read_is_1_told_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["check", str(stale(tmp_path / "history.jsonl"))]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("invalid: 8 operations, 1 keys, by zones")
+    assert said.startswith("invalid: 8 operations, 1 key, by zones")
     assert "stale-read" in said
     assert "├─read → 1" in said
 
@@ -67,7 +67,7 @@ def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         ("", (), "history"),
         ('{"format":"harness-history","version":1}\n{"index":0}\n', (), "line 2"),
-        (EDN_GOOD, ("--model", "regster"), "register"),
+        (EDN_GOOD, ("--model", "regster"), "the models are register, cas-register"),
         (EDN_GOOD, ("--engine", "zone"), "zones"),
         (EDN_GOOD, ("--deadline", "0"), "--deadline"),
     ],
@@ -90,6 +90,51 @@ def test_shrink_writes_what_check_still_calls_invalid(tmp_path: Path, capsys: py
     assert run_command(["check", str(small)]) == 1
     assert run_command(["shrink", str(path)]) == 254
     assert "is there already" in capsys.readouterr().err
+
+
+BAD: dict[str, list[tuple[str, int, str, object]]] = {
+    "queue": [("invoke", 0, "dequeue", None), ("ok", 0, "dequeue", 8)],
+    "mutex": [("invoke", 0, "release", None), ("ok", 0, "release", None)],
+    "counter": [("invoke", 0, "add", 1), ("ok", 0, "add", 1), ("invoke", 0, "read", None), ("ok", 0, "read", 0)],
+    "set": [("invoke", 0, "add", 1), ("ok", 0, "add", 1), ("invoke", 0, "read", None), ("ok", 0, "read", [])],
+    "log": [("invoke", 0, "append", "a"), ("ok", 0, "append", 0), ("invoke", 0, "list", None), ("ok", 0, "list", [])],
+    "kv": [("invoke", 0, "put", "a"), ("ok", 0, "put", "a"), ("invoke", 0, "get", None), ("ok", 0, "get", "b")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", BAD)
+def test_what_shrink_writes_names_its_model_and_is_invalid_again(model: str, tmp_path: Path) -> None:
+    path = history(tmp_path / "history.jsonl", *BAD[model])
+    assert run_command(["shrink", str(path), "--model", model]) == 0
+    small = tmp_path / "history.shrunk.jsonl"
+    assert json.loads(small.read_text().splitlines()[0])["model"] == model
+    assert run_command(["check", str(small)]) == 1
+
+
+def test_nothing_that_is_printed_is_wider_than_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_command(["check", str(stale(tmp_path / "history.jsonl"))]) == 1
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_the_certificate_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
+    assert run_command(["check", str(path)]) == 0
+    assert "certificate: 1 linearization of 1 operation, verified" in capsys.readouterr().out
+    assert run_command(["check", "--json", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["keys"][0]["certificate"] == 1
+
+
+def test_a_deadline_that_is_too_short_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[tuple[str, int, str, object]] = []
+    for kind in ("invoke", "ok"):
+        events += [(kind, process, "add", process) for process in range(14)]
+    events += [("invoke", 0, "read", None), ("ok", 0, "read", -1)]
+    path = history(tmp_path / "history.jsonl", *events)
+    assert run_command(["check", str(path), "--model", "counter", "--engine", "wgl", "--deadline", "0.01"]) == 2
+    assert "the deadline passed" in capsys.readouterr().out
 
 
 def test_a_valid_history_has_nothing_to_shrink(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
