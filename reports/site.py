@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,6 +32,7 @@ PLAIN_ROWS: Final = 200
 """So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
 
 
+@lru_cache(1024)
 def slug(name: str) -> str:
     """A file name for any name: what is harmless of it, and a digest of all of it."""
     kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "_" for letter in name)

@@ -85,6 +85,9 @@ class StoreIndex:
         return sorted((row for _, row in fresh.values()), key=lambda row: (row.started, row.place), reverse=True)
 
 
+_MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
+
+
 def runs_of(store: Path) -> Iterator[RunFiles]:
     """Every directory ``<test>/<run>`` that holds a plan or a history.  Raises OSError if the store cannot be read."""
     with os.scandir(store) as tests:
@@ -93,10 +96,13 @@ def runs_of(store: Path) -> Iterator[RunFiles]:
                 continue
             with os.scandir(test.path) as runs:
                 for run in runs:
-                    if run.is_dir(follow_symlinks=False) and not run.name.startswith("."):
-                        files = RunFiles(Path(run.path))
-                        if files.plan.is_file() or files.history.is_file():
-                            yield files
+                    named = not run.name.startswith(".") and run.is_dir(follow_symlinks=False)
+                    if named and _holds_run(run.path):
+                        yield RunFiles(Path(run.path))
+
+
+def _holds_run(root: str) -> bool:
+    return any(os.path.isfile(f"{root}/{name}") for name in _MARKS)  # noqa: PTH113 (as in _stamp)
 
 
 def row_of(files: RunFiles) -> RunRow:
@@ -240,12 +246,17 @@ def _present(files: RunFiles) -> tuple[str, ...]:
     return tuple(name for name in _OFFERED if (files.root / name).is_file() and not (files.root / name).is_symlink())
 
 
+_NAMES: Final = RunFiles(Path())
+_STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES.results, _NAMES.report))
+
+
 def _stamp(files: RunFiles) -> list[int]:
     """Times and sizes of what a row is made of; zeros for what is not there."""
     stamp: list[int] = []
-    for path in (files.plan, files.state, files.results, files.report):
+    root = os.fspath(files.root)
+    for name in _STAMPED:
         try:
-            found = path.stat()
+            found = os.stat(f"{root}/{name}")  # noqa: PTH116 (a Path for each costs more than the question)
             stamp += [found.st_mtime_ns, found.st_size]
         except OSError:
             stamp += [0, 0]
