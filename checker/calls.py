@@ -41,12 +41,37 @@ class Call:
         return replace(self, result=UNKNOWN, ret=NEVER)
 
 
+class _Truth:
+    """True or False, equal to the bool and not to 1 or 0, so that a model can compare it with its own state."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (bool, _Truth)) and bool(other) == self.value
+
+    def __hash__(self) -> int:
+        return hash(("truth", self.value))
+
+    def __bool__(self) -> bool:
+        return self.value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+_TRUE: Final = _Truth(value=True)
+_FALSE: Final = _Truth(value=False)
+
+
 def freeze(value: Any) -> Any:
     """A JSON value as something hashable; True and 1 stay different."""
     if value is None or type(value) in (int, str, float):
         return value
     if isinstance(value, bool):
-        return ("bool", value)
+        return _TRUE if value else _FALSE
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item) for item in value)
     if isinstance(value, (set, frozenset)):
@@ -59,8 +84,8 @@ def freeze(value: Any) -> Any:
 def thaw(value: Any) -> Any:
     """The value as it was written, for people."""
     if isinstance(value, tuple):
-        return value[1] if len(value) == 2 and value[0] == "bool" else [thaw(item) for item in value]
-    return value
+        return [thaw(item) for item in value]
+    return value.value if isinstance(value, _Truth) else value
 
 
 def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:

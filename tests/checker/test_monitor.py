@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from checker import check_operations
 from checker.monitor import Monitor
@@ -50,6 +52,34 @@ def test_memory_is_bounded_by_what_is_open_and_alive() -> None:
         assert monitor.feed(event) is None
         largest = max(largest, monitor.size())
     assert largest < pending + 200
+
+
+def endless(operations: int, processes: int) -> Iterator[Event]:
+    """A register that counts: event by event, never a history in memory; now and then a write that ends as info."""
+    random, state, index, asked = Random(4), None, 0, dict[int, tuple[str, Any]]()
+    for number in range(2 * operations):
+        process = random.randrange(processes)
+        if process not in asked:
+            f, value = ("write", number) if random.random() < 0.5 else ("read", None)
+            asked[process] = (f, value)
+            yield Event(index, index, "invoke", process, f, value, "k0")
+        else:
+            f, value = asked.pop(process)
+            lost = f == "write" and random.random() < 0.0005
+            state = value if f == "write" and not lost else state
+            yield Event(index, index, "info" if lost else "ok", process, f, value if f == "write" else state, "k0")
+        index += 1
+
+
+def test_a_hundred_thousand_operations_fit_into_what_is_open_and_alive() -> None:
+    monitor, largest, lost, fed = Monitor(), 0, 0, 0
+    for event in endless(100_000, 10):
+        lost += event.type == "info"
+        fed += 1
+        assert monitor.feed(event) is None
+        largest = max(largest, monitor.size())
+    assert (fed, lost > 10) == (200_000, True)
+    assert largest <= 10 + lost + 100
 
 
 def test_keys_that_it_cannot_judge_are_named() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checker import Register, as_events, by_columns, check
+from checker import ILLEGAL, UNKNOWN, Model, Register, as_events, by_columns, check
 from checker.by_columns import check_columns
 from checker.summary import render
 from history import Event, FormatError, Header, HistoryWriter, pair
@@ -210,3 +210,20 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     assert (whole.torn, torn.torn) == (False, True)
     assert isinstance(torn.columns, OperationColumns)
     assert read_any(path, large=0).torn
+
+
+class Switch(Model):
+    """A user's model whose state is a truth value."""
+
+    name = "switch"
+    initial = False
+
+    def step(self, state: Any, f: str, value: Any, result: Any) -> Any:
+        return value if f == "set" else (state if result in (state, UNKNOWN) else ILLEGAL)
+
+
+@pytest.mark.parametrize(("seen", "verdict"), [(True, "valid"), (False, "invalid"), (1, "invalid")])
+def test_truth_values_are_what_a_users_model_compares_them_with(seen: Any, verdict: str) -> None:
+    told = [(0, "invoke", "set", True), (0, "ok", "set", True), (1, "invoke", "read", None), (1, "ok", "read", seen)]
+    events = [{"process": process, "type": type_, "f": f, "value": value} for process, type_, f, value in told]
+    assert check(events, Switch()).verdict == verdict
