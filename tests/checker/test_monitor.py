@@ -56,11 +56,11 @@ def test_memory_is_bounded_by_what_is_open_and_alive() -> None:
 
 def endless(operations: int, processes: int) -> Iterator[Event]:
     """A register that counts: event by event, never a history in memory; now and then a write that ends as info."""
-    random, state, index, asked = Random(4), None, 0, dict[int, tuple[str, Any]]()
-    for number in range(2 * operations):
+    random, state, asked = Random(4), None, dict[int, tuple[str, Any]]()
+    for index in range(2 * operations):
         process = random.randrange(processes)
         if process not in asked:
-            f, value = ("write", number) if random.random() < 0.5 else ("read", None)
+            f, value = ("write", index) if random.random() < 0.5 else ("read", None)
             asked[process] = (f, value)
             yield Event(index, index, "invoke", process, f, value, "k0")
         else:
@@ -68,7 +68,6 @@ def endless(operations: int, processes: int) -> Iterator[Event]:
             lost = f == "write" and random.random() < 0.0005
             state = value if f == "write" and not lost else state
             yield Event(index, index, "info" if lost else "ok", process, f, value if f == "write" else state, "k0")
-        index += 1
 
 
 def test_a_hundred_thousand_operations_fit_into_what_is_open_and_alive() -> None:
