@@ -85,7 +85,7 @@ import socket, sys, time
 name, peers = sys.argv[1], sys.argv[2:]
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 7006)); s.settimeout(0.02)
-heard, ends = set(), time.monotonic() + 1.2
+heard, ends = set(), time.monotonic() + 0.7
 while time.monotonic() < ends:
     for peer in peers:
         try:
@@ -180,6 +180,17 @@ class World:
             for node in names
         }
         return {node: set(done.stdout.split()) for node, done in self.remote.run(talk).items()}
+
+    def assert_hearing(self, deaf_to: Mapping[str, Iterable[str]]) -> None:
+        """Everybody hears everybody but those named; who is merely slow to begin is asked again."""
+        names = set(self.remote.names)
+        wanted = {node: names - {node} - set(deaf_to.get(node, ())) for node in names}
+        for _ in range(4):
+            heard = self.hearing()
+            assert all(heard[node] <= wanted[node] for node in names), (heard, wanted)
+            if heard == wanted:
+                return
+        assert heard == wanted
 
     def hears(self, receiver: str, sender: str) -> bool:
         """Whether a datagram from ``sender`` arrives at ``receiver``, seen by processes of their own."""
