@@ -25,6 +25,7 @@ from history import KeyVerdict, worst
 from history.foreign.columns import ABSENT, CAS, FAIL, OK, READ, WRITE, OperationColumns
 
 _SMALL: Final = 400
+_NEAR: Final = 120
 _TAIL: Final = 4000
 _SHOWN: Final = 8
 _CORES: Final = 4
@@ -146,13 +147,19 @@ def _one(
 
 
 def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:
+    strays = _never_written(columns, rows)
+    if not strays.size:
+        return _verdict(columns, _automaton(columns, rows, model, limits), model, key, rows.size, limits)
+    told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
+    rest = _automaton(columns, told, model, limits) if told.size else Answer("valid", VALUES)
+    cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
+    answer = Answer("invalid", VALUES, cores=cores, violations=int(strays.size) + rest.violations, reason=rest.reason)
+    return _verdict(columns, answer, model, key, rows.size, limits)
+
+
+def _automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits) -> Answer:
     from checker.automaton import TimelineColumns, answer_of, timeline
 
-    strays = _never_written(columns, rows)
-    if strays.size:
-        cores = tuple((call,) for call in calls_at(columns, strays[:_SHOWN]))
-        answer = Answer("invalid", VALUES, cores=cores, violations=int(strays.size))
-        return _verdict(columns, answer, model, key, rows.size, limits)
     done = columns.outcome[rows] == OK
     rank, moments = _dense(columns, rows)
     distinct, value = np.unique(columns.value[rows], return_inverse=True)
@@ -169,12 +176,11 @@ def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limit
     )
     answer = answer_of(timeline(timed, np.zeros(1, np.int64), limits), timed, names)
     if answer.verdict != "invalid":
-        return _verdict(columns, answer, model, key, rows.size, limits)
+        return answer
     assert answer.last is not None
     lasts = [int(moments[event]) for event in (answer.last, *answer.further)]
     cores = tuple(_tail_core(columns, rows, model, last, limits) for last in lasts[:_CORES])
-    answer = replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
-    return _verdict(columns, answer, model, key, rows.size, limits)
+    return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
 
 
 def _dense(columns: OperationColumns, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -218,12 +224,14 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:
     """The violation's core from the operations just before it if that will do, else from all of them."""
     rows = rows[columns.invoke[rows] <= last]
-    moment = columns.invoke[rows[-_TAIL:][0]]
-    still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
-    for near in (rows[(columns.invoke[rows] >= moment) | still_open], rows):
+    for size in (_NEAR, _TAIL, rows.size):
+        moment = columns.invoke[rows[-size:][0]]
+        still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
+        near = rows[(columns.invoke[rows] >= moment) | still_open]
         calls = calls_at(columns, near)
         core = shrink(calls, model, last, limits)
-        # A core that starts late starts from any value, so what was left out before it cannot matter.
-        if core.start or near.size == rows.size:
+        # A core that starts late starts from any value, so what was left out before it cannot matter; but the writes
+        # of what it reads, which make it a history of its own, may be further back.
+        if near.size == rows.size or (core.start and (size > _NEAR or core.model is model)):
             return tuple(least(core.calls, calls, model))
     return ()

@@ -163,7 +163,7 @@ def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:
             wanted = _unexplained(rooted, model)
         elif root is not None:
             return core
-    return Core(tuple(sorted(rooted, key=lambda call: call.invoke)), model)
+    return Core(tuple(sorted(rooted, key=lambda call: call.invoke)), model, core.start)
 
 
 def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:

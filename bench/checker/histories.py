@@ -10,13 +10,16 @@ from array import array
 from dataclasses import dataclass
 from random import Random
 
-READ, WRITE, CAS = 0, 1, 2
+READ, WRITE, CAS, APPEND, GET = range(5)
 NEVER = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """One row a call, by invocation: kind, value (of a read its result, -1: absent), old (cas), ranks, process."""
+    """One row a call, by invocation: kind, value (of a read its result, -1: absent), old, ranks, process.
+
+    ``old`` is the value that a cas takes away, the index that an append got, and the one that a get asks for.
+    """
 
     kind: array[int]
     value: array[int]
@@ -87,6 +90,47 @@ def synthetic(  # noqa: C901 (one loop, for speed)
             if kind[row] == CAS and old[row] == -2:
                 kind[row], value[row] = READ, state
             elif pending and kind[row] != READ and random() < pending:
+                names[c] += clients
+                continue
+            ret[row] = rank
+            rank += 1
+    return Synthetic(kind, value, old, invoke, ret, process)
+
+
+def synthetic_log(
+    n: int, clients: int, *, seed: int = 1, pending: float = 0.0, stale_at: float | None = None
+) -> Synthetic:
+    """A log: half appends, half gets of one of the last ten entries.  ``stale_at`` 0.5: half-way one sees nothing."""
+    random = Random(seed).random
+    columns = [array("q") for _ in range(6)]
+    kind, value, old, invoke, ret, process = columns
+    current, took, names = [-1] * clients, [False] * clients, list(range(clients))
+    entries: list[int] = []
+    rank, lie = 0, None if stale_at is None else int(stale_at * n)
+    while len(kind) < n or max(current) >= 0:
+        c = int(random() * clients)
+        row = current[c]
+        if row < 0 and len(kind) < n:
+            k = APPEND if random() < 0.5 else GET
+            current[c], took[c] = len(kind), False
+            at = max(0, len(entries) - int(random() * 10))
+            for column, item in zip(
+                columns, (k, len(kind) if k == APPEND else -1, at, rank, NEVER, names[c]), strict=True
+            ):
+                column.append(item)
+            rank += 1
+        elif row >= 0 and not took[c]:
+            took[c] = True
+            if kind[row] == APPEND:
+                old[row] = len(entries)
+                entries.append(value[row])
+            elif lie is not None and row >= lie and len(entries) > clients + 20:
+                old[row], lie = len(entries) - clients - 20, None
+            elif old[row] < len(entries):
+                value[row] = entries[old[row]]
+        elif row >= 0:
+            current[c] = -1
+            if pending and kind[row] == APPEND and random() < pending:
                 names[c] += clients
                 continue
             ret[row] = rank

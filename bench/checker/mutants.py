@@ -32,7 +32,7 @@ from checker.answer import Limits  # noqa: E402
 from checker.calls import Call, calls_of  # noqa: E402
 from checker.deciding import decide  # noqa: E402
 from checker.definition import SMALL, is_linearization, linearizable  # noqa: E402
-from tests.checker.oracle import Sampler, is_linearizable  # noqa: E402
+from tests.checker.oracle import Sampler, dense_history, is_linearizable  # noqa: E402
 
 KERNELS = {"slots_kernel": slots_kernel, "automaton_kernel": automaton_kernel, "search_kernel": search_kernel}
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
@@ -92,6 +92,10 @@ def battery(samples: int) -> list[Trial]:
         cas = random.random() < 0.4
         sampler = Sampler(random, values=random.choice([None, 1, 2, 3, 4]), cas=cas, truth=random.choice([0.6, 0.9, 1]))
         history = sampler.history(random.randint(1, 12), random.randint(2, 6))
+        if not cas and random.random() < 0.8:
+            history = dense_history(
+                random, random.randint(4, 9), values=random.randint(2, 4), doubt=random.choice([0.1, 0.5])
+            )
         budget = random.choice([1, 7, 20_000])
         for engine, model in (
             ("automaton", CasRegister()), ("search", CasRegister()), ("search", Tabled()),
@@ -121,7 +125,7 @@ class Mutator(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.inside = True
-        self.generic_visit(node)
+        node.body = [self.visit(statement) for statement in node.body]
         self.inside = False
         return node
 
@@ -142,7 +146,7 @@ class Mutator(ast.NodeTransformer):
     visit_BinOp = visit_BoolOp = visit_AugAssign = _operator  # noqa: N815
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        number = isinstance(node.value, int)
+        number = type(node.value) is int
         if number and self._mine(node, f"constant {node.value} -> {node.value + 1}"):
             return ast.copy_location(ast.Constant(node.value + 1), node)
         return node

@@ -6,7 +6,7 @@ The judge tries every order of the operations that respects real time, straight 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -138,3 +138,29 @@ class Sampler:
             return_index=self.clock,
             node=f"n{process + 1}",
         )
+
+
+def dense_history(random: Random, count: int, *, values: int, lies: float = 0.5, doubt: float = 0.2) -> list[Operation]:
+    """Reads and writes of which about half overlap each other: what needs every corner of the engines for registers.
+
+    Invocation, effect and return are three random moments of each operation.  Of the writes a share of ``doubt`` is
+    ``info``, and half of those never take effect; with probability ``lies`` one read answers any value.
+    """
+    moments = random.sample(range(3 * count), 3 * count)
+    spans = sorted((sorted(moments[3 * n : 3 * n + 3]) for n in range(count)), key=lambda span: span[1])
+    operations, state = [], None
+    for process, (begun, _, ended) in enumerate(spans):
+        new, pending = random.randrange(values), False
+        f = random.choice(["read", "write"])
+        if f == "write":
+            pending = random.random() < doubt
+            state = state if pending and random.random() < 0.5 else new
+        operations.append(
+            Operation(process, f, None, new if f == "write" else None, state if f == "read" else None,
+                      "info" if pending else "ok", begun, ended, begun, ended)
+        )  # fmt: skip
+    reads = [place for place, operation in enumerate(operations) if operation.f == "read"]
+    if reads and random.random() < lies:
+        place = random.choice(reads)
+        operations[place] = replace(operations[place], result=random.choice([None, *range(values)]))
+    return sorted(operations, key=lambda operation: operation.invoke_index)

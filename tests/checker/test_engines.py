@@ -11,7 +11,7 @@ from checker.answer import Limits
 from checker.calls import Call, calls_of
 from checker.deciding import ENGINES, decide
 from checker.definition import is_linearization, linearizable
-from tests.checker.oracle import Sampler, is_linearizable
+from tests.checker.oracle import Sampler, dense_history, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -65,6 +65,30 @@ def test_engines_agree_with_the_definition() -> None:
 @pytest.mark.nightly
 def test_engines_agree_with_the_definition_on_a_million() -> None:
     agree_with_the_definition(1_000_000, 2)
+
+
+def agree_where_much_overlaps(samples: int, seed: int) -> None:
+    random, seen = Random(seed), {True: 0, False: 0}
+    for _ in range(samples):
+        history = dense_history(
+            random, random.randint(4, 9), values=random.randint(2, 4), doubt=random.choice([0.1, 0.5])
+        )
+        calls, truth = calls_of(history, Register()), is_linearizable(history)
+        for engine in ("automaton", "search"):
+            answer = decide(calls, Register(), NO_LIMITS, engine=engine)
+            assert answer.verdict == ("valid" if truth else "invalid"), (engine, history)
+            assert answer.order is None or is_linearization(answer.order, calls, Register())
+        seen[truth] += 1
+    assert min(seen.values()) > samples / 20
+
+
+def test_engines_agree_with_the_definition_where_much_overlaps() -> None:
+    agree_where_much_overlaps(3_000, 3)
+
+
+@pytest.mark.nightly
+def test_engines_agree_with_the_definition_on_a_million_where_much_overlaps() -> None:
+    agree_where_much_overlaps(1_000_000, 4)
 
 
 @pytest.mark.parametrize("cas", [False, True])

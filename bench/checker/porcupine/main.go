@@ -2,14 +2,16 @@
 //
 // Usage: bench-porcupine FILE SECONDS
 //
-// FILE holds little-endian int64 sevens, one a call: kind (0 read, 1 write, 2 cas), value, old, invoke, return, key,
-// known (0: nobody saw it complete).
+// FILE holds little-endian int64 sevens, one a call: kind (0 read, 1 write, 2 cas, 3 append, 4 get), value, old, invoke,
+// return, key, known (0: nobody saw it complete).  Of an append old is the index that it got, of a get the one asked for.
+// A check of less than a tenth of a second is done five times, and the median counts.
 package main
 
 import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"sort"
 	"strconv"
 	"syscall"
 	"time"
@@ -50,6 +52,46 @@ func register() porcupine.Model {
 	}
 }
 
+// entry is a log's newest entry and, behind it, all others: states share what they have in common.
+type entry struct {
+	value, index int64
+	before       *entry
+}
+
+func log() porcupine.Model {
+	return porcupine.Model{
+		Init: func() interface{} { return (*entry)(nil) },
+		Step: func(state, input, output interface{}) (bool, interface{}) {
+			last, in, known := state.(*entry), input.(call), output.(bool)
+			next := int64(0)
+			if last != nil {
+				next = last.index + 1
+			}
+			if in.kind == 3 {
+				return !known || in.old == next, &entry{in.value, next, last}
+			}
+			if in.old >= next {
+				return in.value == -1, state
+			}
+			at := last
+			for at.index > in.old {
+				at = at.before
+			}
+			return at.value == in.value, state
+		},
+		Equal: func(one, two interface{}) bool {
+			a, b := one.(*entry), two.(*entry)
+			for a != b {
+				if a == nil || b == nil || a.index != b.index || a.value != b.value {
+					return false
+				}
+				a, b = a.before, b.before
+			}
+			return true
+		},
+	}
+}
+
 func read(path string) []porcupine.Operation {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -76,12 +118,31 @@ func cpu() float64 {
 	return float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)/1e6
 }
 
+// check answers the verdict and what one check cost: CPU and wall time in seconds.
+func check(model porcupine.Model, history []porcupine.Operation, limit time.Duration) (string, float64, float64) {
+	before, began := cpu(), time.Now()
+	result := porcupine.CheckOperationsTimeout(model, history, limit)
+	return string(result), cpu() - before, time.Since(began).Seconds()
+}
+
 func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[2], 64)
 	history := read(os.Args[1])
-	before, began := cpu(), time.Now()
-	result := porcupine.CheckOperationsTimeout(register(), history, time.Duration(seconds*float64(time.Second)))
-	wall, spent := time.Since(began).Seconds(), cpu()-before
+	model := register()
+	if len(history) > 0 && history[0].Input.(call).kind >= 3 {
+		model = log()
+	}
+	limit := time.Duration(seconds * float64(time.Second))
+	result, spent, wall := check(model, history, limit)
+	if spent < 0.1 {
+		costs := [][2]float64{{spent, wall}}
+		for len(costs) < 5 {
+			_, spent, wall = check(model, history, limit)
+			costs = append(costs, [2]float64{spent, wall})
+		}
+		sort.Slice(costs, func(i, j int) bool { return costs[i][0] < costs[j][0] })
+		spent, wall = costs[2][0], costs[2][1]
+	}
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	fmt.Printf("{\"result\":%q,\"wall\":%f,\"cpu\":%f,\"rss\":%d}\n", result, wall, spent, usage.Maxrss<<10)

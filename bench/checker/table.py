@@ -1,0 +1,54 @@
+"""Print results.json as the table of docs/checker.md.
+
+python bench/checker/table.py RESULTS.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+HEAD = ("operations", "clients", "history", "verdict", "ours", "memory", "porcupine", "ratio")
+
+
+def _history(case: dict[str, Any]) -> str:
+    if "log" in case:
+        return "log"
+    name = "unique" if case["values"] is None else "five values"
+    return f"cas, {name}" if "cas" in case else f"{name}, {case['keys']:,} keys" if "keys" in case else name
+
+
+def _time(seconds: float) -> str:
+    return (
+        f"{seconds * 1000:.2f} ms"
+        if seconds < 0.01
+        else f"{seconds * 1000:.0f} ms"
+        if seconds < 1
+        else f"{seconds:.1f} s"
+    )
+
+
+def _row(result: dict[str, Any]) -> tuple[str, ...]:
+    case, ours, other, ratio = (result[name] for name in ("case", "ours", "porcupine", "ratio"))
+    answered = other["result"] in ("valid", "invalid")
+    theirs = _time(other["cpu"]) if answered else {"out of memory": "out of 6 GB"}.get(other["result"], other["result"])
+    # Where it gave no answer, the CPU time that it had spent by then is the least that it would have needed.
+    faster = (
+        "" if ratio is None else f"{ratio:.1f}" if answered and ratio < 10 else f"{'' if answered else '> '}{ratio:.0f}"
+    )
+    clients = 3 if "keys" in case else case["clients"]
+    memory = f"{max(0, ours['rss']) / case['n']:.0f} B" if case["n"] >= 10**4 else ""
+    return (f"{case['n']:,}", str(clients), _history(case), ours["result"], _time(ours["cpu"]), memory, theirs, faster)
+
+
+def main() -> None:
+    results = json.loads(Path(sys.argv[1]).read_text())
+    print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
+    for result in sorted(results, key=lambda result: (result["case"]["n"], "log" in result["case"])):
+        print(f"| {' | '.join(_row(result))} |")
+
+
+if __name__ == "__main__":
+    main()
