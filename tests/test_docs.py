@@ -161,8 +161,8 @@ def test_every_benchmark_is_told() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text()], ids=name)
-def test_python_does_what_it_says(page: Path) -> None:
-    outcome = doctest.testfile(str(page), module_relative=False)
+def test_python_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    outcome = doctest.testfile(str(page), module_relative=False, globs={"tmp_path": tmp_path})
     assert outcome.attempted > 0
     assert outcome.failed == 0
 

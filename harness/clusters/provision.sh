@@ -73,7 +73,11 @@ missing() {
     has_java || java_package
 }
 
-apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >&2; }
+# A configuration file that is there already is kept, and nobody is asked.
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+        -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold "$@" >&2
+}
 
 install_packages() {
     packages=$(missing | sort -u | tr '\n' ' ')

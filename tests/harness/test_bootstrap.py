@@ -101,7 +101,8 @@ class Clone:
 
 
 KEPT = ("--require-hashes", "-e", "--no-deps")
-APT = ["apt-get DPkg::Lock::Timeout=300 update", "apt-get DPkg::Lock::Timeout=300 install maven"]
+APT_OPTIONS = "DPkg::Lock::Timeout=300 DPkg::Options::=--force-confdef DPkg::Options::=--force-confold"
+APT = [f"apt-get {APT_OPTIONS} update", f"apt-get {APT_OPTIONS} install maven"]
 PIP = ["pip pip install --require-hashes requirements/lock.txt", "pip pip install --no-deps -e ."]
 JARS = ["mvn dledger_register package"]
 
