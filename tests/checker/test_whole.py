@@ -130,6 +130,20 @@ def test_large_histories_by_columns_give_small_true_counterexamples(value: int, 
     assert not is_linearizable(example.operations)
 
 
+def test_a_value_out_of_nowhere_does_not_hide_a_stale_read(tmp_path: Path) -> None:
+    events = events_of(Sampler(Random(3), values=4, truth=1.0, doubt=False).history(2000, 6))
+    end = events[-1].index
+    told = [("write", 1), ("write", 2), ("read", 1), ("read", 77), ("read", 77)]
+    for number, (f, value) in enumerate(told):
+        moment = end + 1 + 2 * number
+        events.append(Event(moment, moment * 10**6, "invoke", 90, f, value if f == "write" else None))
+        events.append(Event(moment + 1, (moment + 1) * 10**6, "ok", 90, f, value))
+    report = check_columns(read_columns(written(tmp_path / "history.jsonl", events)).columns)
+    kinds = [example.kind for example in report.counterexamples]
+    assert (report.keys[0].violations, len(kinds), kinds[1]) == (2, 2, "never-written")
+    assert not is_linearizable(report.counterexamples[0].operations)
+
+
 def test_a_counterexample_is_a_history_of_its_own(tmp_path: Path) -> None:
     report = check(STALE)
     (example,) = report.counterexamples
