@@ -141,13 +141,18 @@ class Sampler:
 
 
 def dense_history(random: Random, count: int, *, values: int, lies: float = 0.5, doubt: float = 0.2) -> list[Operation]:
-    """Reads and writes of which about half overlap each other: what needs every corner of the engines for registers.
+    """Reads and writes in every degree of overlap: what needs every corner of the engines for registers.
 
-    Invocation, effect and return are three random moments of each operation.  Of the writes a share of ``doubt`` is
-    ``info``, and half of those never take effect; with probability ``lies`` one read answers any value.
+    Invocation, effect and return are three random moments of each operation, near together or far apart.  A share
+    ``doubt`` of the writes is ``info``, and half of those never take effect; with probability ``lies`` one read answers
+    any value.
     """
-    moments = random.sample(range(3 * count), 3 * count)
-    spans = sorted((sorted(moments[3 * n : 3 * n + 3]) for n in range(count)), key=lambda span: span[1])
+    width = random.choice([0.5, 2, count])
+    drawn = [
+        [start + random.random() * width for _ in range(3)] for start in (random.random() * count for _ in range(count))
+    ]
+    rank = {moment: place for place, moment in enumerate(sorted(moment for span in drawn for moment in span))}
+    spans = sorted((sorted(rank[moment] for moment in span) for span in drawn), key=lambda span: span[1])
     operations, state = [], None
     for process, (begun, _, ended) in enumerate(spans):
         new, pending = random.randrange(values), False
