@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 ENGINE: Final = "zones-distributed"
 NEVER: Final = 1 << 62
 SHOWN: Final = 8
+_RANGES: Final = 64
+_RANGE: Final = 1_000_000
 
 # An unkeyed object gets the key '' here, which is no JSON and so the key of none.
 _CALLS: Final = """
@@ -104,12 +106,13 @@ def judge_big_keys(
     operations: DataFrame,
     *,
     model: str = "register",
-    ranges: int = 256,
+    ranges: int | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[KeyVerdict]:
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
-    Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut.
+    Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
+    (by default so that a piece has a million places).
     ``seconds`` of a verdict is the time that all keys took together.
     Raises JobError.
     """
@@ -119,7 +122,8 @@ def judge_big_keys(
     try:
         keys = run_action(spark.sql(_KEYS, clusters=clusters).collect)
         end = run_action(clusters.selectExpr("max(last) AS last").first)["last"]
-        width = max(1, ((end or 0) + 1) // ranges + 1)
+        places = (end or 0) + 1
+        width = places // (ranges or max(_RANGES, places // _RANGE)) + 1
         conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
         broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=SHOWN).collect)
         shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})

@@ -43,7 +43,7 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
     """
     names = [(path, number, file) for number, files in runs.items() for file, (path, _) in files.items()]
     reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
-    frame = run_action(lambda: reader.load([path for path, _, _ in names]))
+    frame: DataFrame = run_action(lambda: reader.load([path for path, _, _ in names]))
     known = spark.createDataFrame(names, "path string, place long, file string")
     return frame.join(known, "path").select("place", "file", "content")
 

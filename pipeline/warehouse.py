@@ -73,9 +73,17 @@ def _copy(source: Path, fresh: Path, name: str) -> None:
     if not versions:
         raise FileNotFoundError(f"{source}: no table here")
     if versions == {TABLES_VERSION}:
-        shutil.copytree(source, fresh / f"{name}.parquet")
+        shutil.copytree(source, fresh / f"{name}.parquet", copy_function=_link)
     else:
         write_part(fresh, name, [read_table(source, name)])
+
+
+def _link(source: str, target: str) -> None:
+    """A second name for a file that nobody changes once it is written; a copy where the file system has none."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _first_schema(source: Path) -> pa.Schema:
