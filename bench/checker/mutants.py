@@ -27,12 +27,22 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from checker import ANY, CasRegister, Model, automaton, automaton_kernel, compiled_search, search_kernel, slots_kernel  # noqa: E402  # noqa: E402
+from checker import (  # noqa: E402  # noqa: E402
+    ANY,
+    CasRegister,
+    Model,
+    Register,
+    automaton,
+    automaton_kernel,
+    compiled_search,
+    search_kernel,
+    slots_kernel,
+)
 from checker.answer import Limits  # noqa: E402
 from checker.calls import Call, calls_of  # noqa: E402
 from checker.deciding import decide  # noqa: E402
 from checker.definition import SMALL, is_linearization, linearizable  # noqa: E402
-from tests.checker.oracle import Sampler, dense_history, is_linearizable  # noqa: E402
+from tests.checker.oracle import Sampler, dense_history, either_pending_write, is_linearizable  # noqa: E402
 
 KERNELS = {"slots_kernel": slots_kernel, "automaton_kernel": automaton_kernel, "search_kernel": search_kernel}
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
@@ -87,7 +97,12 @@ def _set(**constants: int) -> None:
 
 
 def battery(samples: int) -> list[Trial]:
-    random, trials = Random(1), []
+    random = Random(1)
+    trials = [
+        Trial("automaton", Register(), calls_of(either_pending_write(first, both=both), Register()), 20_000, not both)
+        for first in (1, 2)
+        for both in (False, True)
+    ]
     for _ in range(samples):
         cas = random.random() < 0.4
         sampler = Sampler(random, values=random.choice([None, 1, 2, 3, 4]), cas=cas, truth=random.choice([0.6, 0.9, 1]))

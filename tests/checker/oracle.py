@@ -169,3 +169,23 @@ def dense_history(random: Random, count: int, *, values: int, lies: float = 0.5,
         place = random.choice(reads)
         operations[place] = replace(operations[place], result=random.choice([None, *range(values)]))
     return sorted(operations, key=lambda operation: operation.invoke_index)
+
+
+def either_pending_write(first: int, *, both: bool) -> list[Operation]:
+    """1 and 2 are each written once ok and once pending, and read once: one pending write is spent, but which one?
+
+    Then 3 is written and ``first`` is read, which is 1 or 2 and can be explained.  The other value is read at the end,
+    which cannot be explained if it is to come from the pending writes too (``both``), and not from an ok one.
+    """
+    other = 3 - first
+    spans: list[tuple[str, int, int, int | None]] = [
+        ("write", 1, 0, None), ("write", 2, 1, None), ("write", 1, 2, 4), ("write", 2, 3, 5), ("read", 1, 6, 8),
+        ("read", 2, 7, 9), ("write", 3, 10, 11), ("read", first, 12, 13), ("read", other, 16, 17),
+    ]  # fmt: skip
+    if not both:
+        spans.insert(-1, ("write", other, 14, 15))
+    return [
+        Operation(process, f, None, value if f == "write" else None, value if f == "read" else None,
+                  "info" if end is None else "ok", start, end, start, end)
+        for process, (f, value, start, end) in enumerate(spans)
+    ]  # fmt: skip

@@ -11,7 +11,7 @@ from checker.answer import Limits
 from checker.calls import Call, calls_of
 from checker.deciding import ENGINES, decide
 from checker.definition import is_linearization, linearizable
-from tests.checker.oracle import Sampler, dense_history, is_linearizable
+from tests.checker.oracle import Sampler, dense_history, either_pending_write, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -80,6 +80,15 @@ def agree_where_much_overlaps(samples: int, seed: int) -> None:
             assert answer.order is None or is_linearization(answer.order, calls, Register())
         seen[truth] += 1
     assert min(seen.values()) > samples / 20
+
+
+@pytest.mark.parametrize("first", [1, 2])
+@pytest.mark.parametrize("both", [False, True])
+def test_a_dead_end_after_counting_pending_writes_together_proves_nothing(first: int, both: bool) -> None:
+    history = either_pending_write(first, both=both)
+    assert is_linearizable(history) == (not both)
+    answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
+    assert answer.verdict == ("invalid" if both else "valid")
 
 
 def test_engines_agree_with_the_definition_where_much_overlaps() -> None:
