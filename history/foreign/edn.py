@@ -27,7 +27,7 @@ _ATOMS: Final = {"nil": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"[+-]?\d+N?")
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
 # A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
-_FLAT_MAP: Final = re.compile(r"""\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
+_FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
 _FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
 _SYMBOLIC: Final = {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}
 _DEEPEST: Final = 100
@@ -71,6 +71,8 @@ class EdnReader:
 
     def _form(self, closing: str | None = None) -> Form | None:
         """The next form; None at the end (or at the closing bracket that is awaited)."""
+        if (flat := self._flat()) is not None:
+            return flat
         token = self._token()
         if token is None:
             if closing is not None:
@@ -112,8 +114,6 @@ class EdnReader:
         return _atom(text)
 
     def _collection(self, opening: str, start: int) -> Any:
-        if opening == "{" and (items := self._flat(start)) is not None:
-            return self._map(items, start)
         items, places = [], []
         while (form := self._form(_CLOSING[opening])) is not None:
             items.append(form.value)
@@ -124,33 +124,30 @@ class EdnReader:
             return self._map(items, start)
         return sorted(items, key=repr) if opening == "#{" else items
 
-    def _flat(self, start: int) -> list[Any] | None:
-        """The items of a map without strings, tags, comments and nested maps; None for any other."""
-        found = _FLAT_MAP.match(self.text, start)
-        if found is None or len(found[1]) > _LONGEST_NUMBER:
+    def _flat(self) -> Form | None:
+        """The next form if it is a map without escapes, tags, comments and nested maps; None for any other."""
+        found = _FLAT_MAP.match(self.text, self.place)
+        if found is None or len(body := found[1]) > _LONGEST_NUMBER:
             return None
-        texts = _FLAT_ITEM.findall(found[1])
-        items = [_flat_item(text) for text in texts]
-        if found[1].count("[") + found[1].count("]") != 2 * sum(type(item) is list for item in items):
+        items = list(map(_flat_item, _FLAT_ITEM.findall(body)))
+        brackets = body.count("[") + body.count("]")
+        if brackets and brackets != 2 * sum(type(item) is list for item in items):
             return None
         self.place = found.end()
-        return items
+        place = found.start(1) - 1
+        return Form(self._map(items, place), place)
 
     def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
         if len(items) % 2:
             raise self.wrong(start, "a map has a key without a value")
-        return {key if isinstance(key, str) else _hashable(key): item for key, item in pairs_of(items)}
+        pairs = zip(items[::2], items[1::2], strict=True)
+        return {key if type(key) is str else _hashable(key): item for key, item in pairs}
 
 
 def _flat_item(text: str) -> Any:
     if text[0] == "[":
         return [_atom(word) for word in text[1:-1].replace(",", " ").split()]
     return text[1:-1] if text[0] == '"' else _atom(text)
-
-
-def pairs_of(items: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """The keys of a map with their values."""
-    return zip(items[::2], items[1::2], strict=True)
 
 
 def _hashable(key: Any) -> Any:

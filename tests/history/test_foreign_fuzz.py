@@ -15,6 +15,7 @@ from checker import ModelError, check
 from history import FormatError, pair, read_history
 from history.foreign import read_any
 from history.foreign.columns import ABSENT, CAS, OK, READ
+from history.foreign.edn import EdnReader
 from history.foreign.jsonl_columns import NotColumnarError, read_columns
 from tests.history.foreign_files import TEXTS, operations, parquet, story_of
 
@@ -78,6 +79,27 @@ def test_both_readers_of_jsonl_read_the_same_or_both_refuse(data: bytes, tmp_pat
         new = told[1] if columns.kind[row] == CAS else told
         assert columns.value[row] == (ABSENT if new is None else new)
         assert columns.keys[columns.key[row]] == operation.key
+
+
+class Patient(EdnReader):
+    """Reads every map token by token."""
+
+    def _flat(self) -> None:
+        return None
+
+
+def forms(reader: EdnReader) -> list[Any] | None:
+    try:
+        return [(repr(form.value), form.place) for form in reader.forms()]
+    except FormatError:
+        return None
+
+
+@given(data=spoilt("edn"))
+@FUZZ
+def test_maps_read_in_one_go_are_read_as_token_by_token(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    assert forms(EdnReader(text, "x")) == forms(Patient(text, "x"))
 
 
 @given(data=st.binary(max_size=200))
