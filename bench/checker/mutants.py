@@ -42,7 +42,7 @@ from checker.answer import Limits  # noqa: E402
 from checker.calls import Call, calls_of  # noqa: E402
 from checker.deciding import decide  # noqa: E402
 from checker.definition import SMALL, is_linearization, linearizable  # noqa: E402
-from tests.checker.oracle import Sampler, dense_history, either_pending_write, is_linearizable  # noqa: E402
+from tests.checker.oracle import READ_TWICE, Sampler, dense_history, either_pending_write, history_of, is_linearizable  # noqa: E402
 
 KERNELS = {"slots_kernel": slots_kernel, "automaton_kernel": automaton_kernel, "search_kernel": search_kernel}
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
@@ -103,6 +103,10 @@ def battery(samples: int) -> list[Trial]:
         for first in (1, 2)
         for both in (False, True)
     ]
+    for spans in READ_TWICE.values():
+        for pending in (1, 2):
+            calls = calls_of(history_of([*(("write", 1, n, None) for n in range(pending)), *spans]), Register())
+            trials += [Trial(engine, Register(), calls, 20_000, pending == 2) for engine in ("automaton", "search")]
     for _ in range(samples):
         cas = random.random() < 0.4
         sampler = Sampler(random, values=random.choice([None, 1, 2, 3, 4]), cas=cas, truth=random.choice([0.6, 0.9, 1]))

@@ -184,6 +184,22 @@ def either_pending_write(first: int, *, both: bool) -> list[Operation]:
     ]  # fmt: skip
     if not both:
         spans.insert(-1, ("write", other, 14, 15))
+    return history_of(spans)
+
+
+# After 1 was read once, it is read again: after a change, as an instant before another, after a write that hid.
+READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
+    "change": [("read", 1, 3, 4), ("write", 2, 5, 6), ("read", 1, 7, 8)],
+    "instant": [
+        ("read", 1, 3, 4), ("write", 3, 5, 6), ("read", 1, 7, 12), ("write", 2, 8, 9), ("read", 2, 10, 11),
+        ("read", 2, 13, 14),
+    ],
+    "hidden": [("read", 1, 3, 4), ("write", 2, 5, 8), ("write", 3, 6, 7), ("read", 3, 9, 10), ("read", 1, 11, 12)],
+}  # fmt: skip
+
+
+def history_of(spans: Sequence[tuple[str, int, int, int | None]]) -> list[Operation]:
+    """Reads and writes by (function, value, invocation, return or None)."""
     return [
         Operation(process, f, None, value if f == "write" else None, value if f == "read" else None,
                   "info" if end is None else "ok", start, end, start, end)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from checker import ANY, CasRegister, Model, ModelError, Register, check_operations
 from checker.answer import Limits
 from checker.calls import Call, calls_of
+from checker.compiled_search import compiled_search
 from checker.deciding import ENGINES, decide
 from checker.definition import is_linearization, linearizable
-from tests.checker.oracle import Sampler, dense_history, either_pending_write, is_linearizable
+from checker.slots_kernel import SLOTS, earliest
+from tests.checker.oracle import READ_TWICE, Sampler, dense_history, either_pending_write, history_of, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -89,6 +92,36 @@ def test_a_dead_end_after_counting_pending_writes_together_proves_nothing(first:
     assert is_linearizable(history) == (not both)
     answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
     assert answer.verdict == ("invalid" if both else "valid")
+
+
+@pytest.mark.parametrize("how", READ_TWICE)
+@pytest.mark.parametrize("writes", [1, 2])
+def test_a_pending_write_is_spent_once(how: str, writes: int) -> None:
+    history = history_of([*(("write", 1, number, None) for number in range(writes)), *READ_TWICE[how]])
+    assert is_linearizable(history) == (writes == 2)
+    for engine in ("automaton", "search", "wgl"):
+        answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine=engine)
+        assert answer.verdict == ("valid" if writes == 2 else "invalid"), engine
+
+
+@pytest.mark.parametrize("count", [61, 62])
+def test_sixty_two_operations_may_be_open_at_once(count: int) -> None:
+    """One more than that is for the search in Python, which has no such bound."""
+    writes = [("write", 1, place, 200 - place) for place in range(count)]
+    calls = calls_of(history_of([*writes, ("read", 1, 100, 101)]), Register())
+    assert decide(calls, Register(), NO_LIMITS, engine="automaton").verdict == ("valid" if count == 61 else "unknown")
+    assert (compiled_search(calls, Register(), NO_LIMITS) is None) == (count == 62)
+    assert decide(calls, Register(), NO_LIMITS, engine="search").verdict == "valid"
+
+
+def test_of_the_slots_in_a_mask_the_one_that_returns_first_is_found() -> None:
+    random = Random(2)
+    returns = [random.sample(range(1000), SLOTS) for _ in range(20)]
+    for slot_ret in map(np.array, returns):
+        for slots in ([], [61], *(random.sample(range(SLOTS), random.randint(1, SLOTS)) for _ in range(30))):
+            first = min(slots, key=lambda slot: slot_ret[slot], default=None)
+            mask = np.int64(sum(1 << slot for slot in slots))
+            assert earliest(mask, slot_ret) == (0 if first is None else 1 << first)
 
 
 def test_engines_agree_with_the_definition_where_much_overlaps() -> None:
