@@ -6,8 +6,10 @@ the processes in them with the node, and leaves the empty groups.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,22 +18,41 @@ ROOT: Final = Path("/sys/fs/cgroup")
 _OURS: Final = re.compile(r"harness-(\d+)-\w+")
 
 
-def remove_orphans(root: Path = ROOT, proc: Path = Path("/proc")) -> list[Path]:
-    """Remove the groups of process namespaces that are gone; returns them.
+def namespace_of(pid: int, proc: Path = Path("/proc")) -> str | None:
+    """The number of a process's process namespace, None when it has ended."""
+    try:
+        return re.sub(r"\D", "", str((proc / str(pid) / "ns" / "pid").readlink()))
+    except OSError:
+        return None
 
-    A group of a living node, or one that still holds a process, is left alone.
+
+def remove_orphans(
+    dying: Collection[str | None] = (), root: Path = ROOT, proc: Path = Path("/proc"), patience_s: float = 1.0
+) -> list[Path]:
+    """Remove the groups of process namespaces that are gone, or ``dying``; returns them.
+
+    A group of a living node, or one that still holds a process, is left alone.  The kernel takes a moment to let go of
+    a namespace's last process, hence the patience.  Our own namespace never counts as dying.
     """
-    groups = list(_ours(root))
-    if not groups:
-        return []
-    living = _namespaces(proc)
-    removed = []
-    for namespace, path in groups:
-        if namespace not in living:
+    dying = set(dying) - {namespace_of(os.getpid())}
+    removed, deadline = list[Path](), time.monotonic() + patience_s
+    while orphans := _orphans(root, proc, dying):
+        for path in orphans:
             with suppress(OSError):
                 path.rmdir()
                 removed.append(path)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
     return removed
+
+
+def _orphans(root: Path, proc: Path, dying: Collection[str | None]) -> list[Path]:
+    groups = list(_ours(root))
+    if not groups:
+        return []
+    living = {namespace_of(int(process.name), proc) for process in proc.glob("[0-9]*")} - set(dying)
+    return [path for namespace, path in groups if namespace not in living]
 
 
 def _ours(root: Path) -> Iterator[tuple[str, Path]]:
@@ -40,11 +61,3 @@ def _ours(root: Path) -> Iterator[tuple[str, Path]]:
         for path in root.glob(pattern):
             if (found := _OURS.fullmatch(path.name)) and path.is_dir():
                 yield found[1], path
-
-
-def _namespaces(proc: Path) -> frozenset[str]:
-    found = set()
-    for process in proc.glob("[0-9]*"):
-        with suppress(OSError):  # it has ended meanwhile
-            found.add(re.sub(r"\D", "", str((process / "ns" / "pid").readlink())))
-    return frozenset(found)

@@ -169,10 +169,12 @@ class NetnsCluster:
             self._remove()
 
     def _remove(self) -> None:
-        left = processes.kill(self.name, processes.find(self.name), END_S)
+        found = processes.find(self.name)
+        namespaces = {control_groups.namespace_of(process.pid) for _, process in found}
+        left = processes.kill(self.name, found, END_S)
         if left:
             raise ClusterError(f"cluster {self.name}: processes that do not end: {[process.pid for process in left]}")
-        control_groups.remove_orphans()
+        control_groups.remove_orphans(namespaces)
         links.remove(links.existing(self.name))
         mounts.release_loops(self._state.path, END_S)
         mounts.unmount_below(self._state.path)

@@ -7,12 +7,14 @@ import re
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from history import Event, Probe, receipts_of
 from nemesis.catalogue import FAULTS, find
 from nemesis.errors import FaultError, SkippedError
+from nemesis.fault import Targets
 from nemesis.runner import Runner
 from nemesis.schedule import Step, cycle
 from nemesis.sweep import heal_everything
@@ -181,3 +183,14 @@ def test_a_snapshot_probe_ends_an_isolation(world):
         healed = fault.heal(world.ctx, targets)
         world.system.said.clear()
     assert healed["snapshots_loaded"] == 1
+
+
+def test_groups_that_a_killed_run_left_go_with_the_cluster():
+    with real_world("t-nem-group") as one:
+        fault = find("cpu-starve")
+        if why := fault.precheck(one.ctx):
+            pytest.skip(why)
+        namespace = Path(f"/proc/{one.cluster.init_of('n2')}/ns/pid").readlink().name.strip("pid:[]")
+        fault.inject(one.ctx, fault.plan(replace(one.ctx, wanted=Targets(("n2",))), random.Random(1)))
+        (group,) = (path for path in Path("/sys/fs/cgroup").glob("**/harness-*") if namespace in path.name)
+    assert not group.exists()

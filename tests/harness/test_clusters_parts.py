@@ -265,8 +265,10 @@ def test_only_groups_of_nodes_that_are_gone_are_removed(tmp_path: Path) -> None:
     for pid, namespace in (("1", "22"), ("9", "99")):
         (tmp_path / "proc" / pid / "ns").mkdir(parents=True)
         (tmp_path / "proc" / pid / "ns" / "pid").symlink_to(f"pid:[{namespace}]")
-    removed = remove_orphans(tmp_path / "cgroup", tmp_path / "proc")
+    removed = remove_orphans((), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05)
     assert {path.name for path in removed} == {"harness-11-cpu", "harness-33-memory"}
     left = {str(path.relative_to(tmp_path / "cgroup")) for path in (tmp_path / "cgroup").glob("*/*")}
     assert left == {"cpu/harness-22-cpu", "cpu/harness-44-cpu", "cpu/other-11"}
-    assert remove_orphans(tmp_path / "cgroup", tmp_path / "proc") == []
+    assert remove_orphans((), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05) == []
+    (gone,) = remove_orphans(("22",), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05)
+    assert gone.name == "harness-22-cpu"
