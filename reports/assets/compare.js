@@ -62,6 +62,7 @@ function drawTables(a, b) {
 function drawFaultTable(a, b) {
   const heads = [["#", "num"], ["fault of A"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["95 % ms", "num"], ["fault of B"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["95 % ms", "num"]];
   const told = (fault) => fault ? [[fault.state === "installed" ? fault.fault : `${fault.fault} (${fault.state})`], [fault.nodes.join(" "), "nowrap"], [figure(fault.start, 1), "num"], [figure(fault.gap_s, 2), "num"], [fault.never ? "never" : figure(fault.recovered_ms, 0), "num" + (fault.never ? " red strong" : "")]] : [["–"], [""], [""], [""], [""]];
+  if (!a.length && !b.length) { tableOf("cmp-faults", [["faults"]], [{ cells: [["No fault was started in either."]] }]); return; }
   tableOf("cmp-faults", heads, Array.from({ length: Math.max(a.length, b.length) }, (_, place) => ({ differs: false, cells: [[String(place), "num"], ...told(a[place]), ...told(b[place])] })));
 }
 
