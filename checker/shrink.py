@@ -22,7 +22,7 @@ from checker.answer import Limits
 from checker.calls import Call
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
-from checker.models import ANY, UNKNOWN, Model
+from checker.models import ANY, UNKNOWN, CasRegister, Model, Register
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 Judged: TypeAlias = Callable[[Sequence[Call]], bool]
@@ -125,10 +125,27 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
             mixed |= about
         for part in about:
             parts.setdefault(part, set()).add(call.source)
-    free = {call.source for call in calls if call.pending and _free_to_go(call, calls, model)}
-    yield from (free, *(sources for part, sources in parts.items() if part not in mixed))
+    yield from (_idle(calls, model), *(sources for part, sources in parts.items() if part not in mixed))
     yield from ({call.source} for call in calls if call.f in model.reads)
     yield from ({call.source} for call in calls if call.f not in model.reads)
+
+
+def _idle(calls: Sequence[Call], model: Model) -> set[int]:
+    """Pending calls that no order needs: nobody but others of them asks for what they may have done."""
+    if not isinstance(model, Register) or any(call.f == "refused" for call in calls):
+        return {call.source for call in calls if call.pending and _free_to_go(call, calls, model)}
+    idle = [call for call in calls if call.pending and call.f in ("write", "cas")]
+    before = None
+    while before != len(idle):
+        before = len(idle)
+        sources = {call.source for call in idle}
+        asked = {_asked(call) for call in calls if call.source not in sources and call.f in ("read", "cas")}
+        idle = [call for call in idle if (call.value if call.f == "write" else call.value[1]) not in asked]
+    return {call.source for call in idle}
+
+
+def _asked(call: Call) -> Any:
+    return call.result if call.f == "read" else call.value[0]
 
 
 def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
@@ -245,7 +262,9 @@ def _free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
         new = call.value if call.f == "write" else call.value[1]
-        return bool(about) and not any(_asks(other, new) for other in others if other is not call)
+        # A write that nobody read may still be why a swap was refused.
+        plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
+        return plain and not any(_asks(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
     return bool(about) and all(about.isdisjoint(used) for used in users)
 

@@ -196,3 +196,11 @@ def test_a_stuck_replica_is_one_violation_and_the_number_is_capped() -> None:
     verdict = check_operations(history, "cas-register", engine="search")
     assert (verdict.violations, len(verdict.counterexamples)) == (8, 8)
     assert "there may be more than the first 8 violations" in str(verdict.reason)
+
+
+def test_swaps_in_doubt_that_only_need_each_other_are_left_out() -> None:
+    """A circle of unanswered swaps, around a stale read that has nothing to do with them."""
+    circle = [op(n, "cas", [n, (n + 1) % 12], 10 + n, 90 + n, "info") for n in range(2, 12)]
+    stale = [op(20, "write", 30, 0, 1), *circle, op(20, "write", 31, 40, 41), op(21, "read", 30, 42, 43)]
+    (example,) = check_operations(stale, "cas-register").counterexamples
+    assert [operation.f for operation in example.operations] == ["write", "write", "read"]
