@@ -1,4 +1,4 @@
-"""Draw what scale.py measured: seconds and memory over size, both logarithmic.
+"""Draw what scale.py measured: processor seconds and memory over size.
 
 python bench/pipeline/plot.py RESULTS.json PICTURE.png
 """
@@ -20,19 +20,20 @@ CASES = {
     "keys": ("100 keys, Parquet to verdict", "#f58518", "s"),
     "history": ("10 keys, JSON lines to all tables", "#54a24b", "^"),
 }
-PANELS = {"seconds": "seconds", "peak GB": "peak memory (GB), JVM, workers and driver together"}
+PANELS = {"cpu": ("processor seconds", "log"), "peak GB": ("peak memory of all processes (GB)", "linear")}
 
 
 def main() -> None:
     results: list[dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text())
     figure, axes = plt.subplots(1, 2, figsize=(10, 4))
-    for axis, (column, title) in zip(axes, PANELS.items(), strict=True):
+    for axis, (column, (title, scale)) in zip(axes, PANELS.items(), strict=True):
         for case, (label, colour, marker) in CASES.items():
             points = sorted((row["size"], row[column]) for row in results if row["case"] == case)
             if points:
                 axis.plot(*zip(*points, strict=True), marker=marker, color=colour, label=label)
-        axis.set(title=title, xscale="log", yscale="log", xlabel="operations")
+        axis.set(title=title, xscale="log", yscale=scale, xlabel="operations")
         axis.grid(visible=True, alpha=0.3)
+    axes[1].set_ylim(bottom=0)
     axes[0].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(sys.argv[2], dpi=110)
