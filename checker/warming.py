@@ -39,6 +39,7 @@ def warm() -> None:
         4,
     )
     timeline(columns, np.zeros(1, np.int64), limits)
-    calls = [Call("write", 1, None, 0, 1, 0), Call("read", None, 1, 2, 3, 1)]
+    # Long enough for the search to need more room than it starts with.
+    calls = [Call("write", 1, None, 2 * place, 2 * place + 1, place) for place in range(1000)]
     compiled_search(calls, CasRegister(), limits)
     compiled_search([Call("set", None, None, 0, 1, 0)], _Latch(), limits)
