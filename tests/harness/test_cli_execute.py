@@ -376,3 +376,16 @@ def test_the_handlers_and_the_log_are_put_back(world: World) -> None:
     world.run()
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     assert "interrupted" in RunFiles(world.files.root).log.read_text()
+
+
+def test_stopped_at_the_first_violation_it_is_healed_collected_judged_and_1(world: World) -> None:
+    world.register.forget_every = 7
+    plan = replace(PLAN, keys=1, concurrency=2, time_limit=20.0, spark=False, stop_on_violation=True)
+    assert world.run(plan) == 1, world.said
+    assert "a violation: the run is stopped in order.  event " in world.said
+    assert world.steps.index("collect") < world.steps.index("cluster down")
+    checks = {check["name"]: check for check in world.results["checks"]}
+    assert checks["linearizable"]["verdict"] == "invalid"
+    assert checks["recovery"]["verdict"] == "unknown"
+    assert checks["whole"]["seen"] == "stopped at the first violation, as asked"
+    assert read_history(world.files.history).events[-1].time < 15e9
