@@ -159,7 +159,11 @@ class DiskError(PowerCut):
         write = Command(("sh", "-c", _WRITE, ctx.settings.data_dir))
         answers = ctx.nodes.run(dict.fromkeys(targets.nodes, write))
         broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
-        running = {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
+        # ext4 refuses reads, too, once it is shut down: the file that tells the pid may be out of reach.
+        recorded = {node: pid for node, pid in pids_of(targets).items() if node in broken}
+        alive = states(ctx, recorded)
+        running = {node: pid for node, pid in recorded.items() if alive[node]}
+        running |= {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
         kill(ctx, running)
         see_gone(ctx, running)
         return super().heal(ctx, targets)

@@ -80,6 +80,22 @@ def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
     assert all(healed[node] != pid for node, pid in targets.detail["pids"].items())
 
 
+def test_a_process_whose_pid_cannot_be_read_from_the_failed_disk_is_ended_all_the_same():
+    ctx, fault, targets = ready("disk-error", {power._WRITE: lambda *_: "refused", "shutdown -f": lambda *_: ""})
+    system, told = ctx.system, ctx.system.pids
+    system.pids = lambda nodes: dict.fromkeys(nodes)
+
+    def remount(node, command):
+        assert not ctx.nodes.states[node, targets.detail["pids"][node]], "umount: target is busy"
+        system.pids = told
+        return "canary lost"
+
+    ctx.nodes.answers[power._REMOUNT] = remount
+    fault.inject(ctx, targets)
+    healed = fault.heal(ctx, targets)["pids_now"]
+    assert all(healed[node] != pid for node, pid in targets.detail["pids"].items())
+
+
 def test_a_disk_that_still_takes_writes_was_not_cut():
     ctx, fault, targets = cut_world(writes="writable")
     fault.inject(ctx, targets)
