@@ -45,9 +45,9 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
     if type(model) in (Register, CasRegister):
         return _register(calls, model, limits, proof=proof)
     if type(model) is Log and entries_unique(calls):
-        return decide_by_log_sweep(calls, limits)
+        return decide_by_log_sweep(calls, limits, proof=proof)
     if type(model) is GrowSet and all(call.f in ("add", "read") for call in calls):
-        return decide_by_set_sweep(calls, limits)
+        return decide_by_set_sweep(calls, limits, proof=proof)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -153,8 +153,8 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
             register and model.initial is not ANY and new_values_unique(calls, model.initial),
             lambda: decide_by_chains(calls, model, limits),
         ),
-        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits)),
-        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits)),
+        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits, proof=proof)),
+        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits, proof=proof)),
         "search": (True, by_search),
         "python-search": (True, lambda: search(calls, model, limits)),
         "wgl": (True, lambda: wgl(calls, model, limits)),

@@ -55,11 +55,11 @@ class _Entries:
             raise _Disagreement("never-written", (call,))
 
 
-def decide_by_log_sweep(calls: Sequence[Call], limits: Limits) -> Answer:
+def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
     """Decide one log whose values are appended once each."""
     try:
         filled = _agree(calls, limits)
-        return _sweep(calls, filled, limits)
+        return _sweep(calls, filled, limits, proof=proof)
     except _Disagreement as found:
         core = tuple(sorted(found.calls, key=lambda call: call.invoke))
         last = max((call.ret for call in core if not call.pending), default=None)
@@ -100,7 +100,7 @@ def _claims(call: Call) -> list[tuple[int, Any]]:
     return list(enumerate(call.result))
 
 
-def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits) -> Answer:
+def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: bool) -> Answer:
     size = len(filled)
     low: list[tuple[int, Call]] = [(call.invoke, call) for call in filled]
     high: list[tuple[int, Call]] = [(call.ret, call) for call in filled]
@@ -122,7 +122,7 @@ def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits) -> Answer:
         raise _Disagreement("log-hole", cores[0][:1])
     if cores:
         return Answer("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
-    return Answer("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]))
+    return Answer("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
 
 
 def _sight(call: Call) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ lasts until the latest invocation of its reads; and by then no add may have retu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ class _Level:
         return max(self.reads, key=lambda call: call.invoke)
 
 
-def decide_by_set_sweep(calls: Sequence[Call], limits: Limits) -> Answer:
+def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
     """Decide one set."""
     began: dict[Any, Call] = {}
     done: dict[Any, Call] = {}
@@ -50,7 +50,8 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits) -> Answer:
     for below, above in pairwise(levels):
         if not below.elements < above.elements:
             return _invalid(_incomparable(below, above, began), "read-inversion")
-    return _sweep(calls, levels, began, done)
+    answer = _sweep(calls, levels, began, done)
+    return answer if proof else replace(answer, order=None)
 
 
 def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:
