@@ -111,7 +111,7 @@ def test_what_does_not_pair_is_refused_alike(spark, recorder, lines: list[str]) 
 
 def test_the_query_itself_finds_the_first_that_does_not_pair(spark, recorder, monkeypatch) -> None:
     recorder.event("invoke", 0, "read", key="a").event("ok", 0, "read", key="b").event("ok", 1, "read")
-    monkeypatch.setattr("pipeline.jobs.pair", lambda events, source: [])
+    monkeypatch.setattr("pipeline.jobs.pair", lambda events, source, place: [])
     with pytest.raises(FormatError, match=r'line 3: completes read of "b", but read of "a" was invoked'):
         run_tables(spark, recorder.close(), model="register", deadline_s=10)
 
