@@ -111,7 +111,8 @@ async def load(system: DLedgerRegister, seconds: float) -> float:
             while time.monotonic() < ends:
                 f = rng.choice(("read", "write"))
                 value = rng.randrange(1000) if f == "write" else None
-                done += (await client.perform(Invocation(f, f"k{number % 5}", value))).type == "ok"
+                outcome = await client.perform(Invocation(f, f"k{number % 5}", value))
+                done += outcome.type == "ok"  # not in one statement: the sum would be read before the wait
         finally:
             client.close()
 

@@ -145,7 +145,10 @@ def test_the_cut_off_follower_counts_the_snapshot_that_it_was_given(servers: Ser
         assert int(str(servers.status(follower)["snapshotsLoaded"])) == before
     finally:
         fault.heal(servers.ctx, targets)
-    assert int(str(servers.status(follower)["snapshotsLoaded"])) > before
+    deadline = time.monotonic() + 40.0
+    while int(str(servers.status(follower)["snapshotsLoaded"])) == before:
+        assert time.monotonic() < deadline, "no snapshot was installed"
+        servers.write(20)
 
 
 @pytest.mark.nightly
