@@ -87,7 +87,9 @@ def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
     ours = subprocess.Popen(["sh", "-c", "sleep 60; :", str(tmp_path / f"{scratch_prefix()}x")])
     try:
-        found = spark_processes()
+        deadline = time.monotonic() + 30
+        while ours.pid not in (found := spark_processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)  # its command line appears a moment after it was started
         assert ours.pid in found
         assert stranger.pid not in found
     finally:
