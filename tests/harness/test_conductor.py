@@ -411,7 +411,7 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
     assert max(injected) <= scene.state.moments["final-reads"]
 
 
-# -- stop at the first violation ----------------------------------------------------------------------------------------
+# -- stop at the first violation --------------------------------------------------------------------------------------
 
 WATCHED = replace(PLAN, keys=1, concurrency=2, time_limit=20.0, interval=0.05, stop_on_violation=True)
 
