@@ -55,8 +55,13 @@ class Scene:
     key: str | int | None = None
     _read: set[Any] = field(default_factory=set)
     _failed: dict[Any, Operation] = field(default_factory=dict)
+    _collected: bool = False
 
-    def __post_init__(self) -> None:
+    def _collect(self) -> None:
+        """Once, and only when a sentence asks: most histories need none."""
+        if self._collected:
+            return
+        self._collected = True
         for operation in self.operations:
             if operation.outcome == "ok" and operation.f == "read":
                 self._read.add(freeze(operation.result))
@@ -70,6 +75,7 @@ class Scene:
         return object_name(self.key, "register" if isinstance(self.model, Register) else self.model.name)
 
     def was_read(self, value: Any) -> bool:
+        self._collect()
         return value in self._read
 
     def with_unanswered(self, core: Sequence[Call]) -> Scene:
@@ -77,11 +83,13 @@ class Scene:
         pending = [call.source for call in core if call.pending and self.operations[call.source].outcome == "ok"]
         if not pending:
             return self
+        self._collect()
         scene = copy(self)
         scene.operations = Unanswered(self.operations, frozenset(pending))
         return scene
 
     def failed_write(self, value: Any) -> Operation | None:
+        self._collect()
         return self._failed.get(value)
 
 

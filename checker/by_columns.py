@@ -38,7 +38,7 @@ class _ColumnScene(Scene):
         self.columns, self.number = columns, key
         super().__init__(Rows(columns), model, columns.keys[key])
 
-    def __post_init__(self) -> None:
+    def _collect(self) -> None:
         """Nothing to collect: the columns are searched when a sentence asks."""
 
     def _rows(self, value: Any) -> Any:

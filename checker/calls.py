@@ -96,7 +96,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
     calls = []
     for source, operation in enumerate(operations):
         try:
-            call = _call(operation, source, model)
+            call = call_of(operation, source, model)
         except RecursionError:
             raise ModelError(f"a value of {operation.f} is nested too deeply to be compared") from None
         if call is None:
@@ -109,7 +109,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
     return calls
 
 
-def _call(operation: Operation, source: int, model: Model) -> Call | None:
+def call_of(operation: Operation, source: int, model: Model) -> Call | None:
     """The operation as a call; None if it takes no part."""
     if operation.outcome == "ok":
         return _ok(operation, source)

@@ -139,7 +139,7 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
     """Without what completed these violations, and without the reads that are the same violation again."""
     gone: set[int] = set()
     for finding in found:
-        due = _due(finding.core, model)
+        due = completed_by(finding.core, model)
         gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
     kept = []
     for call in calls:
@@ -150,8 +150,8 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
     return kept
 
 
-def _due(core: Sequence[Call], model: Model) -> Call:
-    """The read that returned last, or else the operation."""
+def completed_by(core: Sequence[Call], model: Model) -> Call:
+    """What completed the violation: the read that returned last, or else the operation."""
     answered = [call for call in core if not call.pending]
     reads = [call for call in answered if call.f in model.reads]
     return max(reads or answered, key=lambda call: call.ret)

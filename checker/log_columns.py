@@ -1,0 +1,196 @@
+"""Logs by columns: the sweep of ``checker.logs`` on arrays, for one object's operations.
+
+It decides what the bounds decide.  Histories whose operations do not agree on the entries, or whose values, indexes or
+functions are none that fit into columns, are left to the sweep over calls, which names what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.calls import NEVER
+from history import Operation
+
+IntArray: TypeAlias = NDArray[np.int64]
+_NOTHING: Final = -1
+_STRANGE: Final = -2
+_ENTRIES: Final = frozenset({int, str})
+
+
+@dataclass(frozen=True, slots=True)
+class LogColumns:
+    """Appends and gets of one log, a row each; ranks are distinct integers.
+
+    Appends: the ``index`` that was answered (-1: unknown) between ``begun`` and ``ended`` (``NEVER``: pending).
+    Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: nobody's).
+    """
+
+    index: IntArray
+    begun: IntArray
+    ended: IntArray
+    asked: IntArray
+    seen: IntArray
+    get_begun: IntArray
+    get_ended: IntArray
+
+    @property
+    def size(self) -> int:
+        return self.index.size + self.asked.size
+
+    def without(self, begun: Iterable[int]) -> LogColumns:
+        """Without the gets that were invoked at these ranks, and with such appends as if nobody saw them return."""
+        ranks = list(begun)
+        lost, kept = np.isin(self.begun, ranks), ~np.isin(self.get_begun, ranks)
+        return LogColumns(
+            np.where(lost, _NOTHING, self.index), self.begun, np.where(lost, NEVER, self.ended),
+            self.asked[kept], self.seen[kept], self.get_begun[kept], self.get_ended[kept],
+        )  # fmt: skip
+
+
+def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
+    """The operations that take part, by columns; None if they do not fit."""
+    if not {operation.f for operation in operations} <= {"append", "get"}:
+        return None
+    appends = [operation for operation in operations if operation.f == "append" and operation.outcome != "fail"]
+    gets = [operation for operation in operations if operation.f == "get" and operation.outcome == "ok"]
+    entries: list[Any] = [operation.value for operation in appends]
+    seen: list[Any] = [operation.result for operation in gets]
+    answered: list[Any] = [operation.result for operation in appends if operation.outcome == "ok"]
+    asked: list[Any] = [operation.value for operation in gets]
+    if not (
+        set(map(type, entries)) <= _ENTRIES
+        and set(map(type, seen)) <= _ENTRIES | {type(None)}
+        and {*map(type, answered), *map(type, asked)} <= {int}
+    ):
+        return None
+    rows: dict[Any, int] = dict(zip(entries, range(len(entries)), strict=True))
+    if len(rows) < len(entries):
+        return None
+    rows[None] = _NOTHING
+    try:
+        return _checked(appends, gets, answered, asked, [rows.get(entry, _STRANGE) for entry in seen])
+    except (TypeError, OverflowError):
+        return None
+
+
+def _checked(
+    appends: list[Operation], gets: list[Operation], answered: list[int], asked: list[int], seen: list[int]
+) -> LogColumns | None:
+    """The columns; None if something in them is out of bounds.  Raises TypeError for a missing return."""
+    index = np.array(answered, np.int64)
+    ended = np.array([o.return_index if o.outcome == "ok" else NEVER for o in appends], np.int64)
+    if index.min(initial=0) < 0:
+        return None
+    if index.size < ended.size:
+        known = np.full(ended.size, _NOTHING, np.int64)
+        known[[operation.outcome == "ok" for operation in appends]] = index
+        index = known
+    columns = LogColumns(
+        index,
+        np.array([operation.invoke_index for operation in appends], np.int64),
+        ended,
+        np.array(asked, np.int64),
+        np.array(seen, np.int64),
+        np.array([operation.invoke_index for operation in gets], np.int64),
+        np.array([operation.return_index for operation in gets], np.int64),
+    )
+    sound = (columns.begun < columns.ended).all() and (columns.get_begun < columns.get_ended).all()
+    return columns if sound and columns.asked.min(initial=0) >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """``filled``: the append of each index; ``low`` and ``high``: no sooner and no later was it filled."""
+
+    filled: IntArray
+    low: IntArray
+    high: IntArray
+
+    @property
+    def valid(self) -> bool:
+        return bool((self.low <= self.high).all())
+
+    def crossings(self) -> list[tuple[int, int]]:
+        """(return of who saw an entry by then, invocation of who did not see it later), earliest first."""
+        crossed = np.flatnonzero(self.low > self.high)
+        early, first = np.unique(self.high[crossed], return_index=True)
+        return list(zip(early.tolist(), self.low[crossed[first]].tolist(), strict=True))
+
+
+def bounds(columns: LogColumns) -> Bounds | None:
+    """The running bounds of all indexes; None if the operations do not agree on the entries.  O(n)."""
+    filled = _filled(columns)
+    if filled is None:
+        return None
+    low, high = columns.begun[filled], columns.ended[filled]
+    unseen = (columns.seen == _NOTHING) & (columns.asked < filled.size)
+    np.maximum.at(low, columns.asked[unseen], columns.get_begun[unseen])
+    saw = columns.seen >= 0
+    np.minimum.at(high, columns.asked[saw], columns.get_ended[saw])
+    np.maximum.accumulate(low, out=low)
+    high = np.minimum.accumulate(high[::-1])[::-1]
+    return Bounds(filled, low, high)
+
+
+def _filled(columns: LogColumns) -> IntArray | None:
+    """The append of every index, gaps filled by pending ones in the order of their invocations."""
+    if (columns.seen == _STRANGE).any():
+        return None
+    done, saw = np.flatnonzero(columns.index >= 0), columns.seen >= 0
+    index = np.concatenate([columns.index[done], columns.asked[saw]])
+    append = np.concatenate([done, columns.seen[saw]])
+    size = int(index.max(initial=-1)) + 1
+    if size > columns.index.size:
+        return None
+    filled, place = np.full(size, -1, np.int64), np.full(columns.index.size, -1, np.int64)
+    filled[index], place[append] = append, index
+    if (filled[index] != append).any() or (place[append] != index).any():
+        return None
+    gaps = np.flatnonzero(filled < 0)
+    if gaps.size:
+        spare = np.flatnonzero(place < 0)
+        if gaps.size > spare.size:
+            return None
+        filled[gaps] = spare[np.argsort(columns.begun[spare])][: gaps.size]
+    return filled
+
+
+def linearization(columns: LogColumns, found: Bounds) -> IntArray:
+    """Rows, the gets' after the appends': appends at their earliest moments, gets as early as can be."""
+    blind, saw = np.flatnonzero(columns.seen < 0), np.flatnonzero(columns.seen >= 0)
+    appends = columns.index.size
+    rows = np.concatenate([blind + appends, found.filled, saw + appends])
+    seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
+    moment = np.concatenate([columns.get_begun[blind], found.low, seen])
+    # At one moment: first who sees nothing yet, then the appends by their indexes, then who sees them.
+    order: IntArray = rows[np.argsort(moment, kind="stable")]
+    return order
+
+
+def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
+    """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
+
+    It shares nothing with the sweep, and says of each row what the definition says of a call.
+    """
+    appends = columns.index.size
+    begun, ended = np.append(columns.begun, columns.get_begun), np.append(columns.ended, columns.get_ended)
+    times = np.bincount(order, minlength=begun.size)
+    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
+        return False
+    if (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any():
+        return False
+    appending = order < appends
+    log = order[appending]
+    length = np.cumsum(appending)[~appending]
+    if ((columns.index[log] >= 0) & (columns.index[log] != np.arange(log.size))).any():
+        return False
+    get = order[~appending] - appends
+    asked = columns.asked[get]
+    there = np.full(get.size, _NOTHING, np.int64)
+    there[asked < length] = log[asked[asked < length]]
+    return bool((there == columns.seen[get]).all())

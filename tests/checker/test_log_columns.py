@@ -1,0 +1,137 @@
+"""Logs by columns answer what the sweep over calls answers, to the letter, and their verifier can say no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from checker import ModelError, api, check_operations
+from checker.calls import calls_of
+from checker.definition import is_linearization, linearizable
+from checker.log_columns import bounds, is_log_linearization, linearization, log_columns
+from checker.objects import Log
+from history import KeyVerdict, Operation
+from tests.checker.oracle_objects import object_history
+
+
+def history(random: Random, size: int, processes: int, truth: float) -> list[Operation]:
+    return [o for o in object_history(random, "log", size, processes, truth) if o.f != "list"]
+
+
+def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVerdict, KeyVerdict]:
+    """(by columns, by calls), without the time that they took."""
+    verdicts = []
+    for few in (-1, 10**9):
+        patch.setattr(api, "_FEW", few)
+        verdicts.append(replace(check_operations(operations, "log"), seconds=0.0))
+    return verdicts[0], verdicts[1]
+
+
+@pytest.mark.parametrize(("samples", "most"), [(1500, 9), (300, 60)])
+def test_columns_and_calls_answer_the_same_to_the_letter(
+    samples: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, seen = Random(11), {"valid": 0, "invalid": 0}
+    for _ in range(samples):
+        operations = history(random, random.randint(1, most), random.randint(2, 5), random.choice([0.7, 0.95, 1.0]))
+        columns, calls = both(operations, monkeypatch)
+        assert columns == calls, operations
+        if most < 10:
+            assert (columns.verdict == "valid") == linearizable(calls_of(operations, Log()), Log())
+        seen[columns.verdict] += 1
+    assert min(seen.values()) > samples / 20
+
+
+def op(process: int, f: str, value: Any, result: Any, start: int, end: int | None, outcome: str = "ok") -> Operation:
+    return Operation(process, f, None, value, result, outcome, start, end, start, end)  # type: ignore[arg-type]
+
+
+def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the sweep over calls to fall back on; entries may be texts."""
+    monkeypatch.setattr(api, "_FEW", -1)
+    monkeypatch.setattr(api, "calls_of", None)
+    first, second = op(0, "append", "a", 0, 0, 3), op(1, "append", "b", 1, 1, 4)
+    good = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 2, None, 6, 7)], "log")
+    assert (good.verdict, good.certificate, good.operations) == ("valid", 4, 4)
+    bad = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 1, None, 6, 7)], "log")
+    assert (bad.verdict, bad.violations, bad.certificate) == ("invalid", 1, 2)
+    assert bad.counterexamples[0].kind == "lost-write"
+    pending = [op(0, "append", "a", None, 0, None, "info"), op(1, "append", "b", 1, 1, 4)]
+    assert check_operations(pending, "log").verdict == "valid"
+    late = check_operations([first], "log", deadline_s=0.0)
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operations looked at")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        op(1, "list", None, [7], 2, 3),
+        op(1, "append", 1.5, 1, 2, 3),
+        op(1, "append", 7, 1, 2, 3),
+        op(1, "get", 0, [7], 2, 3),
+        op(1, "get", 1 << 70, None, 2, 3),
+        op(1, "get", 1 << 40, 7, 2, 3),
+        op(1, "append", 8, 5, 2, 3),
+        op(1, "get", 0, 9, 2, 3),
+    ],
+)
+def test_what_does_not_fit_is_left_to_the_calls(odd: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, calls = both([op(0, "append", 7, 0, 0, 1), odd], monkeypatch)
+    assert columns == calls
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        op(1, "get", -1, None, 2, 3), op(1, "get", 1.0, None, 2, 3), op(1, "append", 8, None, 2, 3),
+        op(1, "append", 8, -1, 2, 3), op(1, "append", 8, 1, 2, None), op(1, "get", 0, 7, 3, 2),
+        op(1, "pop", 0, 7, 2, 3),
+    ],
+)  # fmt: skip
+def test_what_is_no_log_is_refused_by_both(wrong: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
+    for few in (-1, 10**9):
+        monkeypatch.setattr(api, "_FEW", few)
+        with pytest.raises(ModelError):
+            check_operations([op(0, "append", 7, 0, 0, 1), wrong], "log")
+
+
+def test_the_verifier_of_orders_agrees_with_the_definition() -> None:
+    random, seen = Random(5), {True: 0, False: 0}
+    while min(seen.values()) < 500:
+        operations = history(random, random.randint(1, 10), 4, 1.0)
+        columns = log_columns(operations)
+        assert columns is not None
+        found = bounds(columns)
+        assert found is not None
+        assert found.valid
+        order = linearization(columns, found)
+        assert is_log_linearization(order, columns)
+        for changed in (_changed(order, random) for _ in range(4)):
+            calls = calls_of(operations, Log())
+            rows = [c for c in calls if c.f == "append"] + [c for c in calls if c.f == "get"]
+            truth = is_linearization([rows[row] for row in changed], calls, Log())
+            assert is_log_linearization(changed, columns) == truth
+            seen[truth] += 1
+
+
+def _changed(order: Any, random: Random) -> Any:
+    """Two neighbours exchanged, or one row left out, doubled, or moved."""
+    rows = order.tolist()
+    if not rows:
+        return order
+    at, to = random.randrange(len(rows)), random.randrange(len(rows))
+    what = random.choice(["exchange", "drop", "double", "move"])
+    if what == "exchange":
+        near = min(at + 1, len(rows) - 1)
+        rows[at], rows[near] = rows[near], rows[at]
+    elif what == "drop":
+        del rows[at]
+    elif what == "double":
+        rows.insert(to, rows[at])
+    else:
+        rows.insert(to, rows.pop(at))
+    return np.array(rows, np.int64)
