@@ -14,7 +14,7 @@ from checker.answer import Answer, Limits
 from checker.api import Report, counterexamples, key_verdict
 from checker.calls import NEVER, Call, thaw
 from checker.catalogue import model_named
-from checker.columns import Prepared, Rows, calls_at, prepare, takes_part
+from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part
 from checker.deciding import VALUES, decide
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
@@ -162,13 +162,13 @@ def _automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: 
 
     done = columns.outcome[rows] == OK
     rank, moments = _dense(columns, rows)
-    distinct, value = np.unique(columns.value[rows], return_inverse=True)
+    distinct, value = numbered(columns.value[rows])
     # ABSENT is the least of all numbers; the object starts absent whether or not anybody saw it.
     value = value + int(distinct[0] != ABSENT)
     names = ["absent", *(str(number) for number in distinct.tolist() if number != ABSENT)]
     timed = TimelineColumns(
         columns.kind[rows] == WRITE,
-        value.astype(np.int64),
+        value,
         rank[columns.invoke[rows]],
         np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER),
         len(names),
@@ -199,7 +199,7 @@ def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | 
     done = columns.outcome[rows] == OK
     rank, _ = _dense(columns, rows)
     old = np.where(columns.kind[rows] == CAS, columns.old[rows], ABSENT)
-    distinct, ids = np.unique(np.concatenate([[ABSENT], columns.value[rows], old]), return_inverse=True)
+    distinct, ids = numbered(np.concatenate([[ABSENT], columns.value[rows], old]))
     ret = np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER)
     return decide_cas(
         CasColumns(
@@ -212,9 +212,14 @@ def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | 
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     """One read, the first to return, of each value that nobody wrote."""
-    reads = rows[columns.kind[rows] == READ]
-    written = np.unique(columns.value[rows[columns.kind[rows] == WRITE]])
-    strange = reads[~np.isin(columns.value[reads], written) & (columns.value[reads] != ABSENT)]
+    distinct, value = numbered(columns.value[rows])
+    reads = columns.kind[rows] == READ
+    written = np.zeros(distinct.size, np.bool_)
+    written[value[~reads]] = True
+    written |= distinct == ABSENT
+    strange: IntArray = rows[reads & ~written[value]]
+    if not strange.size:
+        return strange
     strange = strange[np.argsort(columns.ret[strange])]
     _, first = np.unique(columns.value[strange], return_index=True)
     found: IntArray = strange[np.sort(first)]

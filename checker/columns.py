@@ -95,6 +95,23 @@ def _clustered(value: IntArray, key: IntArray, keys: int) -> tuple[IntArray, int
     return cluster, int(cluster.max(initial=0)) + 1
 
 
+def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+    """(the distinct values in order, the place of each value among them), without a sort where they lie close."""
+    there = values != ABSENT
+    low = int(values[there].min(initial=0)) - 1
+    span = int(values[there].max(initial=0)) - low + 1
+    if span > 8 * values.size + 1024:
+        distinct, ids = np.unique(values, return_inverse=True)
+        return distinct, ids.astype(np.int64)
+    shifted = np.where(there, values - low, 0)
+    present = np.zeros(span, np.int64)
+    present[shifted] = 1
+    distinct = np.flatnonzero(present) + low
+    if present[0]:
+        distinct[0] = ABSENT
+    return distinct, (np.cumsum(present) - 1)[shifted]
+
+
 class Rows(Sequence[Operation]):
     """The operations of some columns, made one by one when they are asked for."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from checker.calls import NEVER
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, search_numbers
 from checker.zones import IntArray, crossing
+
+# So few chains are walked sooner one by one than all at once.
+_ALONE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,40 +77,72 @@ def _chains(columns: CasColumns) -> Answer | None:
         return None
     is_root = has_maker.copy()
     is_root[value[cas]] = False
-    bounds = _walk(
-        np.flatnonzero(is_root).tolist(), following.tolist(), begun.tolist(),
-        np.minimum(ended, first).tolist(), last.tolist(),
-    )  # fmt: skip
+    bounds = _walk(np.flatnonzero(is_root), following, begun, np.minimum(ended, first), last)
     if bounds is None:
         return Answer("invalid", CHAINS, violations=1)
     begins, ends, visited = bounds
     if visited < values:
         return None
-    outer, _ = crossing(np.array(begins, np.int64), np.array(ends, np.int64))
+    outer, _ = crossing(begins, ends)
     if outer.size:
         return Answer("invalid", CHAINS, violations=int(np.unique(outer).size))
     return Answer("valid", CHAINS)
 
 
 def _walk(
-    roots: list[int], following: list[int], begun: list[int], ended: list[int], last: list[int]
-) -> tuple[list[int], list[int], int] | None:
-    """f and s of every chain, and how many values lie on them; None if one contradicts itself."""
-    firsts, lasts, visited = [], [], 0
-    for root in roots:
-        value, reach, before = root, -1, -1
-        path, earliest = [], []
-        while value >= 0:
-            reach = max(reach, before, begun[value])
-            path.append(value)
-            earliest.append(reach)
-            before, value = last[value], following[value]
-        latest = NEVER
-        for place in range(len(path) - 1, -1, -1):
-            latest = min(latest, ended[path[place]])
-            if earliest[place] > latest:
-                return None
-        visited += len(path)
-        firsts.append(latest)
-        lasts.append(max(reach, before))
-    return firsts, lasts, visited
+    roots: IntArray, following: IntArray, begun: IntArray, ended: IntArray, last: IntArray
+) -> tuple[IntArray, IntArray, int] | None:
+    """f and s of every chain, and how many values lie on them; None if one contradicts itself.
+
+    The first values of all chains at once, then the second ones, and so on; the few long chains are walked alone.
+    """
+    earliest, latest, end = begun.copy(), ended.copy(), np.maximum(begun, last)
+    levels, level, visited = [], roots, 0
+    while level.size > _ALONE:
+        visited += level.size
+        level = level[following[level] >= 0]
+        after = following[level]
+        earliest[after] = np.maximum(begun[after], np.maximum(earliest[level], last[level]))
+        end[after] = np.maximum(earliest[after], last[after])
+        levels.append((level, after))
+        level = after
+    # Single items are read from a memory view three times as fast as from an array.
+    views: list[Any] = [column.data for column in (following, earliest, latest, end, last)]
+    for value in level.tolist():
+        visited += _walk_alone(value, *views)
+    for before, after in reversed(levels):
+        latest[before] = np.minimum(latest[before], latest[after])
+        end[before] = end[after]
+        if (earliest[after] > latest[after]).any():
+            return None
+    if (earliest[roots] > latest[roots]).any() or (earliest[level] > latest[level]).any():
+        return None
+    return latest[roots], end[roots], visited
+
+
+def _walk_alone(
+    value: int,
+    following: Sequence[int],
+    earliest: Sequence[int],
+    latest: MutableSequence[int],
+    end: MutableSequence[int],
+    last: Sequence[int],
+) -> int:
+    """The rest of a chain from ``value`` on, put into ``latest`` and ``end`` there; answers its length.
+
+    A contradiction further on becomes one of ``value``: it then ends before it can begin.
+    """
+    path, reach, possible = [value], earliest[value], True
+    moments = [reach]
+    while (after := following[value]) >= 0:
+        reach = max(reach, last[value], earliest[after])
+        path.append(after)
+        moments.append(reach)
+        value = after
+    bound = NEVER
+    for at, moment in zip(reversed(path), reversed(moments), strict=True):
+        bound = min(bound, latest[at])
+        possible = possible and moment <= bound
+    latest[path[0]] = bound if possible else moments[0] - 1
+    end[path[0]] = max(reach, last[value])
+    return len(path)
