@@ -9,7 +9,7 @@ from typing import Final
 
 from checker.anomalies import Scene, explain
 from checker.answer import LATE, Answer, Limits
-from checker.calls import Call, call_of, calls_of
+from checker.calls import NEVER, Call, call_of, calls_of
 from checker.catalogue import model_named
 from checker.deciding import decide
 from checker.definition import is_linearization
@@ -101,9 +101,10 @@ def check_log(operations: Sequence[Operation], model: Log, key: str | int | None
         verdict = key_verdict(key, Answer("valid", LOG_SWEEP), columns.size, Told((), 0, None), limits)
         return replace(verdict, certificate=_proof(columns, found)) if columns.size <= _PROVEN else verdict
     crossings = found.crossings()
-    cores = _cores(operations, model, crossings[:MOST])
-    if any(call.pending for core in cores for call in core):
+    pending = set(columns.begun[columns.ended == NEVER].tolist())
+    if any(late in pending for _, late in crossings):
         return None
+    cores = _cores(operations, model, crossings[:MOST])
     rest = bounds(columns.without(completed_by(core, model).invoke for core in cores))
     if rest is None or not rest.valid:
         return None

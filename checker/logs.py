@@ -120,6 +120,8 @@ def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: 
     if cores and cores[0][1].f == "append" and cores[0][1].pending:
         # A pending append that fills a gap came too late, and there is no earlier one.
         raise _Disagreement("log-hole", cores[0][:1])
+    # A later one is no matter of order either, and is found once the others are out of its way.
+    cores = [core for core in cores if not core[1].pending]
     if cores:
         return Answer("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
     return Answer("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
