@@ -49,7 +49,7 @@ def ask(address: Address, code: int, body: dict[str, Any], timeout: float = 3.0)
 
 
 def metadata(address: Address, node: str) -> dict[str, Any]:
-    """Whom a node takes for the leader, and the members it knows: ``leaderId`` and ``peers``."""
+    """The leader that a node knows (``leaderId``, absent while it knows none) and the members (``peers``)."""
     return ask(address, METADATA, {"group": GROUP, "remoteId": node})
 
 
