@@ -185,6 +185,7 @@ def validate(plan: Plan) -> Plan:
         require_watchable(plan.workload)
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
+    _validate_canary(plan)
     return plan if plan.schedule else _validate_turns(plan)
 
 
@@ -197,7 +198,6 @@ def _validate_turns(plan: Plan) -> Plan:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
         if not 0 < weight < float("inf"):
             raise UsageError(f"--weights: {name} must be above 0 and finite, not {weight:g}; leave it out of --nemesis")
-    _validate_canary(plan)
     needed = 2 * plan.interval * math.ceil(turns / plan.tracks)
     if plan.time_limit < needed:
         raise UsageError(

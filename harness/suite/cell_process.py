@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,9 +65,13 @@ class Attempt:
         return self.code == EXIT_INTERRUPTED
 
 
-def words_of(plan: Plan, store: Path) -> list[str]:
+def words_of(cell: Cell, store: Path) -> list[str]:
     """The command line of a cell."""
-    return [sys.executable, "-m", "harness", *shlex.split(plan.command())[1:], "--store", str(store), "--keep-cluster"]
+    # A script names its faults itself, and `harness run` refuses to be told them twice.
+    plan = replace(cell.plan, nemesis=(), schedule=()) if cell.script else cell.plan
+    script = ["--schedule", cell.script] if cell.script else []
+    words = shlex.split(plan.command())[1:]
+    return [sys.executable, "-m", "harness", *words, *script, "--store", str(store), "--keep-cluster"]
 
 
 def longest_s(plan: Plan) -> float:
@@ -85,7 +89,7 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
     began = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command or words_of(cell.plan, store), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            command or words_of(cell, store), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
         )  # fmt: skip
         hung = _wait(process, began + longest_s(cell.plan), look)

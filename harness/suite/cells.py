@@ -17,25 +17,31 @@ _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``name`` is unique in its suite; ``skip`` says why a cell is listed and not run, and is empty for the others."""
+    """``name`` is unique in its suite; ``skip`` says why a cell is listed and not run, and is empty for the others.
+
+    ``script`` is the file that the plan's schedule was read from, empty when the faults are drawn from the seed.
+    """
 
     name: str
     plan: Plan
     expected: Expectation = field(default_factory=Expectation)
     skip: str = ""
+    script: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "expected": self.expected.to_json(),
             "skip": self.skip,
+            "script": self.script,
             "plan": self.plan.to_json(),
         }
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Cell:
         plan = Plan.from_json(record["plan"])
-        return cls(record["name"], plan, Expectation.from_json(record["expected"]), record["skip"])
+        expected = Expectation.from_json(record["expected"])
+        return cls(record["name"], plan, expected, record["skip"], record.get("script", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from harness.errors import UsageError
 from harness.plan import Plan
 
-#: The suite decides these: all its cells share a cluster, and their schedules are drawn from their seeds.
+#: The suite decides these: all its cells share a cluster, and a script is a key of a whole matrix.
 _NOT_OPTIONS: Final = frozenset({"seed", "cluster", "schedule", "spark_master"})
 
 

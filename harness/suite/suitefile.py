@@ -21,6 +21,7 @@
     kinds = ["no-recovery"]       # which violations; needed where invalid is expected, no other is then accepted
     why = "docs/findings.md"
     exclude = [{version = "0.3.2", snapshot = true}]
+    schedule = "scenarios/x.toml" # in place of nemesis: a script of faults, looked for beside this file
 
     [[matrix.override]]           # for the cells that it fits; later ones win
     where = {version = "0.4.0", nemesis = ["bridge"]}
@@ -38,12 +39,12 @@ import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from harness.errors import UsageError
-from harness.faults import Faults
+from harness.faults import Faults, scripted
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
@@ -51,7 +52,7 @@ from harness.suite.options import checked, option_types, require_known
 
 _TOP: Final = ("description", "budget", "retries", "on_failure", "defaults", "matrix")
 _EXPECTING: Final = ("expect", "kinds", "why", "skip")
-_OF_MATRIX: Final = ("name", "seed", "repeat", "exclude", "override", *_EXPECTING)
+_OF_MATRIX: Final = ("name", "seed", "repeat", "schedule", "exclude", "override", *_EXPECTING)
 _VERDICTS: Final = ("valid", "invalid", "unknown")
 _MOST_RETRIES: Final = 5
 _LENGTH: Final = re.compile(r"(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
@@ -83,7 +84,9 @@ class Suite:
         found: list[Cell] = []
         for number, table in enumerate(self.tables, 1):
             where = f"{self.path}: {_title(table, number)}"
-            found += _Matrix(table, self.defaults, where).cells(seed, cluster, changes or {}, wanted or _everything)
+            found += _Matrix(table, self.defaults, where, self.path.parent).cells(
+                seed, cluster, changes or {}, wanted or _everything
+            )
         names: set[str] = set()
         for cell in found:
             if cell.name in names:
@@ -140,7 +143,7 @@ def _everything(_: Plan) -> bool:
 class _Matrix:
     """One ``[[matrix]]``."""
 
-    def __init__(self, table: dict[str, Any], defaults: dict[str, Any], where: str) -> None:
+    def __init__(self, table: dict[str, Any], defaults: dict[str, Any], where: str, folder: Path) -> None:
         self._where = where
         require_known(table, {*option_types(), *_OF_MATRIX}, where)
         self._axes = self._read_axes(table, defaults)
@@ -148,6 +151,9 @@ class _Matrix:
         self._seeds = _seeds(table, where)
         self._expected = _expecting(table, where)
         self._prefix = f"{name}: " if (name := _text(table, "name", where)) else ""
+        self._script = str((folder / name).resolve()) if (name := _text(table, "schedule", where)) else ""
+        if self._script and "nemesis" in self._axes:
+            raise UsageError(f"{where}: nemesis and schedule exclude each other: the script names the faults")
         self._excluded = [_Condition(one, f"{where}: exclude") for one in _tables(table, "exclude", where)]
         self._overrides = [
             _Override(one, f"{where}: override {number}")
@@ -189,21 +195,34 @@ class _Matrix:
                 own |= override.options
         own |= changes
         expected = _expectation(expecting, self._where)
-        name = self._name(Plan(seed=0, **own), options)
+        skip = expecting.get("skip", "")
+        base, skip = self._scripted(Plan(seed=0, cluster=cluster, **own), skip, changes)
+        name = self._name(base, options)
         seeds: list[int | None] = [*self._seeds] or [None]
         for number, seed in itertools.product(range(1, self._repeat + 1), seeds):
             full = name + (f" seed {seed}" if len(self._seeds) > 1 else "") + (f" #{number}" if number > 1 else "")
             drawn = seed_of(suite_seed, full) if seed is None else seed + (number - 1) * 1_000_003
-            plan = Plan(seed=drawn, cluster=cluster, **own)
+            plan = replace(base, seed=drawn)
             if not wanted(plan):
                 continue
             try:
-                if not expecting.get("skip"):
+                if not skip:
                     validate(plan)
                     Faults(plan)
             except UsageError as error:
                 raise UsageError(f"{self._where}: cell {full}: {error}") from None
-            yield Cell(full, plan, expected, expecting.get("skip", ""))
+            yield Cell(full, plan, expected, skip, self._script)
+
+    def _scripted(self, plan: Plan, skip: str, changes: Mapping[str, Any]) -> tuple[Plan, str]:
+        """The plan with the faults of its script, and why it is not run: runs were asked for that are too short."""
+        if not self._script:
+            return plan, skip
+        try:
+            return scripted(plan, Path(self._script)), skip
+        except UsageError as error:
+            if "time_limit" not in changes:
+                raise UsageError(f"{self._where}: {error}") from None
+            return plan, skip or f"does not fit: {error}"
 
     def _name(self, plan: Plan, options: dict[str, Any]) -> str:
         """The test's name, and whatever else tells the cells of this matrix apart."""

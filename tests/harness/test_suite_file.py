@@ -83,10 +83,32 @@ def test_cells_survive_json(tmp_path: Path) -> None:
         assert Cell.from_json(cell.to_json()) == cell
 
 
+SCRIPT = "[[fault]]\nname = 'kill-leader'\nat = 30.0\nfor = 8.0\n"
+
+
+def test_a_script_is_looked_for_beside_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "kills.toml").write_text(SCRIPT)
+    (one,) = cells(tmp_path, "[[matrix]]\nname = 'known'\nschedule = 'kills.toml'\nversion = '0.4.0'\n")
+    assert (one.name, one.script) == ("known: register-kill-leader-0.4.0", str(tmp_path / "kills.toml"))
+    assert {step["fault"] for step in one.plan.schedule} == {"kill-leader"}
+    assert Cell.from_json(one.to_json()) == one
+
+
+def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "kills.toml").write_text(SCRIPT)
+    suite = read_suite(write(tmp_path, "[[matrix]]\nname = 'known'\nschedule = 'kills.toml'\n" + MATRIX))
+    known, plain = suite.cells(1, "netns:x", {"time_limit": 12.0, "interval": 3.0})
+    assert known.skip.startswith("does not fit: --schedule")
+    assert plain.skip == ""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "there is no [[matrix]]"),
+        (MATRIX + "schedule = 'x.toml'", "nemesis and schedule exclude each other"),
+        ("[[matrix]]\nschedule = 'x.toml'", "x.toml: No such file"),
+        ("[[matrix]]\nschedule = 'toy.toml'", "matrix 1: --schedule"),
         ("matrix = 5", "matrix must be a list of tables"),
         ("[[matrix]", "not TOML"),
         ("retrys = 1\n" + MATRIX, "there is no key 'retrys'; did you mean retries?"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,16 @@ def test_the_run_of_another_plan_with_the_same_seed_is_not_taken_for_ours(tmp_pa
 
 def test_a_cell_is_run_by_the_command_that_its_plan_prints(tmp_path: Path) -> None:
     one = cell("a", 5, nemesis=("bridge",), cluster="netns:x")
-    words = words_of(one.plan, tmp_path)
+    words = words_of(one, tmp_path)
     assert words[:3] == [sys.executable, "-m", "harness"]
     assert " ".join(words[3:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+
+
+def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
+    one = replace(cell("a", nemesis=("bridge",), schedule=({"fault": "bridge"},)), script="/suites/x.toml")
+    words = words_of(one, tmp_path)
+    assert words[words.index("--schedule") + 1] == "/suites/x.toml"
+    assert "--nemesis" not in words
 
 
 def test_the_module_is_a_program() -> None:
