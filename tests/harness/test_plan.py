@@ -98,7 +98,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"ready_timeout": 0.0}, "--ready-timeout must be above 0"),
         ({"check_deadline": 0.0}, "--check-deadline must be above 0"),
         ({"canary": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
-        ({"canary": "stale-reads", "schedule": ({"fault": "bridge"},)}, "wrong on purpose: give --unsafe-test-mode too"),
+        ({"canary": "stale-reads", "schedule": ({"fault": "bridge"},)}, "give --unsafe-test-mode too"),
         ({"canary": "typo", "unsafe_test_mode": True}, "must be one of stale-reads, ack-before-commit, not typo"),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
         ({"version": "0.5.0"}, "--dledger-version must be one of 0.4.0, 0.3.2, not 0.5.0"),
