@@ -43,6 +43,9 @@ CHANNELS_PER_CONNECTION: Final = 6
 UNACKNOWLEDGED_MS: Final = 15_000
 #: How often a full send window is looked at again while input is waiting; nothing wakes us for it.
 FEED_S: Final = 0.005
+#: How long a wake-up may go missing: paramiko's OrPipe, which stands for both outputs, takes no lock, so that emptying
+#: one of them at the moment at which the other fills up can take the other's mark away.
+LOST_WAKE_UP_S: Final = 0.05
 
 _SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
 
@@ -321,8 +324,7 @@ class _Exchange:
             if feeding:
                 pending = self._feed(pending)
                 feeding = len(pending) > 0
-            left = self._left()
-            poller.poll(1000 * (min(left, FEED_S) if feeding else left))
+            poller.poll(1000 * min(self._left(), FEED_S if feeding else LOST_WAKE_UP_S))
         return Output(self._exit_code(), b"".join(out.parts), b"".join(err.parts))
 
     def _feed(self, pending: memoryview) -> memoryview:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import paramiko.pipe
 import pytest
 
 from harness.clusters.record import make_key
@@ -91,6 +92,11 @@ class TestRun:
         done = ask(remote, "tee", "/dev/stderr", stdin=text, timeout=60)
         assert done.stdout == text
         assert done.stderr == text
+
+    def test_a_wake_up_that_goes_missing_ends_nothing(self, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paramiko.pipe.OrPipe, "set", lambda _: None)
+        # More than the window holds, so that the command waits for whoever reads.
+        assert len(ask(remote, "head", "-c", "6000000", "/dev/zero", timeout=20).stdout) == 6_000_000
 
     def test_bad_bytes_do_not_hurt(self, remote: Remote) -> None:
         assert sh(remote, r"printf '\377x'").stdout == "\ufffdx"

@@ -1,4 +1,4 @@
-"""One run of every kind and one browser, made once a session."""
+"""One run of every kind, made once a session, and one browser a file."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def fresh(tmp_path: Path) -> Maker:
     return get
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One Chromium for all tests."""
+    """One Chromium for a file.  While its driver runs there is an event loop, in which no other can be run."""
     with chromium() as found:
         yield found
 
