@@ -45,9 +45,10 @@ def test_ten_thousand_runs(tmp_path: Path) -> None:
     page.write_text(site.list_page(StoreIndex(many).rows()))
     with chromium() as browser, tab(browser, page.as_uri()) as shown:
         assert "10,000 runs" in shown.page.inner_text("#s-said")
+        with_77 = sum("77" in str(number) for number in range(10_000))
         took = "(work) => { const t = performance.now(); work(); return performance.now() - t; }"
         for work, said in (
-            ("() => { byId('s-search').value = 'sentence 77'; filterRows(); }", "111 of 10,000"),
+            ("() => { byId('s-search').value = 'sentence 77'; filterRows(); }", f"{with_77} of 10,000"),
             ("() => { byId('s-search').value = ''; byId('s-verdict').value = 'invalid'; filterRows(); }", "2,500 of"),
             ("() => document.querySelector('#runs th[data-sort=seed] button').click()", "2,500 of"),
         ):
