@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,11 +67,7 @@ class Attempt:
 
 def words_of(cell: Cell, store: Path) -> list[str]:
     """The command line of a cell."""
-    # A script names its faults itself, and `harness run` refuses to be told them twice.
-    plan = replace(cell.plan, nemesis=(), schedule=()) if cell.script else cell.plan
-    script = ["--schedule", cell.script] if cell.script else []
-    words = shlex.split(plan.command())[1:]
-    return [sys.executable, "-m", "harness", *words, *script, "--store", str(store), "--keep-cluster"]
+    return [sys.executable, "-m", "harness", *shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
 
 
 def longest_s(plan: Plan) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from harness.errors import UsageError
@@ -27,6 +28,14 @@ class Cell:
     expected: Expectation = field(default_factory=Expectation)
     skip: str = ""
     script: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command line that runs it again."""
+        if not self.script:
+            return self.plan.command()
+        # A script names its faults itself, and `harness run` refuses to be told them twice.
+        return replace(self.plan, nemesis=(), schedule=()).command() + f" --schedule {shlex.quote(self.script)}"
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -60,7 +60,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     case = ET.SubElement(
         suite, "testcase", classname=xml_text(name), name=xml_text(result.cell.name), time=f"{seconds:.1f}"
     )
-    properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.plan.command()}
+    properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.command}
     properties["expected"] = result.cell.expected.words()
     if last is not None:
         told = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
@@ -73,7 +73,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
         return
     message = result.sentence.splitlines()[0] if result.sentence else result.outcome
     found = ET.SubElement(case, tag, type=result.outcome, message=xml_text(message))
-    found.text = xml_text(f"{text}\n\nagain: {result.cell.plan.command()}")
+    found.text = xml_text(f"{text}\n\nagain: {result.cell.command}")
 
 
 def _properties(parent: ET.Element, values: dict[str, Any]) -> None:

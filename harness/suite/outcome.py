@@ -140,7 +140,7 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
         "kinds": list(last.kinds) if last else [],
         "sentence": result.sentence,
         "seed": result.cell.plan.seed,
-        "command": result.cell.plan.command(),
+        "command": result.cell.command,
         "run": last.run if last else "",
         "attempts": [attempt.to_json() for attempt in result.attempts],
     }
@@ -162,7 +162,7 @@ def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
     for result in found:
         lines += [f"  {result.cell.name}", f"      {one_line(result.sentence, 400)}"]
         if result.last and result.last.run:
-            lines += [f"      run: {result.last.run}", f"      again: {result.cell.plan.command()}"]
+            lines += [f"      run: {result.last.run}", f"      again: {result.cell.command}"]
     return [*lines, ""]
 
 

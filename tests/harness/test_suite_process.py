@@ -139,6 +139,7 @@ def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
     words = words_of(one, tmp_path)
     assert words[words.index("--schedule") + 1] == "/suites/x.toml"
     assert "--nemesis" not in words
+    assert " ".join(words[3:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
 
 
 def test_the_module_is_a_program() -> None:
