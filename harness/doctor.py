@@ -161,7 +161,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     try:
         cluster = open_cluster(spec, say=say)
         with cluster.lock():
-            was_up = bool(found := cluster.status().nodes) and all(node.state == "up" for node in found)
+            was_up = cluster.status().is_up
             try:
                 cluster.up()
                 with Remote(cluster.nodes) as remote:

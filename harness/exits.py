@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE: Final = 254
 EXIT_FAILURE: Final = 255
 EXIT_INTERRUPTED: Final = 130
+_ORDER: Final = (0, 2, 1, EXIT_FAILURE, EXIT_INTERRUPTED)
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """Over many runs the worst wins: interrupted, 255, 1, 2, 0; 0 if there are none."""
+    return max(codes, key=_ORDER.index, default=0)

@@ -132,15 +132,13 @@ class Plan:
         for one in fields(self):
             value = getattr(self, one.name)
             option = "--" + _OPTION_NAMES.get(one.name, one.name.replace("_", "-"))
-            if one.name in ("snapshot", "unsafe_test_mode", "stop_on_violation", "beyond_quorum"):
-                words += [option] if value else []
+            if isinstance(value, bool):
+                words += [] if value == one.default else [option if value else option.replace("--", "--no-", 1)]
             elif isinstance(value, dict):
                 figures = ",".join(f"{name}={_word(number)}" for name, number in value.items())
                 words += [option, figures] if value else []
             elif one.name == "schedule":
                 continue
-            elif one.name == "spark":
-                words += [] if value else ["--no-spark"]
             elif one.name == "nemesis":
                 words += [option, ",".join(value)] if value else []
             elif one.name == "seed" or value != one.default:

@@ -94,8 +94,7 @@ class Run:
     def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
         with cluster.lock():
             began = time.monotonic()
-            found = cluster.status().nodes
-            cluster_was_up = bool(found) and all(node.state == "up" for node in found)
+            cluster_was_up = cluster.status().is_up
             try:
                 kept = cluster.up()
                 with Remote(cluster.nodes) as remote:

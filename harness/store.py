@@ -25,8 +25,8 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
     try:
         run.root.mkdir(parents=True)
         write_json(run.plan, {**plan.to_json(), "replay_command": f"harness replay {run.root}"})
-        _link(store / plan.test / "latest", Path(name))
-        _link(store / "latest", Path(plan.test) / name)
+        point_link(store / plan.test / "latest", Path(name))
+        point_link(store / "latest", Path(plan.test) / name)
     except OSError as error:
         raise StoreError(
             f"cannot write to the store {store}: {error.strerror}; name another one with --store"
@@ -64,7 +64,8 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     neighbour.replace(path)
 
 
-def _link(link: Path, target: Path) -> None:
+def point_link(link: Path, target: Path) -> None:
+    """Let a link lead to ``target``, whatever it led to before, without a moment in which it is not there."""
     neighbour = link.with_name(f".{link.name}.{os.getpid()}")
     neighbour.unlink(missing_ok=True)
     neighbour.symlink_to(target)

@@ -82,4 +82,4 @@ def _show(target: Cluster) -> bool:
     for note in found.notes:
         click.echo(f"     {note}")
     click.echo(f"     {'in use by ' + found.holder if found.holder else 'not in use'}")
-    return bool(found.nodes) and all(node.state == "up" for node in found.nodes)
+    return found.is_up

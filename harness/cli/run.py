@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from harness.cli.plan_file import FIGURES, take_defaults
+from harness.exits import EXIT_INTERRUPTED, worst_code
 from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
-#: The worst of several runs wins, in this order; an interrupted one ends the series.
-ORDER = (0, 2, 1, 255, 130)
 
 
 @click.command("run")
@@ -114,9 +113,9 @@ def run(
     for number in range(test_count):
         code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
         codes.append(code)
-        if code == 130:
+        if code == EXIT_INTERRUPTED:
             break
-    return max(codes, key=ORDER.index)
+    return worst_code(codes)
 
 
 def _scripted(plan: Plan, schedule: Path) -> Plan:

@@ -50,6 +50,11 @@ class ClusterStatus:
     holder: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_up(self) -> bool:
+        """Whether there are nodes, and all of them can be used."""
+        return bool(self.nodes) and all(node.state == "up" for node in self.nodes)
+
 
 class Cluster(Protocol):
     """Nodes from one provider."""

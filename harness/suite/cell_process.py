@@ -61,6 +61,11 @@ class Attempt:
         return cls(**{**record, "kinds": tuple(record["kinds"]), "notes": tuple(record["notes"])})
 
     @property
+    def found(self) -> str:
+        """The verdict, with the kinds of its violations."""
+        return self.verdict + (f" ({', '.join(self.kinds)})" if self.kinds else "")
+
+    @property
     def interrupted(self) -> bool:
         return self.code == EXIT_INTERRUPTED
 

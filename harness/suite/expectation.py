@@ -85,8 +85,3 @@ def kinds_of(results: Mapping[str, Any]) -> tuple[str, ...]:
         else:
             found.add(str(check.get("details", {}).get("kind") or check["name"]))
     return tuple(sorted(found))
-
-
-def worst_code(outcomes: list[Outcome]) -> int:
-    """The worst wins: 255, then 1, then 2, then 0."""
-    return max((CODE_OF[outcome] for outcome in outcomes), key=(0, 2, 1, 255).index, default=0)

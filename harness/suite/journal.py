@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import StoreError, UsageError
-from harness.store import write_json
+from harness.store import point_link, write_json
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 
@@ -93,10 +93,7 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
     try:
         (root / "cells").mkdir(parents=True)
         write_json(root / "suite.json", begun.to_json())
-        neighbour = home / f".latest.{os.getpid()}"
-        neighbour.unlink(missing_ok=True)
-        neighbour.symlink_to(root.name)
-        neighbour.replace(home / "latest")
+        point_link(home / "latest", Path(root.name))
     except OSError as error:
         raise StoreError(f"cannot write to the store {store}: {error.strerror}; name another with --store") from None
     return Journal(root, begun)

@@ -29,7 +29,7 @@ def markdown(results: SuiteResults) -> str:
 
 def _row(result: CellResult) -> str:
     last = result.last
-    verdict = "" if last is None else last.verdict + (f" ({', '.join(last.kinds)})" if last.kinds else "")
+    verdict = "" if last is None else last.found
     seconds = "" if last is None else f"{last.seconds:.0f}"
     cells = (
         _SHOWN.get(result.outcome, f"❌ {result.outcome}"), result.cell.name, verdict, result.cell.expected.words(),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.exits import EXIT_INTERRUPTED
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
-from harness.suite.expectation import CODE_OF, Outcome, worst_code
+from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
 from reports.texts import one_line
 
@@ -55,10 +55,10 @@ class SuiteResults:
     @property
     def code(self) -> int:
         if self.failure:
-            return 255
+            return EXIT_FAILURE
         if self.why_ended == "interrupted":
             return EXIT_INTERRUPTED
-        return worst_code([result.outcome for result in self.cells])
+        return worst_code(CODE_OF[result.outcome] for result in self.cells)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -168,7 +168,7 @@ def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
 
 def _line(result: CellResult, width: int) -> str:
     last = result.last
-    told = "" if last is None else last.verdict + (f" ({', '.join(last.kinds)})" if last.kinds else "")
+    told = "" if last is None else last.found
     seconds = "" if last is None else f"{last.seconds:.0f} s"
     tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
     expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"

@@ -63,10 +63,9 @@ class Table:
         self._current = None
         if not again:
             self._sums[attempt.outcome] += 1
-        told = attempt.verdict + (f" ({', '.join(attempt.kinds)})" if attempt.kinds else "")
         more = "" if attempt.outcome == "passed" and attempt.verdict == "valid" else attempt.sentence
         outcome = "again" if again else attempt.outcome
-        self._row(cell, outcome, f"{attempt.seconds:.0f} s", "; ".join(part for part in (told, more) if part))
+        self._row(cell, outcome, f"{attempt.seconds:.0f} s", "; ".join(part for part in (attempt.found, more) if part))
         for note in attempt.notes:
             self.say(f"{'':9}{note}")
 

@@ -61,8 +61,7 @@ class WarmCluster:
 
     def __enter__(self) -> Self:
         """Raises HarnessError."""
-        found = self._cluster.status().nodes
-        self.ours = self.ours or not found or any(node.state != "up" for node in found)
+        self.ours = self.ours or not self._cluster.status().is_up
         try:
             if self._cluster.up():
                 self._heal()

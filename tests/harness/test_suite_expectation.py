@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare, kinds_of, worst_code
+from harness.exits import worst_code
+from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare, kinds_of
 
 VALID = Expectation()
 KNOWN = Expectation(("invalid",), ("no-recovery", "lost-write"))
@@ -55,7 +56,7 @@ def test_a_canary_that_stays_green_fails() -> None:
     ],
 )
 def test_the_worst_wins(outcomes: list[Outcome], code: int) -> None:
-    assert worst_code(outcomes) == code
+    assert worst_code(CODE_OF[outcome] for outcome in outcomes) == code
 
 
 def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
