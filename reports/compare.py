@@ -16,9 +16,10 @@ import numpy as np
 from history import RunFiles
 from reports import faults, figures, tracks
 from reports.faults import FaultWindow
-from reports.pack import clean, short
+from reports.pack import clean
 from reports.palette import FAULT_COLOURS
 from reports.run import Run, phase_bounds, read_run
+from reports.series import fault_data
 from reports.store_index import RunRow
 
 DRAWN: Final = 60
@@ -87,16 +88,11 @@ def _lengths(cells: Any) -> list[list[int]]:
 
 
 def _fault(window: FaultWindow, origin: float, end: float) -> dict[str, Any]:
-    stop = window.healed if window.healed is not None else end if window.installed else window.started
+    drawn = fault_data(window, end)
     return {
-        "id": window.id,
-        "fault": short(window.fault, 60),
-        "family": window.family,
-        "state": window.state,
-        "nodes": list(window.nodes),
-        "leader": window.leader,
-        "start": window.started - origin,
-        "end": stop - origin,
+        **drawn,
+        "start": drawn["start"] - origin,
+        "end": drawn["end"] - origin,
         "gap_s": None if window.longest_gap_ms is None else window.longest_gap_ms / 1000,
         "first_ok_ms": window.first_ok_ms,
         "recovered_ms": window.recovered_ms,

@@ -41,7 +41,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             for name in ("main", "final")
             if (bounds := phase_bounds(operations, name))
         ],
-        "faults": [_fault_data(window, end / 1e9) for window in drawn.windows],
+        "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
@@ -60,7 +60,8 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
     }
 
 
-def _fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
+def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
+    """What charts draw of a fault; seconds since the run's start."""
     return {
         "id": window.id,
         "fault": short(window.fault, 60),
