@@ -7,18 +7,12 @@ from typing import Any
 
 import click
 
+from harness.cli.suite_options import suite_options
+
 
 @click.command("nightly")
 @click.argument("file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"))
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
-@click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it.")
-@click.option("--seed", type=int, help="Decides the seeds of all cells that name none.  [default: drawn and printed]")
-@click.option("--shard", default="1/1", help="Of N parallel jobs, the cells of the Ith: I/N.")
-@click.option("--nemesis", "-n", multiple=True, help="Only cells with these faults; may be given again.")
-@click.option("--dledger-version", "version", help="Only cells of this version.")
-@click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's.")
-@click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m.")
-@click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut.")
+@suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
 @click.option("--spark/--no-spark", default=True, help="The pipeline through Spark, or here by the same functions.")

@@ -7,20 +7,14 @@ from typing import Any
 
 import click
 
+from harness.cli.suite_options import suite_options
+
 
 @click.command("suite")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
-@click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it.")
-@click.option("--seed", type=int, help="Decides the seeds of all cells that name none.  [default: drawn and printed]")
-@click.option("--shard", default="1/1", help="Of N parallel jobs, the cells of the Ith: I/N.")
-@click.option("--nemesis", "-n", multiple=True, help="Only cells with these faults; may be given again.")
-@click.option("--dledger-version", "version", help="Only cells of this version.")
-@click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's.")
-@click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m.")
+@suite_options
 @click.option("--retries", type=click.IntRange(0, 5), help="Of harness failures, instead of the file's.")
 @click.option("--on-failure", type=click.Choice(["continue", "stop"]), help="Instead of the file's.")
-@click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut.")
 @click.option("--dry-run", is_flag=True, help="List the cells and run none.")
 @click.option("--site/--no-site", "draw_site", default=True, help="Write the site over the store afterwards.")
 def suite(file: Path, **options: Any) -> int:
