@@ -76,7 +76,8 @@ def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
     log: ProbeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
-    monkeypatch.setattr(probes_module, "TIMEOUT_S", 0.05)
+    # Long enough for whoever answers at all, on a busy machine too; only the mute node ever waits for its end.
+    monkeypatch.setattr(probes_module, "TIMEOUT_S", 2.0)
 
     async def status(request: Request, writer: asyncio.StreamWriter) -> None:
         send(writer, {**STATUS, "id": request["id"]})
@@ -92,14 +93,17 @@ def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
             endpoints = {name: (toy.host, toy.port) for name, toy in (("good", good), ("mute", mute), ("odd", odd))}
             endpoints["down"] = ("127.0.0.1", closed_port())
             probing = asyncio.create_task(probe_forever(endpoints, log, time.monotonic_ns))
-            await asyncio.sleep(0.3)
+            async with asyncio.timeout(60):
+                while any(sum(probe.node == node for probe in log.all) < 2 for node in endpoints):
+                    await asyncio.sleep(0.05)
             probing.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await probing
 
     asyncio.run(scene())
     seen = {node: [probe for probe in log.all if probe.node == node] for node in ("good", "mute", "odd", "down")}
-    assert all(len(probes) >= 3 for probes in seen.values())
+    assert all(len(probes) >= 2 for probes in seen.values())
+    assert len(seen["good"]) > len(seen["mute"])
     assert {node: all(probe.answered for probe in probes) for node, probes in seen.items()} == {
         "good": True, "mute": False, "odd": False, "down": False,
     }  # fmt: skip
