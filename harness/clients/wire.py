@@ -24,6 +24,12 @@ class Wire:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._id = 0
 
+    @property
+    def ended(self) -> bool:
+        """The other side has ended the connection that we had, and we know it."""
+        # After a reset the reader holds an exception and never an end of file: only the writer knows.
+        return self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing())
+
     async def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Send one request and wait for its answer, ``timeout`` seconds in all.
 
@@ -49,8 +55,7 @@ class Wire:
             raise
 
     async def _connected(self, timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        # After a reset the reader holds an exception and never an end of file: only the writer knows.
-        if self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing()):
+        if self.ended:
             self.close()
         if self._streams is None:
             try:

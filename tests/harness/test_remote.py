@@ -121,7 +121,7 @@ class TestDeadline:
         began = time.monotonic()
         with pytest.raises(RemoteTimeout, match=r"n1: `sh -c .*` did not end within 0.3 s and was killed"):
             sh(remote, f"echo $$ > {pid}; sleep 60; true", timeout=0.3)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
 
@@ -129,7 +129,7 @@ class TestDeadline:
         began = time.monotonic()
         with pytest.raises(RemoteTimeout):
             sh(remote, "trap '' TERM; while :; do sleep 0.1; done", timeout=0.3)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
 
     def test_an_own_exit_code_124_in_time_is_an_answer(self, remote: Remote) -> None:
         assert sh(remote, "exit 124").code == 124
@@ -272,9 +272,12 @@ class TestManyNodes:
             with Remote([one.node(), two.node(address="10.0.0.2")]) as remote:
                 assert remote.names == ("n1", "n2")
                 assert remote.address("n2") == "10.0.0.2"
-                began = time.monotonic()
-                done = remote.run({name: Command(("sh", "-c", f"sleep 1; echo {name}")) for name in remote.names})
-                assert time.monotonic() - began < 1.9
+                # Each waits for the other: one after the other they would wait until their deadlines.
+                meet = "touch {0}; until [ -e {1} ]; do sleep 0.02; done; echo {0}"
+                met = {"n1": meet.format("n1", "n2"), "n2": meet.format("n2", "n1")}
+                done = remote.run(
+                    {name: Command(("sh", "-c", f"cd {tmp_path}; {text}"), timeout=30.0) for name, text in met.items()}
+                )
             assert {name: end.stdout for name, end in done.items()} == {"n1": "n1\n", "n2": "n2\n"}
 
     def test_all_that_fail_are_named(self, tmp_path: Path) -> None:

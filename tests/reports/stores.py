@@ -17,7 +17,14 @@ def many_runs(store: Path, count: int) -> None:
         root.mkdir(parents=True)
         verdict = ("valid", "valid", "invalid", "unknown")[number % 4]
         plan = {"nemesis": [f"nemesis-{number % 20}"], "version": ("0.4.0", "0.3.2")[number % 2], "seed": number}
-        fault = {"fault": "x", "healed": 1, "rate_before": 9.0, "rate_after": 8.0, "recovered_ms": 100.0 + number % 50}
+        fault = {
+            "fault": "x",
+            "state": "installed",
+            "healed": 1,
+            "rate_before": 9.0,
+            "rate_after": 8.0,
+            "recovered_ms": 100.0 + number % 50,
+        }
         checks = [{"name": name, "kind": "check", "verdict": verdict, "asked": "", "seen": ""} for name in "abcdef"]
         results = {"verdict": verdict, "sentence": f"sentence {number}", "checks": checks, "windows": [fault] * 6}
         (root / "plan.json").write_text(json.dumps(plan))
