@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
-from history.recovery import Load, Times, figures, surroundings
+from history.recovery import Load, Times, figures, never_recovered, surroundings
 
 #: What is summed up over the windows of one fault; all in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
@@ -101,7 +101,7 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     told = [{**row, "caught_up_ms": (row.get("caught_up") or {}).get("last_ms")} for row in rows]
     record: dict[str, Any] = {
         "windows": len(told),
-        "never_recovered": sum(_comparable(row) and row.get("recovered_ms") is None for row in told),
+        "never_recovered": sum(map(never_recovered, told)),
         "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in told),
     }
     for name in SUMMED:
@@ -109,10 +109,6 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if known:
             record[name] = {"least": min(known), "median": statistics.median(known), "most": max(known)}
     return record
-
-
-def _comparable(row: Mapping[str, Any]) -> bool:
-    return row.get("healed") is not None and bool(row.get("rate_before")) and row.get("rate_after") is not None
 
 
 def _next_start(receipt: Receipt, receipts: Sequence[Receipt]) -> int | None:

@@ -19,15 +19,17 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
 - ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
   ok reaches 95 % of ``rate_before``; that second must be over at ``next``.  Null means *never* if both rates are
-  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.
+  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  :func:`never_recovered` is that
+  question, asked of a fault that was certainly there.  A rate of 0 is a rate: after a calm without a single ok, one ok
+  in a second is the way back.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +110,15 @@ def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load
         "first_ok_ms": _first_ok(ok, receipt.healed),
         "recovered_ms": _recovered(ok, receipt.healed, around.next, before or 0.0) if compared else None,
     }
+
+
+def never_recovered(row: Mapping[str, Any]) -> bool:
+    """Was the fault installed, is there something to compare with, and did the rate never come back?
+
+    ``row`` holds ``state`` and the figures of a fault (of all operations or of one kind); what it lacks is null.
+    """
+    compared = row.get("rate_before") is not None and row.get("rate_after") is not None
+    return row.get("state") == "installed" and compared and row.get("recovered_ms") is None
 
 
 def _rate(ok: Times, begin: int, end: int, least_s: int) -> float | None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import RunFiles
+from history.recovery import never_recovered
 from pipeline.columns import clean
 
 _SETTINGS: Final = (
@@ -87,12 +88,11 @@ def _verdict(results: dict[str, Any], verdicts: pa.Table) -> str:
 
 def _fault_figures(faults: pa.Table) -> dict[str, Any]:
     installed = [row for row in faults.to_pylist() if row["state"] == "installed"]
-    compared = [row for row in installed if row["rate_before"] is not None and row["rate_after"] is not None]
-    times = sorted(row["recovered_ms"] for row in compared if row["recovered_ms"] is not None)
+    times = sorted(row["recovered_ms"] for row in installed if row["recovered_ms"] is not None)
     gaps = [row["longest_gap_ms"] for row in installed if row["longest_gap_ms"] is not None]
     return {
         "faults": len(installed),
-        "never_recovered": len(compared) - len(times),
+        "never_recovered": sum(map(never_recovered, installed)),
         "recovery_ms": float(np.median(times)) if times else None,
         "recoveries_ms": json.dumps(times),
         "longest_gap_ms": max(gaps, default=None),

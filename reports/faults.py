@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import Receipt
-from history.recovery import Load, figures, surroundings
+from history.recovery import Load, figures, never_recovered, surroundings
 from reports.columns import OK, Ints, Operations
 from reports.palette import family_of
 from reports.run import Run, phase_bounds
@@ -27,8 +27,7 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
-
-    None is unknown, but ``recovered_ms`` None means that the rate never came back, unless ``healed`` is None too.
+    None is unknown, but ``recovered_ms`` None means that the rate never came back where ``never_recovered`` says so.
     ``leader_cut`` tells whether the leader could not reach a majority (None: unknown).
     """
 
@@ -50,18 +49,13 @@ class FaultWindow:
     longest_gap_ms: float | None
     first_ok_ms: float | None
     recovered_ms: float | None
+    never_recovered: bool
     reason: str | None
     witness: dict[str, Any]
 
     @property
     def installed(self) -> bool:
         return self.state == "installed"
-
-    @property
-    def never_recovered(self) -> bool:
-        """It was healed, there was load before and after, and the rate did not come back."""
-        compared = bool(self.rate_before) and self.rate_after is not None
-        return self.installed and self.healed is not None and compared and self.recovered_ms is None
 
 
 def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
@@ -97,6 +91,7 @@ def _window(
         healed=_seconds(receipt.healed),
         reason=receipt.reason if receipt.state != "installed" else None,
         witness=receipt.witness if isinstance(receipt.witness, dict) else {"seen": receipt.witness},
+        never_recovered=never_recovered({**told, "state": receipt.state}),
         **told,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from history.recovery import never_recovered
 from reports.texts import milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
@@ -26,8 +27,7 @@ def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
 
 def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, Any]) -> tuple[str, ...]:
     gap = figures.get("longest_gap_ms")
-    compared = figures.get("rate_before") and figures.get("rate_after") is not None
-    never = compared and window.get("state") == "installed" and figures.get("recovered_ms") is None
+    never = never_recovered({**figures, "state": window.get("state")})
     return (
         str(window.get("id", "")),
         one_line(window.get("fault", ""), 32),

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import RunFiles
+from history.recovery import never_recovered
 from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
 from reports.texts import one_line
 
-INDEX_VERSION: Final = 2
+INDEX_VERSION: Final = 3
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({"warehouse", "latest"})
 
@@ -142,7 +143,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         rate=_rate(results, main),
         gap_s=_largest(faults, "longest_gap_ms"),
         recovery_s=_largest(faults, "recovered_ms"),
-        never=sum(_never(window) for window in faults),
+        never=sum(map(never_recovered, faults)),
         violations=sum(_whole(key.get("violations")) or 0 for key in results.get("keys", ())),
         length_s=length,
         checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
@@ -232,11 +233,6 @@ def _largest(faults: list[dict[str, Any]], name: str) -> float | None:
 
 def _finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
-
-
-def _never(window: Mapping[str, Any]) -> bool:
-    compared = bool(window.get("rate_before")) and window.get("rate_after") is not None
-    return compared and window.get("healed") is not None and window.get("recovered_ms") is None
 
 
 _OFFERED: Final = ("report.html", "summary.txt", "results.json", "junit.xml", "harness.log")

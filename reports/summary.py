@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history import Counterexample
+from history.recovery import never_recovered
 from reports import boxes, recovery_text
 from reports.errors import Notes
 from reports.run import tidy
@@ -112,8 +113,6 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         started, healed = row.get("started"), row.get("healed")
         gap = row.get("longest_gap_ms")
-        compared = row.get("rate_before") and row.get("rate_after") is not None
-        never = row.get("state") == "installed" and healed is not None and compared
         lines.append(
             (
                 str(row.get("id", "")),
@@ -127,7 +126,7 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
                 number(row.get("rate_after")),
                 seconds(gap / 1e3 if gap is not None else None),
                 milliseconds(row.get("first_ok_ms")),
-                "never" if never and row.get("recovered_ms") is None else milliseconds(row.get("recovered_ms")),
+                "never" if never_recovered(row) else milliseconds(row.get("recovered_ms")),
             )
         )
     return "Faults (rates are ok operations a second)\n" + table(lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11))

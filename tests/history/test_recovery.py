@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from history.receipts import Receipt
+from history.receipts import FaultState, Receipt
 from history.recovery import SECOND, Load, figures, never_recovered, surroundings
 
 LOAD = Load(0, 60 * SECOND, 70 * SECOND)
@@ -54,10 +54,13 @@ def test_a_row_without_figures_says_nothing() -> None:
 # -- of figures as they are taken -------------------------------------------------------------------------------------
 
 
-def taken(ok_s: list[float], healed_s: float | None, state: str = "installed") -> dict[str, Any]:
+def taken(ok_s: list[float], healed_s: float | None, state: FaultState = "installed") -> dict[str, Any]:
     """The row of one fault from second 10 on, with the ok operations at the given seconds."""
     healed = None if healed_s is None else round(healed_s * SECOND)
-    receipt = Receipt(1, "kill", state, 10 * SECOND, 10 * SECOND, healed, healed)
+    receipt = Receipt(
+        id=1, fault="kill", state=state, started=10 * SECOND, stood=10 * SECOND, heal_started=healed, healed=healed,
+        witness={"pid": 1},
+    )  # fmt: skip
     ok = np.array([round(moment * SECOND) for moment in ok_s], dtype=np.int64)
     return {"state": state, **figures(receipt, surroundings([receipt], LOAD).get(1), ok, LOAD)}
 
