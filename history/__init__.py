@@ -12,6 +12,7 @@ module              subject
 ``probes``          one line of ``probes.jsonl``: a node's word about itself
 ``verdicts``        checks, gates, counterexamples, ``results.json``
 ``tables``          the Arrow schemas of ``tables/*.parquet``
+``plans``           what a plan says of its run, in a few words
 ``warehouse``       the runs and trends of a whole store
 ``layout``          which file of a run is where
 ``errors``          what a reader raises on bad input

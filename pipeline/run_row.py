@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import RunFiles
+from history.plans import nemesis_name, system_version
 from history.recovery import never_recovered
 from pipeline.columns import clean
 
@@ -36,8 +37,8 @@ def run_row(
         "run": name,
         "test": test,
         "started": started,
-        "system_version": _version(plan),
-        "nemesis": "+".join(map(str, plan.get("nemesis") or ())),
+        "system_version": system_version(plan),
+        "nemesis": nemesis_name(plan),
         "workload": str(plan.get("workload", "")),
         "settings": _settings(plan),
         "verdict": _verdict(results, verdicts),
@@ -48,12 +49,6 @@ def run_row(
         **_fault_figures(tables["faults"]),
     }
     return {key: clean(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
-
-
-def _version(plan: dict[str, Any]) -> str:
-    version = str(plan.get("version", ""))
-    mode = f"{version} snapshot" if plan.get("snapshot") else version
-    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
 def _settings(plan: dict[str, Any]) -> str:

@@ -154,19 +154,14 @@ def render(drawn: Drawn) -> str:
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
     """Name and value of what identifies the run; what nobody wrote down is left out."""
-    system = run.plan.get("system")
-    version = system.get("version") if isinstance(system, Mapping) else system or run.plan.get("version")
-    name = system.get("name", "") if isinstance(system, Mapping) else ""
-    options = run.plan.get("options") if isinstance(run.plan.get("options"), Mapping) else {}
-    timers = run.plan.get("timers") or (system.get("timers") if isinstance(system, Mapping) else None)
     nemesis = run.plan.get("nemesis")
     told = (run.results.get("environment") or {}).get("system")
     rows = [
         ("test", run.test),
         ("run", run.name),
         ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
-        ("system", told or (f"{name} {version}".strip() if version else name)),
-        ("timers", timers or (options or {}).get("timers")),
+        ("system", told or run.plan.get("version")),
+        ("timers", run.plan.get("timers")),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),

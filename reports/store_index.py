@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import RunFiles
+from history.plans import nemesis_name, system_version
 from history.recovery import never_recovered
 from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
@@ -135,10 +136,10 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(_kind(results, str(failure)), 60),
         sentence=one_line(failure or results.get("sentence") or "not judged yet", 400),
-        nemesis=one_line(_nemesis(plan), 120),
-        version=one_line(_version(plan), 40),
+        nemesis=one_line(nemesis_name(plan), 120),
+        version=one_line(system_version(plan), 40),
         seed=one_line(plan.get("seed", ""), 24),
-        timers=one_line(plan.get("timers") or _at(plan, "system", "timers") or "", 16),
+        timers=one_line(plan.get("timers") or "", 16),
         operations=operations,
         rate=_rate(results, main),
         gap_s=_largest(faults, "longest_gap_ms"),
@@ -182,17 +183,6 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
     if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
         return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
     return one_line(plan.get("started", ""), 40)
-
-
-def _nemesis(plan: Mapping[str, Any]) -> str:
-    nemesis = plan.get("nemesis")
-    return "+".join(map(str, nemesis)) if isinstance(nemesis, list) else str(nemesis or "")
-
-
-def _version(plan: Mapping[str, Any]) -> str:
-    version = str(plan.get("version") or _at(plan, "system", "version") or "")
-    mode = f"{version} snapshot" if plan.get("snapshot") or _at(plan, "system", "snapshot") else version
-    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
 def _kind(results: Mapping[str, Any], failure: str) -> str:

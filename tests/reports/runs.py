@@ -367,17 +367,17 @@ def _write_probes(files: RunFiles, shape: Shape, faults: list[Fault], rng: rando
 def _write_plan(files: RunFiles, shape: Shape) -> None:
     plan = {
         "test": HOSTILE if shape.hostile else "register",
-        "nemesis": shape.fault,
+        "nemesis": [shape.fault],
         "seed": shape.seed,
-        "system": {"name": "dledger", "version": "0.4.0", "snapshot": False, "timers": "fast"},
+        "version": "0.4.0",
+        "snapshot": False,
+        "timers": "fast",
         "command": f"harness run --nemesis {shape.fault} --seed {shape.seed}",
         "replay_command": f"harness replay store/register/{files.root.name}",
-        "options": {
-            "time_limit": shape.seconds,
-            "interval": shape.interval_s,
-            "rate": shape.rate,
-            "concurrency": shape.clients,
-        },
+        "time_limit": shape.seconds,
+        "interval": shape.interval_s,
+        "rate": shape.rate,
+        "concurrency": shape.clients,
     }
     files.plan.write_text(json.dumps(plan))
 

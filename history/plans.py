@@ -1,0 +1,19 @@
+"""What a run's ``plan.json`` says of it, in the words by which many runs are listed, grouped and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def system_version(plan: Mapping[str, Any]) -> str:
+    """The system under test as ``0.4.0``, ``0.4.0 snapshot``, or with the name of the bug that was planted in it."""
+    version = str(plan.get("version") or "")
+    mode = f"{version} snapshot" if plan.get("snapshot") else version
+    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
+
+
+def nemesis_name(plan: Mapping[str, Any]) -> str:
+    """The turns of the nemesis with ``+`` between them; empty if there is none."""
+    nemesis = plan.get("nemesis")
+    return "+".join(map(str, nemesis)) if isinstance(nemesis, list | tuple) else str(nemesis or "")

@@ -1,0 +1,37 @@
+"""The words by which runs are grouped, from whatever a plan holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from history.plans import nemesis_name, system_version
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"version": "0.4.0"}, "0.4.0"),
+        ({"version": "0.4.0", "snapshot": False, "canary": ""}, "0.4.0"),
+        ({"version": "0.4.0", "snapshot": True}, "0.4.0 snapshot"),
+        ({"version": "0.4.0", "canary": "stale-reads"}, "0.4.0 canary stale-reads"),
+        ({"version": "0.4.0", "snapshot": True, "canary": "stale-reads"}, "0.4.0 snapshot canary stale-reads"),
+        ({}, ""),
+        ({"version": None}, ""),
+    ],
+)
+def test_the_version_tells_mode_and_planted_bug(plan: dict[str, Any], words: str) -> None:
+    assert system_version(plan) == words
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "name"),
+    [(["kill"], "kill"), (("kill", "bridge"), "kill+bridge"), ([], ""), (None, ""), ("kill", "kill"), ([1], "1")],
+)
+def test_the_turns_of_a_nemesis_are_one_name(nemesis: Any, name: str) -> None:
+    assert nemesis_name({"nemesis": nemesis}) == name
+
+
+def test_a_plan_without_a_nemesis_has_no_name_for_it() -> None:
+    assert nemesis_name({}) == ""
