@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from history import FormatError, Header, RunFiles
-from history.foreign.edn import read_edn
-from history.foreign.jepsen_log import read_jepsen_log
+from history.foreign.reading import kind_of, read_text
 from pipeline.warehouse import run_name
 
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
@@ -21,9 +20,9 @@ RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
 def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
     """The name and the files of the run in ``place``: a run's directory, its history, or a history of any name.
 
-    A single file (ours, Jepsen's ``history.edn`` or console log) gets a directory of its own for as long as the block
-    lasts; its name is that of the file and of the directory that it is in.  Raises FileNotFoundError, FormatError with
-    the file's own name.
+    A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets a directory of its own for as
+    long as the block lasts; its name is that of the file and of the directory that it is in.  Raises FileNotFoundError,
+    FormatError with the file's own name.
     """
     if place.name == "history.jsonl":
         place = place.parent
@@ -50,18 +49,16 @@ def staged_bytes(name: str, files: Mapping[str, bytes]) -> Iterator[RunFiles]:
 
 
 def _as_history(file: Path, history: Path) -> None:
-    with file.open("rb") as opened:
-        head = opened.read(4096).lstrip()
-    if not head or head.startswith(b'{"'):
+    """Put the history of any format where a run has its own.  Raises FormatError, OSError."""
+    kind = kind_of(file)
+    if kind == "jsonl":
         history.symlink_to(file)
         return
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(str(file), f"byte {error.start}", "expected a history, found no UTF-8 text") from None
-    read = read_edn if head.startswith((b"{", b"[", b"(", b"#")) else read_jepsen_log
-    events = read(text, str(file))
-    lines = [Header(test=file.name).to_json(), *(event.to_json() for event in events)]
+    if kind == "parquet":
+        raise FormatError(str(file), "byte 0", "expected a history, found a table; give the directory of its run")
+    read = read_text(file)
+    header = Header(test=file.name, model=read.model or "register")
+    lines = [header.to_json(), *(event.to_json() for event in read.history.events)]
     history.write_text("".join(json.dumps(line, ensure_ascii=True) + "\n" for line in lines))
 
 

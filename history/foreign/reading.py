@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.events import line_of_event, read_history
@@ -21,6 +22,8 @@ from history.operations import Operation, pair
 LARGE: Final = 8 << 20
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
 
+Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -33,27 +36,70 @@ class Foreign:
     torn: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignText:
+    """A history of somebody else by its events, which have not been paired yet."""
+
+    format: str
+    history: TextHistory
+    model: str | None
+
+
 def read_any(path: Path, *, large: int = LARGE) -> Foreign:
     """Read our JSONL and Parquet, Jepsen's EDN and console log, porcupine's kv.
 
     Raises FormatError with the line or byte, what was expected and what was found; and OSError.
+    """
+    match kind_of(path):
+        case "parquet":
+            return _parquet(path)
+        case "jsonl":
+            return _jsonl(path, large)
+        case "text":
+            read = read_text(path)
+            operations = pair(read.history.events, str(path), read.history.line)
+            return Foreign(read.format, operations, model=read.model)
+
+
+def kind_of(path: Path) -> Kind:
+    """Our own JSONL or Parquet, or the text of somebody else.
+
+    Raises FormatError for what is none of them at first sight, and OSError.
     """
     with path.open("rb") as file:
         head = file.read(4096)
     if not head:
         raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
-        from history.foreign.parquet import read_parquet
-
-        found = read_parquet(path)
-        if isinstance(found, OperationColumns):
-            return Foreign("parquet", columns=found)
-        return Foreign("parquet", found)
-    if head.lstrip().startswith(b'{"'):
-        return _jsonl(path, large)
+        return "parquet"
+    head = head.removeprefix(BOM_UTF8)
     if _JSON_ARRAY.match(head):
         raise FormatError(str(path), "byte 0", "expected one JSON object a line, found a JSON array")
-    return _text(path)
+    return "jsonl" if head.lstrip().startswith(b'{"') else "text"
+
+
+def read_text(path: Path) -> ForeignText:
+    """The events of Jepsen's EDN and console log and of porcupine's kv, with or without BOM and CRLF.
+
+    Raises FormatError with the line, and OSError.
+    """
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
+    name, parse = _text_format(text[:4096])
+    history = parse(text.replace("\r\n", "\n"), str(path))
+    return ForeignText(name, history, "kv" if name == "porcupine-kv" else None)
+
+
+def _parquet(path: Path) -> Foreign:
+    from history.foreign.parquet import read_parquet
+
+    found = read_parquet(path)
+    if isinstance(found, OperationColumns):
+        return Foreign("parquet", columns=found)
+    return Foreign("parquet", found)
 
 
 def _jsonl(path: Path, large: int) -> Foreign:
@@ -68,18 +114,6 @@ def _jsonl(path: Path, large: int) -> Foreign:
     history = read_history(path)
     operations = pair(history.events, str(path), line_of_event)
     return Foreign("jsonl", operations, model=history.header.model, torn=history.torn)
-
-
-def _text(path: Path) -> Foreign:
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    name, parse = _text_format(text[:4096])
-    history = parse(text.replace("\r\n", "\n"), str(path))
-    operations = pair(history.events, str(path), history.line)
-    return Foreign(name, operations, model="kv" if name == "porcupine-kv" else None)
 
 
 def _text_format(start: str) -> tuple[str, Callable[[str, str], TextHistory]]:

@@ -6,17 +6,21 @@ import json
 import os
 import shutil
 import threading
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from checker import check
 from history import RunFiles
+from history.foreign import read_any
 from history.tables import RUNS, TABLES, WINDOWS
 from history.warehouse import read_runs
 from pipeline import TableError, append_run, ingest, local_tables, read_all, read_table
 from pipeline.warehouse import runs_in
+from tests.history.foreign_files import TEXTS, story_of
 
 
 @pytest.fixture
@@ -189,12 +193,60 @@ def test_history_files_of_any_name_and_format(judged, tmp_path) -> None:
     places = [files / name for name in ("ours.jsonl", "history.edn", "console.log", "picture.png", "empty", "none")]
     outcomes = ingest([*places, run.history], warehouse, deadline_s=10)
     assert [outcome.state for outcome in outcomes] == ["added"] * 3 + ["failed"] * 3 + ["added"]
-    assert outcomes[3].error == f"FormatError: {files}/picture.png: byte 0: expected a history, found no UTF-8 text"
-    assert outcomes[4].error.startswith(f"FormatError: {files}/empty: line 1: expected a history header")
+    assert outcomes[3].error == f"FormatError: {files}/picture.png: byte 0: expected UTF-8 text"
+    assert outcomes[4].error.startswith(f"FormatError: {files}/empty: byte 0: expected a history, found an empty file")
     assert outcomes[5].error.startswith("FileNotFoundError: ")
     rows = {row["run"]: row for row in read_runs(warehouse).to_pylist()}
     assert rows["files/history.edn"]["verdict"] == "invalid"
     assert rows["files/ours.jsonl"]["operations"] == rows[outcomes[6].run]["operations"]
+
+
+DRESSES = {
+    "plain": lambda data: data,
+    "bom": lambda data: BOM_UTF8 + data,
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "bom and crlf": lambda data: BOM_UTF8 + data.replace(b"\n", b"\r\n"),
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_history_file_has_the_verdict_that_its_check_has(name: str, dress: str, tmp_path: Path) -> None:
+    good = story_of(name)
+    bad = [*good[:3], {**good[3], "value": "y" if name == "porcupine-kv" else 8}]
+    for verdict, records in (("valid", good), ("invalid", bad)):
+        path = tmp_path / f"{verdict}-history"
+        path.write_bytes(DRESSES[dress](TEXTS[name](records)))
+        (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
+        assert (outcome.state, outcome.error) == ("added", None)
+        read = read_any(path)
+        assert read.format == name
+        assert check(read, read.model or "register", deadline_s=10).verdict == verdict
+    rows = {row["run"].rpartition("/")[2]: row for row in read_runs(tmp_path / "warehouse").to_pylist()}
+    assert {run: (row["verdict"], row["operations"]) for run, row in rows.items()} == {
+        "valid-history": ("valid", 2),
+        "invalid-history": ("invalid", 2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b'[{"index": 0}]', "byte 0: expected one JSON object a line, found a JSON array"),
+        (b"PAR1", "byte 0: expected a history, found a table; give the directory of its run"),
+        (BOM_UTF8 + b"{:process 0, :type :invoke, :f :get}\r\n{:process 0, :key\r\n",
+         "line 3: expected '}', found the end of the file"),
+        (b'{:process 0, :type :invoke, :f :get, :key "k"}\n{:process 0, :type :ok, :f :get, :key "k", :value 3}\n',
+         "line 2: expected a text, found :value 3"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_history_file_is_told_with_its_place(content: bytes, error: str, tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_bytes(content)
+    (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
+    assert outcome.state == "failed"
+    assert outcome.error is not None
+    assert outcome.error.startswith(f"FormatError: {path}: {error}")
 
 
 def test_tables_of_version_1_are_brought_as_todays(judged, tmp_path) -> None:
