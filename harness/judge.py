@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from harness.fault_figures import by_fault, with_details
@@ -346,7 +347,7 @@ def sentence(
     linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
     parts = [f"linearizable: {linear}"]
     examples = [example for key in keys for example in key.counterexamples]
-    example = min(examples, key=lambda told: max((o.invoked for o in told.operations), default=0), default=None)
+    example = min(examples, key=attrgetter("shown_at"), default=None)
     if example is not None:
         parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
     if recovery is not None:

@@ -27,6 +27,11 @@ class Counterexample:
     sentence: str
     operations: tuple[Operation, ...]
 
+    @property
+    def shown_at(self) -> int:
+        """The moment (ns) from which on it can be seen: its last invocation.  By it the earliest violation is told."""
+        return max((operation.invoked for operation in self.operations), default=0)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,

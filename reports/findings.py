@@ -135,7 +135,7 @@ def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> l
         for key in run.results.get("keys", ()) or ()
         for record in key.get("counterexamples", ()) or ()
     ]
-    told.sort(key=lambda pair: max((operation.invoked for operation in pair[1].operations), default=0))
+    told.sort(key=lambda pair: pair[1].shown_at)
     return [
         _violation(run, found, windows, key, example, with_lines=place < WITH_LINES)
         for place, (key, example) in enumerate(told[:MAX_EXAMPLES])

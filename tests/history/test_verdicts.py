@@ -28,6 +28,14 @@ def test_a_gate_cannot_make_a_run_invalid() -> None:
     assert Check("c", "check", "invalid", "asked", "seen").verdict == "invalid"
 
 
+def test_a_counterexample_can_be_seen_from_its_last_invocation_on() -> None:
+    operations = tuple(
+        Operation(0, "read", "k0", None, None, "ok", invoked, 90, invoked, 90) for invoked in (5, 30, 20)
+    )
+    assert Counterexample("stale-read", "so it is.", operations).shown_at == 30
+    assert Counterexample("stale-read", "nobody told which.", ()).shown_at == 0
+
+
 def test_json_round_trip_with_a_counterexample() -> None:
     operation = Operation(0, "read", "k0", None, 3, "ok", 1, 2, 0, 1)
     verdict = KeyVerdict(
