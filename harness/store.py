@@ -53,6 +53,15 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one where there is no file, or one that cannot be read."""
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
 def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write a JSON file whole or not at all: to a neighbour first, synced, then renamed.  Raises OSError."""
     neighbour = path.with_name(path.name + ".part")

@@ -10,7 +10,6 @@ The child leads a session of its own, so that Ctrl-C reaches it once and through
 from __future__ import annotations
 
 import ctypes
-import json
 import shlex
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from typing import Any, Final
 from harness.errors import UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_USAGE
 from harness.plan import Plan
+from harness.store import read_object
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare, kinds_of
 from history import RunFiles
@@ -153,7 +153,7 @@ def _attempt(
         return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, "", seconds)
     if code == EXIT_USAGE:
         return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, "", seconds)
-    results = _results(run)
+    results = {} if run is None else read_object(RunFiles(run).results)
     failure = _failure(code, results, last_words)
     sentence = str(results.get("sentence", ""))
     jar = str(results.get("environment", {}).get("jar_sha256", ""))
@@ -179,13 +179,3 @@ def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
     if EXIT_OF_VERDICT.get(results["verdict"]) != code:
         return f"ended with {code} although its results say {results['verdict']}"
     return ""
-
-
-def _results(run: Path | None) -> dict[str, Any]:
-    if run is None:
-        return {}
-    try:
-        record = json.loads(RunFiles(run).results.read_text())
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}

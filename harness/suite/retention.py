@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from harness.errors import StoreError, UsageError
+from harness.store import read_object
 from harness.suite.journal import SUITES
 from harness.suite.session import NOTE
 from history import RunFiles
@@ -184,19 +185,11 @@ def _standing(files: RunFiles) -> Standing:
             return "acknowledged"
     except (OSError, UnicodeDecodeError):
         pass
-    results, note = _object(files.results), _object(files.root / NOTE)
+    results, note = read_object(files.results), read_object(files.root / NOTE)
     if results.get("verdict") not in ("valid", "invalid", "unknown") or results.get("harness_failure"):
         return "failed"
     as_expected = note["as_expected"] is True if "as_expected" in note else results["verdict"] == "valid"
     return "passed" if as_expected else "failed"
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _started(root: Path) -> datetime:

@@ -12,7 +12,7 @@ import pytest
 from harness import store as store_module
 from harness.errors import StoreError, UsageError
 from harness.plan import Plan
-from harness.store import create_run, find_run, write_json
+from harness.store import create_run, find_run, read_object, write_json
 
 PLAN = Plan(seed=42, nemesis=("kill-one",))
 STARTED = datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
@@ -72,6 +72,17 @@ def test_a_json_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="No space left"):
         write_json(path, {"a": 2})
     assert json.loads(path.read_text()) == {"a": "ü"}
+
+
+def test_a_json_object_is_read_or_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert read_object(path) == {}
+    write_json(path, {"a": "ü"})
+    assert read_object(path) == {"a": "ü"}
+    for content in (b"", b'{"a": 1', b"[1]", b"null", b"\xff"):
+        path.write_bytes(content)
+        assert read_object(path) == {}
+    assert read_object(tmp_path) == {}
 
 
 def test_a_link_that_a_killed_process_left_half_made_is_no_obstacle(tmp_path: Path) -> None:
