@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clusters import open_cluster
+from harness.clusters import is_netns, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.systems.base import StatusPort
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
@@ -96,7 +96,7 @@ class Faults:
             for name in self.names:
                 find(name)
             check_options(plan.fault_options)
-            if plan.cluster.partition(":")[0] == "netns":
+            if is_netns(plan.cluster):
                 self._check_aims(netns_names(plan))
             self.schedule = self._schedule()
         except UnknownFaultError as error:
@@ -210,7 +210,7 @@ def netns_names(plan: Plan) -> tuple[str, ...]:
 
 def node_names(plan: Plan) -> tuple[str, ...]:
     """What the plan's nodes are called.  Raises UsageError, or ClusterError where only a running cluster can tell."""
-    if plan.cluster.partition(":")[0] == "netns":
+    if is_netns(plan.cluster):
         return netns_names(plan)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
 

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from harness.clusters import CLUSTER_SPECS, Cluster, open_cluster
+from harness.clusters import CLUSTER_SPECS, Cluster, is_netns, open_cluster
 
 _cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=f"{CLUSTER_SPECS}.")
 
@@ -56,7 +56,7 @@ def provision(spec: str) -> int:
 
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
-    if spec.partition(":")[0] == "netns":
+    if is_netns(spec):
         provision_here()
     else:
         with target.lock():

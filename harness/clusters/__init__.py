@@ -23,11 +23,16 @@ from typing import Final
 from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say
 from harness.errors import UsageError
 
-__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "open_cluster"]
+__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "is_netns", "open_cluster"]
 
 CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
 
 _log = logging.getLogger(__name__)
+
+
+def is_netns(spec: str) -> bool:
+    """Does ``--cluster`` name namespaces of this machine, whose nodes are n1, n2, … before they are up?"""
+    return spec.partition(":")[0] == "netns"
 
 
 def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
@@ -37,7 +42,7 @@ def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
     people.  Raises UsageError that names the option.
     """
     kind, _, rest = spec.partition(":")
-    if kind == "netns":
+    if is_netns(spec):
         return _netns(rest or "default", nodes, say)
     if kind == "inventory" and rest:
         from harness.clusters.inventory import read_inventory
