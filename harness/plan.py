@@ -131,7 +131,7 @@ class Plan:
         words = ["harness", "run"]
         for one in fields(self):
             value = getattr(self, one.name)
-            option = "--" + _OPTION_NAMES.get(one.name, one.name.replace("_", "-"))
+            option = option_of(one.name)
             if isinstance(value, bool):
                 words += [] if value == one.default else [option if value else option.replace("--", "--no-", 1)]
             elif isinstance(value, dict):
@@ -172,11 +172,11 @@ def validate(plan: Plan) -> Plan:
     """The plan itself, or UsageError: one line that names the option and the mend."""
     for name, least in _LEAST.items():
         if not least <= getattr(plan, name) < float("inf"):
-            raise UsageError(f"{_option(name)} must be at least {least:g}, not {getattr(plan, name)}")
+            raise UsageError(f"{option_of(name)} must be at least {least:g}, not {getattr(plan, name)}")
     for name in _ABOVE_ZERO:
         value = getattr(plan, name)
         if not 0 < value < float("inf"):
-            raise UsageError(f"{_option(name)} must be above 0 and finite, not {value:g}")
+            raise UsageError(f"{option_of(name)} must be above 0 and finite, not {value:g}")
     if plan.version not in SYSTEM_VERSIONS:
         raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
     if plan.stop_on_violation:
@@ -216,8 +216,15 @@ def _validate_canary(plan: Plan) -> None:
         raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
 
 
-def _option(name: str) -> str:
-    return "--" + _OPTION_NAMES.get(name, name.replace("_", "-"))
+def option_of(field: str) -> str:
+    """The command line's option that sets a field of the plan."""
+    return "--" + _OPTION_NAMES.get(field, field.replace("_", "-"))
+
+
+def field_of(option: str) -> str:
+    """The field that an option sets (``--`` may be left out); the field's own name is understood as well."""
+    name = option.removeprefix("--").replace("_", "-")
+    return {written: field for field, written in _OPTION_NAMES.items()}.get(name, name.replace("-", "_"))
 
 
 def _word(value: object) -> str:

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.plan import PLAN_FORMAT, Plan
+from harness.errors import UsageError
+from harness.options import checked, option_types, require_known
+from harness.plan import PLAN_FORMAT, field_of, option_of
 
 if TYPE_CHECKING:
     FiguresType = click.ParamType[dict[str, float]]
@@ -60,39 +61,28 @@ def take_defaults(ctx: click.Context, param: click.Parameter, path: Path | None)
 
 
 def read_defaults(path: Path) -> dict[str, Any]:
-    """The options in a plan file, by parameter.  Raises click.UsageError that names file and key."""
+    """The options in a plan file, by parameter.  Raises UsageError that names file and key."""
+    where = f"--plan {path}"
     try:
         text = path.read_text()
         content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except OSError as error:
-        raise click.UsageError(f"--plan {path}: {error.strerror}") from None
+        raise UsageError(f"{where}: {error.strerror}") from None
     except ValueError as error:
-        raise click.UsageError(f"--plan {path}: neither TOML nor a plan.json: {error}") from None
+        raise UsageError(f"{where}: neither TOML nor a plan.json: {error}") from None
     if content.get("format") == PLAN_FORMAT:
         if content.get("schedule"):
-            raise click.UsageError(f"--plan {path}: it has a schedule of its own; `harness replay` runs it again")
-        known = {field.name for field in fields(Plan)} - {"schedule"}
-        content = {name: value for name, value in content.items() if name in known}
-    return {_parameter(name, path): _value(name, value, path) for name, value in content.items()}
+            raise UsageError(f"{where}: it has a schedule of its own; `harness replay` runs it again")
+        content = {name: value for name, value in content.items() if name in option_types()}
+    fields = {name: field_of(name) for name in content}
+    unknown = [name for name, field in fields.items() if field not in option_types()]
+    require_known(unknown, [option_of(field).removeprefix("--") for field in option_types()], where)
+    return {_PARAMETERS.get(field, field): _value(field, content[name], where, name) for name, field in fields.items()}
 
 
-def _parameter(name: str, path: Path) -> str:
-    field = {"dledger-version": "version", "store-type": "store"}.get(name, name.replace("-", "_"))
-    known = [one.name for one in fields(Plan) if one.name != "schedule"]
-    if field not in known:
-        names = ", ".join(one.replace("_", "-") for one in known)
-        raise click.UsageError(f"--plan {path}: no option is called {name!r}; there are {names}")
-    return _PARAMETERS.get(field, field)
-
-
-def _value(name: str, value: Any, path: Path) -> Any:
-    if name == "nemesis" and isinstance(value, list) and all(isinstance(turn, str) for turn in value):
+def _value(field: str, value: Any, where: str, name: str) -> Any:
+    """The value as the command line's parameter takes it; a list of turns is a text there."""
+    if field == "nemesis" and isinstance(value, list) and all(isinstance(turn, str) for turn in value):
         return ",".join(value)
-    if name.replace("-", "_") in ("weights", "fault_options"):
-        numbers = isinstance(value, dict) and all(type(number) in (int, float) for number in value.values())
-        if not numbers:
-            raise click.UsageError(f"--plan {path}: {name} must be a table of numbers")
-        return {key: float(number) for key, number in value.items()}
-    if not isinstance(value, str | int | float | bool):
-        raise click.UsageError(f"--plan {path}: {name} cannot be {value!r}")
-    return value
+    found = checked(field, value, where, name)
+    return ",".join(found) if isinstance(found, tuple) else found

@@ -45,11 +45,13 @@ from typing import Any, Final, Literal, cast
 
 from harness.errors import UsageError
 from harness.faults import Faults, scripted
+from harness.options import checked, option_types, require_known
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
-from harness.suite.options import checked, option_types, require_known
 
+#: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
+_OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
 _TOP: Final = ("description", "budget", "retries", "on_failure", "defaults", "matrix")
 _EXPECTING: Final = ("expect", "kinds", "why", "skip")
 _OF_MATRIX: Final = ("name", "seed", "repeat", "schedule", "exclude", "override", *_EXPECTING)
@@ -145,7 +147,7 @@ class _Matrix:
 
     def __init__(self, table: dict[str, Any], defaults: dict[str, Any], where: str, folder: Path) -> None:
         self._where = where
-        require_known(table, {*option_types(), *_OF_MATRIX}, where)
+        require_known(table, {*_OPTIONS, *_OF_MATRIX}, where)
         self._axes = self._read_axes(table, defaults)
         self._repeat = _number(table, "repeat", 1, (1, 1000), where)
         self._seeds = _seeds(table, where)
@@ -162,7 +164,7 @@ class _Matrix:
 
     def _read_axes(self, table: dict[str, Any], defaults: dict[str, Any]) -> dict[str, list[Any]]:
         axes = {name: [value] for name, value in defaults.items()}
-        for name in table.keys() & option_types().keys():
+        for name in table.keys() & _OPTIONS:
             values = table[name] if isinstance(table[name], list) else [table[name]]
             if not values:
                 raise UsageError(f"{self._where}: {name} is an empty list: that is a matrix without a cell")
@@ -236,7 +238,7 @@ class _Condition:
 
     def __init__(self, table: dict[str, Any], where: str) -> None:
         self._where, self._used = where, False
-        require_known(table, option_types(), where)
+        require_known(table, _OPTIONS, where)
         if not table:
             raise UsageError(f"{where}: names no option: give at least one, such as {{version = '0.4.0'}}")
         self._wanted = {
@@ -260,9 +262,9 @@ class _Override(_Condition):
     """``where`` and what is different there."""
 
     def __init__(self, table: dict[str, Any], where: str) -> None:
-        require_known(table, {*option_types(), "where", *_EXPECTING}, where)
+        require_known(table, {*_OPTIONS, "where", *_EXPECTING}, where)
         super().__init__(_table(table.get("where", {}), f"{where}: where"), f"{where}: where")
-        self.options = _options({k: v for k, v in table.items() if k in option_types()}, where)
+        self.options = _options({k: v for k, v in table.items() if k in _OPTIONS}, where)
         self.expecting = _expecting(table, where)
 
 
@@ -296,7 +298,7 @@ def _expectation(expecting: Mapping[str, Any], where: str) -> Expectation:
 
 
 def _options(table: dict[str, Any], where: str) -> dict[str, Any]:
-    require_known(table, option_types(), where)
+    require_known(table, _OPTIONS, where)
     return {name: checked(name, value, where) for name, value in table.items()}
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from harness.cli.run import run
 from harness.errors import UsageError
-from harness.plan import Plan, validate
+from harness.plan import Plan, field_of, option_of, validate
 
 OTHERS: dict[str, Any] = {
     "nemesis": ("kill-one", "pause-all"),
@@ -200,3 +200,11 @@ def test_each_purpose_has_its_own_stream_of_random_numbers() -> None:
     assert len(set(draws.values())) == 3
     assert plan.rng("operations").random() == draws["operations"]
     assert Plan(seed=5).rng("operations").random() != draws["operations"]
+
+
+def test_every_field_has_an_option_and_the_way_back() -> None:
+    for one in fields(Plan):
+        option = option_of(one.name)
+        assert option.startswith("--")
+        assert field_of(option) == field_of(option.removeprefix("--")) == field_of(one.name) == one.name
+    assert (option_of("version"), option_of("time_limit")) == ("--dledger-version", "--time-limit")

@@ -71,11 +71,16 @@ def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("= 3", "neither TOML nor a plan.json"),
-        ("colour = 1", "no option is called 'colour'; there are seed, nemesis"),
-        ("nemesis = [1]", "nemesis cannot be [1]"),
-        ("weights = 3", "weights must be a table of numbers"),
-        ('[fault-options]\nloss = "much"', "fault-options must be a table of numbers"),
-        ("interval = 'long'", "'long' is not a valid float"),
+        ("shade = 1", "there is no key 'shade'; known are beyond-quorum, canary"),
+        ("fault-option = 1", "there is no key 'fault-option'; did you mean fault-options"),
+        ("schedule = []", "there is no key 'schedule'"),
+        ("nemesis = [1]", "nemesis must be a text as --nemesis takes it, not [1]"),
+        ("weights = 3", "weights must be a table of numbers, not 3"),
+        ("[weights]\nkill-leader = true", "weights must be a table of numbers"),
+        ('[fault-options]\nloss = "much"', "fault-options must be a table of numbers, not {'loss': 'much'}"),
+        ("interval = 'long'", "interval must be a number, not 'long'"),
+        ("keys = 2.5", "keys must be a whole number, not 2.5"),
+        ("store-type = 'DISK'", "store-type must be one of 'FILE', 'MEMORY', not 'DISK'"),
     ],
 )
 def test_a_file_that_cannot_be_is_254_and_named(

@@ -1,4 +1,4 @@
-"""One option of a plan as a suite file writes it: named as on the command line, checked against the plan's field."""
+"""One option of a plan as a suite file or a plan file writes it, checked against the plan's field."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from harness.errors import UsageError
 from harness.plan import Plan
 
-#: The suite decides these: all its cells share a cluster, and a script is a key of a whole matrix.
-_NOT_OPTIONS: Final = frozenset({"seed", "cluster", "schedule", "spark_master"})
-
 
 @cache
 def option_types() -> Mapping[str, Any]:
-    """The options that a suite file may set, with their types."""
+    """What a file may set, by the plan's fields, with their types: all but a schedule, which a script writes."""
     hints = get_type_hints(Plan)
-    return types.MappingProxyType({f.name: hints[f.name] for f in fields(Plan) if f.name not in _NOT_OPTIONS})
+    return types.MappingProxyType({f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"})
 
 
 def require_known(names: Iterable[str], known: Iterable[str], where: str) -> None:
@@ -33,9 +30,9 @@ def require_known(names: Iterable[str], known: Iterable[str], where: str) -> Non
             raise UsageError(f"{where}: there is no key {name!r}; {mend}")
 
 
-def checked(name: str, value: Any, where: str) -> Any:
-    """The value as the plan holds it.  Raises UsageError that names the key and what it takes."""
-    wanted = option_types()[name]
+def checked(field: str, value: Any, where: str, name: str = "") -> Any:
+    """The value as the plan holds it.  Raises UsageError that names the key (as written) and what it takes."""
+    wanted = option_types()[field]
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(wanted, type) and type(value) is wanted:
@@ -46,7 +43,7 @@ def checked(name: str, value: Any, where: str) -> Any:
         return tuple(part for part in (part.strip() for part in value.split(",")) if part)
     if get_origin(wanted) is dict and _is_table_of_numbers(value):
         return {key: float(number) for key, number in value.items()}
-    raise UsageError(f"{where}: {name} must be {_words(wanted)}, not {value!r}")
+    raise UsageError(f"{where}: {name or field} must be {_words(wanted)}, not {value!r}")
 
 
 def _is_table_of_numbers(value: Any) -> bool:
