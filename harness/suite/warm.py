@@ -28,14 +28,23 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 Look = Mapping[str, tuple[str, ...]]
 
-#: iptables comes before nft: listing its tables makes them.
+#: iptables makes its tables and chains when they are first used and never removes them: as long as they hold nothing
+#: and let everything pass, they are no difference.
 #: The pattern for our processes does not match itself.
 _LOOK: Final = r"""
 PATH=$PATH:/usr/sbin:/sbin
 for table in filter mangle nat; do
   iptables -t $table -S 2>/dev/null | grep -v '^-P .* ACCEPT$' | sed "s/^/iptables $table: /"
 done
-nft list ruleset 2>/dev/null | sed '/^[[:space:]]*$/d; s/^[[:space:]]*/nft: /'
+nft list ruleset 2>/dev/null | awk '
+  /^[[:space:]]*([#}].*)?$/ {next}
+  /^table/ {
+    table = $2 " " $3; chain = ""; lazy = $2 ~ /^ip6?$/ && $3 ~ /^(filter|mangle|nat|raw|security)$/
+    if (!lazy) print "nft:", table; next
+  }
+  /^[[:space:]]*chain / {chain = $2; if (!lazy) print "nft:", table, chain; next}
+  lazy && /type .* hook .* policy accept;$/ {next}
+  {sub(/^[[:space:]]+/, ""); print "nft:", table, chain ":", $0}'
 tc qdisc show 2>/dev/null | sed 's/ [0-9a-f]*: / /; s/^/tc: /'
 ip -o address show | awk '{print "address:", $2, $3, $4}'
 ip route show | sed 's/^/route: /'
