@@ -19,7 +19,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
-from history.warehouse import WAREHOUSE
+from history.layout import WAREHOUSE
 from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
 
 if TYPE_CHECKING:

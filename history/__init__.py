@@ -20,7 +20,16 @@ module              subject
 """
 
 from history.errors import FormatError
-from history.events import HISTORY_FORMAT, HISTORY_VERSION, Event, Header, HistoryFile, HistoryWriter, read_history
+from history.events import (
+    HISTORY_FORMAT,
+    HISTORY_VERSION,
+    SECOND,
+    Event,
+    Header,
+    HistoryFile,
+    HistoryWriter,
+    read_history,
+)  # fmt: skip
 from history.layout import RunFiles
 from history.operations import Operation, pair
 from history.probes import Probe, read_probes
@@ -30,6 +39,7 @@ from history.verdicts import Check, Counterexample, KeyVerdict, Results, Verdict
 __all__ = [
     "HISTORY_FORMAT",
     "HISTORY_VERSION",
+    "SECOND",
     "Check",
     "Counterexample",
     "Event",

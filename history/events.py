@@ -22,6 +22,9 @@ Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]
 Process: TypeAlias = int | Literal["nemesis"]
 
+#: In the unit of every recorded moment.
+SECOND: Final = 1_000_000_000
+
 TYPES: Final = get_args(Type)
 PHASES: Final = get_args(Phase)
 NEMESIS: Final = "nemesis"

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+WAREHOUSE: Final = "warehouse"
+"""The directory in a store that holds the tables of all runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
 - ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
   ok reaches 95 % of ``rate_before``; that second must be over at ``next``.  Null means *never* if both rates are
-  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  :func:`never_recovered` is that
-  question, asked of a fault that was certainly there.  A rate of 0 is a rate: after a calm without a single ok, one ok
-  in a second is the way back.
+  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a calm
+  without a single ok, one ok in a second is the way back.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from history.events import SECOND
 from history.receipts import Receipt
 
-SECOND: Final = 1_000_000_000
 CALM_S: Final = 5
 LEAST_S: Final = 1
 RECOVERED: Final = 0.95
@@ -113,7 +112,7 @@ def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load
 
 
 def never_recovered(row: Mapping[str, Any]) -> bool:
-    """Was the fault installed, is there something to compare with, and did the rate never come back?
+    """Was the fault certainly there, and is ``recovered_ms`` null in the sense of *never*, by the definitions above?
 
     ``row`` holds ``state`` and the figures of a fault (of all operations or of one kind); what it lacks is null.
     """

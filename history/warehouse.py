@@ -16,8 +16,6 @@ from history.tables import RUNS, RUNS_VERSION, TRENDS, TRENDS_VERSION
 
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
-WAREHOUSE: Final = "warehouse"
-"""The directory's name in a store."""
 
 _KNOWN: Final = {"runs": (RUNS, RUNS_VERSION), "trends": (TRENDS, TRENDS_VERSION)}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import FormatError, RunFiles, pair
+from history import SECOND, FormatError, RunFiles, pair
 from history.events import line_of_event
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.actions import ddl, run_action
@@ -34,7 +34,7 @@ from pipeline.sources import Recording, load_of, probe_batches, read_run
 from pipeline.storage import replacing, write_part, write_tables
 from pipeline.tables import Tables, as_values, small_tables, values_of
 from pipeline.timing import Stopwatch
-from pipeline.windows import COLUMNS, SECOND, in_order, window_table
+from pipeline.windows import COLUMNS, in_order, window_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import FormatError, Receipt, receipts_of
+from history import SECOND, FormatError, Receipt, receipts_of
 from history.events import Event, line_of_event
+from history.recovery import Load
 from history.tables import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.actions import ddl, run_action
 from pipeline.big_keys import judge_big_keys
@@ -31,7 +32,7 @@ from pipeline.judging import Budget, judge, verdict_table
 from pipeline.lines import BLOCK, Block, events_of_lines, not_next
 from pipeline.pairing import PAIRING
 from pipeline.places import head, torn_tail
-from pipeline.recovery import Load, fault_table, installed_spans
+from pipeline.recovery import fault_table, installed_spans
 from pipeline.slices import Slice, joined_times, operation_slice, window_slice
 from pipeline.sources import header_of
 from pipeline.storage import write_tables
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHUFFLES: Final = "spark.sql.shuffle.partitions"
-_NANOS: Final = 1_000_000_000
 _REPORT: Final = "report string"
 _KEY: Final = "coalesce(key, '')"
 Deadline: TypeAlias = tuple[float, Callable[[], float]]
@@ -226,13 +226,13 @@ def _windows_and_faults(
 ) -> tuple[Counts, pa.Table]:
     """Windows by slices of whole seconds; each leaves the times of its ok operations for the recovery figures."""
     total = sum(piece.operations for piece in written)
-    width = max(1, load.last * sizes.slice // max(1, total) // _NANOS)
+    width = max(1, load.last * sizes.slice // max(1, total) // SECOND)
     times = root / ".ok"
     times.mkdir()
     (root / "windows.parquet").mkdir()
     pieces = operations.selectExpr(
         "f", "outcome", "key", "node", "phase", "invoked", "returned",
-        f"coalesce(returned DIV {width * _NANOS}, -1) AS slice",
+        f"coalesce(returned DIV {width * SECOND}, -1) AS slice",
     )  # fmt: skip
     work = window_slice(root, times, installed_spans(receipts, load))
     counts: Counts = Counts()

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-SECOND: Final = 1_000_000_000
+from history import SECOND
+
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned")

@@ -8,11 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from history import Receipt
-from history.recovery import SECOND, Load, Times, figures, moment_or, surroundings
+from history.recovery import Load, Times, figures, moment_or, surroundings
 from history.tables import FAULTS
 from pipeline.columns import clean, json_text
-
-__all__ = ["SECOND", "Load", "Times", "fault_table", "installed_spans"]
 
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:

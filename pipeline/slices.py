@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from history.recovery import Load, Times
 from history.tables import OPERATIONS
 from pipeline.counting import count
-from pipeline.recovery import Load, Times
 from pipeline.storage import write_part
 from pipeline.windows import window_table
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
 from history.events import NEMESIS, parse_header, parse_object
 from history.probes import each_probe
+from history.recovery import Load, Times
 from history.tables import PROBES
 from pipeline.columns import clean
-from pipeline.recovery import Load, Times
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from history import SECOND
 from history.tables import SPLITS, WINDOWS
 
-SECOND: Final = 1_000_000_000
 COLUMNS: Final = ("f", "outcome", "key", "node", "invoked", "returned")
 ORDER: Final = ("second", "split", "key", "node", "f", "outcome")
 """What a row is told from others by, and the order of the rows; null comes first."""

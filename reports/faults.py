@@ -12,14 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from history import Receipt
+from history import SECOND, Receipt
 from history.recovery import Load, figures, never_recovered, surroundings
 from reports.columns import OK, Ints, Operations
 from reports.palette import family_of
 from reports.run import Run, phase_bounds
 from reports.tracks import Track, leader_at
 
-SECOND = 10**9
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from history import SECOND
 from reports.columns import FAIL, INFO, NEVER, OK, Floats, Ints, Operations
 from reports.palette import OUTCOMES
 
-SECOND = 10**9
 STRIP_NS = 250_000_000
 """Width of one cell of the availability strip."""
 

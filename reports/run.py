@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow.parquet as pq
 
-from history import Event, Probe, Receipt, RunFiles, read_probes, receipts_of
+from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from reports.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.errors import Notes
 
@@ -84,7 +84,7 @@ class Run:
         """The last recorded moment in ns since the run's start, at least one second."""
         probes = self.probes[-1].time if self.probes else 0
         faults = max((receipt.healed or receipt.started for receipt in self.receipts), default=0)
-        return max(self.operations.end, probes, faults, 10**9)
+        return max(self.operations.end, probes, faults, SECOND)
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import RunFiles
+from history.layout import WAREHOUSE
 from history.plans import nemesis_name, system_version
 from history.recovery import never_recovered
 from reports.errors import Notes
@@ -24,7 +25,7 @@ from reports.texts import one_line
 
 INDEX_VERSION: Final = 3
 INDEX_NAME: Final = ".index.json"
-NOT_TESTS: Final = frozenset({"warehouse", "latest"})
+NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from history.errors import FormatError
-from history.warehouse import WAREHOUSE, read_runs, read_trends
+from history.layout import WAREHOUSE
+from history.warehouse import read_runs, read_trends
 from reports.run import HARNESS_FAILURE
 from reports.trend_rows import Group, Regression, Sample, Trends
 

@@ -49,7 +49,7 @@ def _check_run(target: str, store: Path, spark_master: str | None) -> int:
     from harness.conclude import conclude, feed
     from harness.run import exit_code
     from harness.store import find_run
-    from history.warehouse import WAREHOUSE
+    from history.layout import WAREHOUSE
     from pipeline import WarmSession
 
     files = find_run(target, store)

@@ -42,7 +42,7 @@ def ingest(
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
     all others are brought. Prints what got worse in the newest run of a kind.
     """
-    from history.warehouse import WAREHOUSE
+    from history.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
     from pipeline.places import is_remote

@@ -17,6 +17,7 @@ from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED
 from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
 from harness.suite.session import Wishes, list_cells, run_suite
+from history.layout import WAREHOUSE
 from reports.store_index import runs_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Night:
 
     @property
     def warehouse(self) -> Path:
-        return self.suite.store / "warehouse"
+        return self.suite.store / WAREHOUSE
 
 
 @dataclass(slots=True)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from history import Receipt
-from pipeline.recovery import SECOND, Load, fault_table, installed_spans
+from history import SECOND, Receipt
+from history.recovery import Load
+from pipeline.recovery import fault_table, installed_spans
 
 S = SECOND
 LOAD = Load(0, 60 * S, 70 * S)
