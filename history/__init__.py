@@ -13,6 +13,7 @@ module              subject
 ``verdicts``        checks, gates, counterexamples, ``results.json``
 ``tables``          the Arrow schemas of ``tables/*.parquet``
 ``plans``           what a plan says of its run, in a few words
+``stamps``          name and version in every Parquet file
 ``warehouse``       the runs and trends of a whole store
 ``layout``          which file of a run is where
 ``errors``          what a reader raises on bad input

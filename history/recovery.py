@@ -19,8 +19,8 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
 - ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
   ok reaches 95 % of ``rate_before``; that second must be over at ``next``.  Null means *never* if both rates are
-  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a calm
-  without a single ok, one ok in a second is the way back.
+  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a
+  calm without a single ok, one ok in a second is the way back.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ module             subject
 Importing this package does not import pyspark.
 """
 
-from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError, TableError
+from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError
 from pipeline.index import append_run, refresh
 from pipeline.ingest import Outcome, ingest
 from pipeline.jobs import run_tables
@@ -49,7 +49,6 @@ __all__ = [
     "Outcome",
     "PipelineError",
     "SessionError",
-    "TableError",
     "Tables",
     "WarmSession",
     "append_run",

@@ -5,10 +5,10 @@
     PipelineError
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
-    ├── JobError                a Spark job died (a checker that crashed, a worker that was killed)
-    └── TableError              a table on disk is not one that this release reads
+    └── JobError                a Spark job died (a checker that crashed, a worker that was killed)
 
-Bad recorded files raise ``history.FormatError``; what the disk refuses raises ``OSError``.
+Bad recorded files, and tables that this release does not read, raise ``history.FormatError``; what the disk refuses
+raises ``OSError``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,3 @@ class JavaMissingError(SessionError):
 
 class JobError(PipelineError):
     """A Spark job failed; the message holds the first cause."""
-
-
-class TableError(PipelineError):
-    """A Parquet table has another name, version or schema than expected."""

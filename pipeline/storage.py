@@ -20,25 +20,26 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from history import FormatError
+from history.stamps import Readable, read_stamped, stamped, version_of
 from history.tables import TABLES, TABLES_VERSION
-from history.warehouse import TABLE, VERSION
-from pipeline.errors import TableError
 
 _ATTEMPTS: Final = 10
 _SINCE_2: Final = {"windows": ("split", "key", "node")}
 """Columns that version 1 did not have."""
+_MEND: Final = "`harness check` of the run makes it anew"
 
 
-def stamped(name: str) -> pa.Schema:
-    """The schema of a table with its name and version in the metadata, as it is written into every file."""
-    return TABLES[name].with_metadata({TABLE: name.encode(), VERSION: str(TABLES_VERSION).encode()})
+def stamp(name: str) -> pa.Schema:
+    """The schema of a table as it is written into every file."""
+    return stamped(TABLES[name], name, TABLES_VERSION)
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
     """Write one file of the table ``name`` under ``root``; return the number of rows."""
     directory = root / f"{name}.parquet"
     directory.mkdir(parents=True, exist_ok=True)
-    schema = stamped(name)
+    schema = stamp(name)
     rows = 0
     with pq.ParquetWriter(directory / f"part-{part:05d}.parquet", schema) as writer:
         for batch in batches:
@@ -56,7 +57,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def read_table(path: Path, name: str) -> pa.Table:
     """Read the table ``name`` from its directory; one of version 1 is read as what it is in today's columns.
 
-    Raises TableError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
+    Raises FormatError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
     """
     parts = sorted(path.glob("*.parquet"))
     if not parts:
@@ -65,44 +66,29 @@ def read_table(path: Path, name: str) -> pa.Table:
 
 
 def _checked(part: Path, name: str) -> pa.Table:
-    try:
-        schema = pq.read_schema(part)
-    except pa.ArrowInvalid as error:
-        raise TableError(f"{part}: not a Parquet file: {error}") from None
-    version = check_schema(schema, name, str(part))
-    table = pq.read_table(part, partitioning=None)
+    table, version = read_stamped(part, name, _readable(name), _MEND)
     return table if version == TABLES_VERSION else _of_version_1(table, name)
 
 
-def check_schema(schema: pa.Schema, name: str, place: str) -> int:
-    """The version of the table ``name`` that has this schema.  Raises TableError if this release does not read it."""
-    stamps = schema.metadata or {}
-    found, version = stamps.get(TABLE, b"no table").decode(), stamps.get(VERSION, b"none").decode()
-    if found != name:
-        raise TableError(f"{place}: expected the table {name}, found {found}")
-    if version not in ("1", str(TABLES_VERSION)):
-        raise TableError(
-            f"{place}: version {version} of {name} is not one that this release reads;"
-            " `harness check` of the run makes it anew"
-        )
-    expected = [field for field in TABLES[name] if version != "1" or field.name not in _SINCE_2.get(name, ())]
-    if not schema.equals(pa.schema(expected), check_metadata=False):
-        raise TableError(f"{place}: the columns are not those of {name} version {version}")
-    return int(version)
+def versions_of(path: Path, name: str) -> set[int]:
+    """The versions of the table ``name`` in a directory.  Raises as :func:`read_table` does."""
+    parts = sorted(path.glob("*.parquet"))
+    if not parts:
+        raise FileNotFoundError(f"{path}: no table here")
+    return {version_of(part, name, _readable(name), _MEND) for part in parts}
+
+
+def _readable(name: str) -> Readable:
+    first = pa.schema([field for field in TABLES[name] if field.name not in _SINCE_2.get(name, ())])
+    return {1: first, TABLES_VERSION: TABLES[name]}
 
 
 def is_current(tables: Path) -> bool:
     """Are all tables there, in a version that this release reads?"""
-    for name in TABLES:
-        parts = sorted((tables / f"{name}.parquet").glob("*.parquet"))
-        try:
-            for part in parts:
-                check_schema(pq.read_schema(part), name, str(part))
-        except (TableError, pa.ArrowInvalid, OSError):
-            return False
-        if not parts:
-            return False
-    return True
+    try:
+        return all(versions_of(tables / f"{name}.parquet", name) for name in TABLES)
+    except (FormatError, OSError):
+        return False
 
 
 def _of_version_1(table: pa.Table, name: str) -> pa.Table:
@@ -111,7 +97,7 @@ def _of_version_1(table: pa.Table, name: str) -> pa.Table:
         table = table.append_column("split", pa.repeat("all", rows))
         for column in ("key", "node"):
             table = table.append_column(column, pa.nulls(rows, pa.string()))
-    return exact(table, stamped(name))
+    return exact(table, stamp(name))
 
 
 def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:

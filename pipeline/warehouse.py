@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
 from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
-from history.warehouse import read_stamped, stamp
+from history.warehouse import read_rows, stamp
 from pipeline.load_figures import batches_of, load_figures
 from pipeline.run_row import run_row
-from pipeline.storage import check_schema, exact, read_table, replacing, write_part
+from pipeline.storage import exact, read_table, replacing, versions_of, write_part
 
 _PREFIX: Final = "run="
 _ROW: Final = "runs.parquet"
@@ -45,7 +45,7 @@ def bring(
     """Bring the finished tables of a run into the warehouse; its row, or None if all is there already.
 
     A run that was judged anew replaces its former self.  Tables of version 1 become today's on the way.  Raises
-    FileNotFoundError without tables or history, TableError for tables of another version, OSError.
+    FileNotFoundError without tables or history, FormatError for tables of another version, OSError.
     """
     name = name or run_name(run)
     place = place_of(warehouse, name)
@@ -53,7 +53,7 @@ def bring(
     if _fingerprint_of(place) == mark:
         return None
     small = {table: read_table(run.table(table), table) for table in ("verdicts", "faults")}
-    check_schema(_first_schema(run.table("operations")), "operations", str(run.table("operations")))
+    versions_of(run.table("operations"), "operations")
     written = now() // 1000
     row = run_row(run, name, load_figures(batches_of(run.table("operations"))), small, mark, written)
     whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
@@ -68,11 +68,8 @@ def bring(
 
 
 def _copy(source: Path, fresh: Path, name: str) -> None:
-    """A table as it is, or rewritten if it is of an older version.  Raises TableError, FileNotFoundError."""
-    versions = {check_schema(pq.read_schema(part), name, str(part)) for part in sorted(source.glob("*.parquet"))}
-    if not versions:
-        raise FileNotFoundError(f"{source}: no table here")
-    if versions == {TABLES_VERSION}:
+    """A table as it is, or rewritten if it is of an older version.  Raises FormatError, FileNotFoundError."""
+    if versions_of(source, name) == {TABLES_VERSION}:
         shutil.copytree(source, fresh / f"{name}.parquet", copy_function=_link)
     else:
         write_part(fresh, name, [read_table(source, name)])
@@ -84,12 +81,6 @@ def _link(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-def _first_schema(source: Path) -> pa.Schema:
-    for part in sorted(source.glob("*.parquet")):
-        return pq.read_schema(part)
-    raise FileNotFoundError(f"{source}: no table here")
 
 
 def fingerprint(run: RunFiles) -> str:
@@ -109,7 +100,7 @@ def runs_in(warehouse: Path) -> Iterator[str]:
 
 
 def read_all(warehouse: Path, table: str) -> pa.Table:
-    """One table of all runs, with the column ``run`` in front.  Raises TableError as :func:`read_table` does."""
+    """One table of all runs, with the column ``run`` in front.  Raises FormatError as :func:`read_table` does."""
     parts = [RUNS.empty_table().select(["run"])]
     for path in sorted(_places(warehouse)):
         part = read_table(path / f"{table}.parquet", table)
@@ -132,7 +123,7 @@ def runs_written(warehouse: Path) -> dict[str, int]:
 
 def read_row(warehouse: Path, name: str) -> pa.Table:
     """A run's own row.  Raises FormatError for one of another version, FileNotFoundError."""
-    return read_stamped(place_of(warehouse, name) / _ROW / "part-00000.parquet", "runs")
+    return read_rows(place_of(warehouse, name) / _ROW / "part-00000.parquet", "runs")
 
 
 def _places(warehouse: Path) -> Iterator[Path]:
@@ -142,7 +133,7 @@ def _places(warehouse: Path) -> Iterator[Path]:
 
 def _fingerprint_of(place: Path) -> str | None:
     try:
-        row = read_stamped(place / _ROW / "part-00000.parquet", "runs")
+        row = read_rows(place / _ROW / "part-00000.parquet", "runs")
     except (OSError, FormatError):
         return None
     return str(row["fingerprint"][0].as_py())

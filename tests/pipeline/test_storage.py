@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from history import FormatError
 from history.tables import PROBES, TABLES
-from pipeline import TableError, read_table
-from pipeline.storage import replacing, stamped, sweep_dead, write_part
+from pipeline import read_table
+from pipeline.storage import replacing, stamp, sweep_dead, write_part
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
@@ -71,23 +72,23 @@ def test_several_parts_are_one_table(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("schema", "complaint"),
     [
-        (stamped("faults"), "expected the table probes, found faults"),
+        (stamp("faults"), "expected the table probes, found faults"),
         (PROBES, "found no table"),
-        (PROBES.with_metadata({**stamped("probes").metadata, b"harness.version": b"99"}), "version 99 of probes"),
-        (stamped("probes").remove(0), "the columns are not those of probes"),
+        (PROBES.with_metadata({**stamp("probes").metadata, b"harness.version": b"99"}), "version 99 of probes"),
+        (stamp("probes").remove(0), "the columns are not those of probes"),
     ],
 )
 def test_other_tables_are_refused_by_name(tmp_path, schema: pa.Schema, complaint: str) -> None:
     (tmp_path / "probes.parquet").mkdir()
     pq.write_table(schema.empty_table(), tmp_path / "probes.parquet" / "part-00000.parquet")
-    with pytest.raises(TableError, match=complaint):
+    with pytest.raises(FormatError, match=complaint):
         read_table(tmp_path / "probes.parquet", "probes")
 
 
 def test_what_is_no_parquet_is_refused(tmp_path) -> None:
     (tmp_path / "probes.parquet").mkdir()
     (tmp_path / "probes.parquet" / "part-00000.parquet").write_bytes(b"PAR1")
-    with pytest.raises(TableError, match="not a Parquet file"):
+    with pytest.raises(FormatError, match="byte 0: expected Parquet"):
         read_table(tmp_path / "probes.parquet", "probes")
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "faults.parquet", "faults")
@@ -100,4 +101,4 @@ def test_a_null_where_none_may_be_is_not_written(tmp_path) -> None:
 
 
 def test_every_table_has_a_stamp() -> None:
-    assert all(stamped(name).metadata[b"harness.table"] == name.encode() for name in TABLES)
+    assert all(stamp(name).metadata[b"harness.table"] == name.encode() for name in TABLES)

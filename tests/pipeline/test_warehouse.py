@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from checker import check
-from history import RunFiles
+from history import FormatError, RunFiles
 from history.foreign import read_any
 from history.tables import RUNS, TABLES, WINDOWS
 from history.warehouse import read_runs
-from pipeline import TableError, append_run, ingest, local_tables, read_all, read_table
+from pipeline import append_run, ingest, local_tables, read_all, read_table
 from pipeline.warehouse import runs_in
 from tests.history.foreign_files import TEXTS, story_of
 
@@ -106,7 +106,7 @@ def test_tables_of_another_version_are_refused(judged, tmp_path) -> None:
     part = run.table("faults") / "part-00000.parquet"
     table = pq.read_table(part)
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"harness.version": b"0"}), part)
-    with pytest.raises(TableError, match="version 0 of faults"):
+    with pytest.raises(FormatError, match="version 0 of faults"):
         append_run(tmp_path / "warehouse", run)
     assert not list((tmp_path / "warehouse").glob("run=*"))
 
