@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED
 from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
-from harness.suite.session import Wishes, list_cells, run_suite
+from harness.suite.session import Wishes, list_cells, run_suite, site
 from history.layout import WAREHOUSE
 from reports.store_index import runs_of
 
@@ -126,14 +126,6 @@ def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
         for suite in old_suites(store, night.limits, now):
             remove_suite(suite)
     yield from told(runs, going)
-
-
-def site(store: Path) -> Iterator[str]:
-    """The static pages over all runs."""
-    from reports.site import write_site
-
-    pages = write_site(store, store / "site")
-    yield f"{store / 'site' / 'index.html'}, {len(pages)} files"
 
 
 def _figure(row: dict[str, Any], name: str, unit: str) -> str:

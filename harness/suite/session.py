@@ -114,7 +114,7 @@ def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, dra
     root = results.journal.root
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
     if draw_site:
-        warnings += _attempted("the site", lambda: _site(store))
+        warnings += _attempted("the site", lambda: list(site(store)))
     results = replace(results, warnings=(*results.warnings, *warnings))
     try:
         write_json(root / "results.json", results.to_json())
@@ -208,13 +208,15 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
         raise StoreError(f"cannot write {run / NOTE}: {error.strerror}") from None
 
 
-def _site(store: Path) -> None:
+def site(store: Path) -> Iterator[str]:
+    """Write the static pages over all runs, and say where they are."""
     from reports.site import write_site
 
-    write_site(store, store / "site")
+    pages = write_site(store, store / "site")
+    yield f"{store / 'site' / 'index.html'}, {len(pages)} files"
 
 
-def _attempted(what: str, action: Callable[[], None]) -> list[str]:
+def _attempted(what: str, action: Callable[[], object]) -> list[str]:
     """A failure to draw never changes an outcome."""
     try:
         action()
