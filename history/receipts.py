@@ -21,10 +21,11 @@ FaultState: TypeAlias = Literal["installed", "skipped", "indeterminate"]
 class Receipt:
     """One fault from its start to its healing.  Times are nanoseconds since the run's start.
 
-    ``started`` is when the first command was about to go out, ``stood`` when the last one had returned,
-    ``heal_started`` and ``healed`` likewise for the way back (None: never).  ``targets`` is what was aimed at, as
-    JSON: nodes, and for a partition the grudge (node -> the nodes whose packets it drops).  ``witness`` is what was
-    seen that is not the command's own exit code; ``installed`` without a witness cannot be expressed.
+    ``started`` is when the first command was about to go out, ``stood`` when the last one had returned (of a fault that
+    is over by then, such as a rolling restart: ``started``), ``heal_started`` and ``healed`` likewise for the way back
+    (None: never).  ``targets`` is what was aimed at, as JSON: nodes, and for a partition the grudge (node -> the nodes
+    whose packets it drops).  ``witness`` is what was seen that is not the command's own exit code; ``installed``
+    without a witness cannot be expressed.
     """
 
     id: int

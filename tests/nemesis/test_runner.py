@@ -175,6 +175,20 @@ def test_a_fault_with_nobody_to_aim_at_waits_a_while_and_is_skipped():
     assert receipt.started >= 5e9 + (1 + PATIENCE_S) * 1e9
 
 
+@pytest.mark.parametrize(("fault", "from_the_first_step"), [("restart-rolling", True), ("kill-followers", False)])
+def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, from_the_first_step):
+    """Or no operation could ever be told to have been answered under a rolling restart."""
+    runner, record, _, system = go(once(fault))
+    usual, clock = system.pids, record.clock
+    # Every look at the pids takes a while.
+    system.pids = lambda nodes: (clock.wait(0.2, threading.Event()), usual(nodes))[1]
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "installed"
+    assert (receipt.stood == receipt.started) == from_the_first_step
+    assert receipt.heal_started - receipt.started >= 1e9
+
+
 def test_stop_in_the_middle_of_a_fault_heals_it():
     runner, record, nodes, _ = go(once("hammer-time", 1, 50), stop_at=3)
     runner.run(threading.Event())
