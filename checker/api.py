@@ -33,7 +33,7 @@ class Report:
     """The verdict on a whole history: the worst of its keys', which are listed in the order of their first use."""
 
     verdict: Verdict
-    keys: tuple[KeyVerdict, ...]
+    keys: Sequence[KeyVerdict]
 
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:
@@ -49,6 +49,11 @@ class Told:
     reason: str | None
 
 
+def untold(answer: Answer) -> Told:
+    """Only the verdict, and at least one violation if there is any."""
+    return Told((), max(answer.violations, answer.verdict == "invalid"), answer.reason)
+
+
 class CertificateError(AssertionError):
     """An engine's certificate did not stand up to the independent verifier: a defect of the checker."""
 
@@ -60,12 +65,14 @@ def check_operations(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
+    examples: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> KeyVerdict:
     """Check the operations on one object.
 
     ``deadline_s`` is the time that may be spent, in seconds of ``clock``; ``memory_cap`` is in bytes.  The verdict is
-    unknown, with a reason, when one of them does not suffice.  Raises ModelError when an operation is none of the
+    unknown, with a reason, when one of them does not suffice.  Without ``examples`` an invalid history gets its verdict
+    only: no counterexamples, and not all violations are counted.  Raises ModelError when an operation is none of the
     model's, or when the operations are of several keys.
     """
     started = clock()
@@ -76,17 +83,19 @@ def check_operations(
     key = next(iter(keys), None)
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
     if type(chosen) is Log and engine in (None, "log") and len(operations) > _FEW:
-        verdict = check_log(operations, chosen, key, limits)
+        verdict = check_log(operations, chosen, key, limits, examples=examples)
         if verdict is not None:
             return verdict
     calls = calls_of(operations, chosen)
     answer = decide(calls, chosen, limits, engine=engine, proof=len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)
-    told = counterexamples(answer, calls, Scene(operations, chosen, key), limits)
+    told = counterexamples(answer, calls, Scene(operations, chosen, key), limits) if examples else untold(answer)
     return key_verdict(key, answer, len(calls), told, limits)
 
 
-def check_log(operations: Sequence[Operation], model: Log, key: str | int | None, limits: Limits) -> KeyVerdict | None:
+def check_log(
+    operations: Sequence[Operation], model: Log, key: str | int | None, limits: Limits, *, examples: bool = True
+) -> KeyVerdict | None:
     """One log by columns; None if that cannot tell, or not everything.  Raises CertificateError."""
     columns = log_columns(operations)
     if columns is None:
@@ -100,6 +109,9 @@ def check_log(operations: Sequence[Operation], model: Log, key: str | int | None
     if found.valid:
         verdict = key_verdict(key, Answer("valid", LOG_SWEEP), columns.size, Told((), 0, None), limits)
         return replace(verdict, certificate=_proof(columns, found)) if columns.size <= _PROVEN else verdict
+    if not examples:
+        answer = Answer("invalid", LOG_SWEEP)
+        return key_verdict(key, answer, columns.size, untold(answer), limits)
     crossings = found.crossings()
     pending = set(columns.begun[columns.ended == NEVER].tolist())
     if any(late in pending for _, late in crossings):
@@ -144,6 +156,7 @@ def check_keys(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
+    examples: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check operations key by key (linearizability is local: Herlihy and Wing 1990).
@@ -158,8 +171,9 @@ def check_keys(
 
     def attempt(number: int, seconds: float | None) -> None:
         verdicts[number] = check_operations(
-            objects[number], chosen, deadline_s=seconds, memory_cap=memory_cap, engine=engine, clock=clock
-        )
+            objects[number], chosen, deadline_s=seconds, memory_cap=memory_cap, engine=engine,
+            examples=examples, clock=clock,
+        )  # fmt: skip
 
     if len(objects) == 1:
         attempt(0, deadline_s)

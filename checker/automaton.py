@@ -10,10 +10,15 @@ needs to happen except at returns, with five exact reductions:
 * pending writes return never, so they come last, and are counted by value;
 * of two configurations with the same value, the one that spent less and satisfied more makes the other needless.
 
-A configuration is (value, open writes spent, open calls satisfied, pending writes spent by value).  At a return, a
-satisfied call is passed; an unspent write also *changes* the value to its own (its last chance); an unsatisfied read
-has to change the value to its own.  With a change, values that open reads wait for may *flash*: be current for an
-instant just before.  When no configuration is left, the history is invalid, exactly at the earliest possible event.
+A configuration is (value, open writes spent, open reads satisfied, calls that were open at the last change, pending
+writes spent by value).  At a return, a satisfied call is passed; an unspent write also *changes* the value to its own
+(its last chance); an unsatisfied read has to change the value to its own.  With a change, values that open reads wait
+for may *flash*: be current for an instant just before.  Whether they did is decided late, when the first call returns
+that it matters to: a read that was open at the last change may have seen a flash then, of an unspent write that was
+open then, too; and a write that returns unspent has flashed at the last change, if it was open, which costs nothing any
+more.  Only the last change matters, for what was open at an earlier one and has not returned was open at this one; and
+by waiting nothing is missed, as until then what the flash would have spent and satisfied is still open.
+When no configuration is left, the history is invalid, exactly at the earliest possible event.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
-from checker.calls import Call, ranked
+from checker.calls import NEVER, Call, ranked
 from checker.models import ANY, Model
 from checker.zones import IntArray
 
@@ -40,18 +45,23 @@ _REVIVED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class TimelineColumns:
-    """Reads and writes of one register, one row a call.
+    """Reads and writes of one register, one row a call, in the order of the invocations.
 
     ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` dense ranks 0..events-1 (``NEVER``
-    for pending writes; reads have all returned).
+    for pending writes; reads have all returned).  ``code`` is by rank the call that begins, or the complement of the
+    one that returns.
     """
 
     write: NDArray[np.bool_]
     value: IntArray
     invoke: IntArray
     ret: IntArray
+    code: IntArray
     values: int
-    events: int
+
+    @property
+    def events(self) -> int:
+        return self.code.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +80,39 @@ class _Arrays:
 
     def __init__(self, columns: TimelineColumns, initial: IntArray, *, thrift: bool) -> None:
         from checker import automaton_kernel as kernel
+        from checker.gathering_kernel import order_of_values
         from checker.slots_kernel import SLOTS
 
         self.kernel: Any = kernel
-        rows = np.arange(columns.value.size)
-        done = np.flatnonzero(columns.ret < columns.events)
-        owner = np.empty(columns.events, np.int64)
-        is_return = np.zeros(columns.events, np.bool_)
-        owner[columns.invoke] = rows
-        owner[columns.ret[done]] = done
-        is_return[columns.ret[done]] = True
-        last_read = np.full(columns.values, -1, np.int64)
-        reads = ~columns.write
-        np.maximum.at(last_read, columns.value[reads], columns.ret[reads])
-        self.history = kernel.History(owner, is_return, columns.write, columns.value, columns.ret, last_read)
+        last_read, pending_from, pending = order_of_values(
+            columns.write, columns.value, columns.invoke, columns.ret, columns.values
+        )
+        self.history = kernel.History(
+            columns.code, columns.write, columns.value, columns.ret, last_read, pending_from, pending
+        )
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.COUNT] = initial.size
-        self.scalars[kernel.FREE] = SLOTS
+        self.scalars[kernel.FREE] = (1 << SLOTS) - 1
         self.scalars[kernel.NEXT] = -1
         self.scalars[kernel.THRIFT] = thrift
-        pending = 0 if done.size == rows.size else np.unique(columns.value[columns.ret >= columns.events]).size
-        wide = min(_PENDING_VALUES, pending)
+        wide = min(_PENDING_VALUES, int(np.count_nonzero(np.diff(pending_from)))) if pending.size else 0
         self.opened = kernel.Open(
             slot_of=np.zeros(columns.value.size, np.int8),
             slot_ret=np.zeros(SLOTS, np.int64),
-            free_slots=np.arange(SLOTS)[::-1].copy(),
             rmask=np.zeros(columns.values, np.int64),
             wmask=np.zeros(columns.values, np.int64),
             colof=np.full(columns.values, -1, np.int64),
             avail=np.zeros(max(1, wide), np.int64),
             free_columns=np.arange(max(1, wide)),
         )
-        self.scratch = kernel.Scratch(np.zeros(wide, np.int32), np.empty(64, np.int64), np.empty(64, np.int64))
+        self.row = np.zeros(wide, np.int32)
         self.configs = self._room(max(_NARROW, initial.size), wide)
         self.configs.val[0, : initial.size] = initial
+        self.configs.at[0, : initial.size] = -1
 
     def _room(self, width: int, wide: int) -> Any:
-        val, used, sat = (np.zeros((2, width), np.int64) for _ in range(3))
-        return self.kernel.Configurations(val, used, sat, np.zeros((2, width, wide), np.int32))
+        columns = (np.zeros((2, width), np.int64) for _ in range(5))
+        return self.kernel.Configurations(*columns, np.zeros((2, width, wide), np.int32))
 
     def grow(self) -> bool:
         """Room for four times as many configurations; False if that is too many."""
@@ -124,7 +129,7 @@ class _Arrays:
         """Go on from ``event``; answers the event that comes next."""
         return int(
             self.kernel.advance(
-                self.history, self.opened, self.configs, self.scratch, self.scalars, event, _BUDGET
+                self.history, self.opened, self.configs, self.row, self.scalars, event, _BUDGET
             )
         )  # fmt: skip
 
@@ -139,7 +144,7 @@ class _Arrays:
     def peak(self) -> int:
         return int(self.scalars[self.kernel.PEAK])
 
-    def revive(self, values: int) -> None:
+    def revive(self, values: int, event: int) -> None:
         """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
         if values > _REVIVED:
             return
@@ -148,7 +153,9 @@ class _Arrays:
             self.grow()
         self.configs.val[side, :values] = np.arange(values)
         self.configs.used[side, :values] = 0
-        self.configs.sat[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
+        self.configs.sat[side, :values] = self.scalars[kernel.READS]
+        self.configs.chg[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
+        self.configs.at[side, :values] = event
         self.configs.pend[side, :values] = 0
         self.scalars[kernel.COUNT] = values
         self.scalars[kernel.STATUS] = kernel.RUNNING
@@ -179,7 +186,7 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
             run.scalars[kernel.THRIFT] = 0
             states = states if dead else run.states()
             dead.append(event)
-            run.revive(columns.values)
+            run.revive(columns.values, event)
     stops = {
         kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
         kernel.TOO_MANY_SLOTS: f"more than {SLOTS} operations open at once",
@@ -188,18 +195,28 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
     return Timeline(tuple(dead), states, event, run.peak(), stops.get(run.status()))
 
 
+def timeline_columns(
+    write: NDArray[np.bool_], value: IntArray, invoke: IntArray, ret: IntArray, values: int
+) -> TimelineColumns:
+    """The columns with their ``code``, for ranks that are dense."""
+    done = np.flatnonzero(ret < NEVER)
+    code = np.empty(write.size + done.size, np.int64)
+    code[invoke] = np.arange(write.size)
+    code[ret[done]] = ~done
+    return TimelineColumns(write, value, invoke, ret, code, values)
+
+
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
-    columns = TimelineColumns(
-        write=np.array([call.f == "write" for call in dense], np.bool_),
-        value=np.array(value, np.int64),
-        invoke=np.array([call.invoke for call in dense], np.int64),
-        ret=np.array([call.ret for call in dense], np.int64),
-        values=len(ids),
-        events=sum(1 if call.pending else 2 for call in dense),
+    columns = timeline_columns(
+        np.array([call.f == "write" for call in dense], np.bool_),
+        np.array(value, np.int64),
+        np.array([call.invoke for call in dense], np.int64),
+        np.array([call.ret for call in dense], np.int64),
+        len(ids),
     )
     starts = len(ids) if model.initial is ANY else 1
     if starts > WIDEST:

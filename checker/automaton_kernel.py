@@ -1,10 +1,10 @@
 """The compiled inner loop of the value-timeline automaton; see ``automaton`` for what it does and why.
 
-Plain loops over arrays, compiled by numba and cached beside this file.  Importing this module costs 0.3 s.
+One flat loop over arrays, compiled by numba and cached beside this file.  Importing this module costs 0.3 s.
 
-Configurations of which one makes the other needless are looked for only where they can arise.  The old ones were
-compared already, and taking a returned call's bit away from all of them adds nothing, but that one which had spent the
-returned write may now be as good as one which had not.  New ones all have the value that was changed to.
+A configuration is (value, open writes spent, open reads satisfied, calls that were open at the last change, the event
+of that change).  What is open and belongs to the present value is satisfied without being marked: so nothing is done to
+configurations when a call begins.
 
 Where many writes are pending, most configurations differ in which of them they spent, to no end.  With THRIFT only how
 many they spent is compared; PRUNED tells that this left something out, and a dead end then proves nothing.
@@ -23,21 +23,26 @@ from numpy.typing import NDArray
 from checker.slots_kernel import PLACE, earliest
 
 # Places in the array of scalars.
-COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, START, FRESH, THRIFT, PRUNED = range(13)
+COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, FRESH, THRIFT, PRUNED = range(12)
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
-_FLASHES: Final = 13
 _NEVER: Final = 1 << 62
 
 
 class History(NamedTuple):
-    """What does not change: by event, by call, and by value (the return of its last read)."""
+    """What does not change.
 
-    owner: NDArray[np.int64]
-    is_return: NDArray[np.bool_]
+    By event: ``code``, the call that begins, or the complement of the one that returns.  By call: ``write``, ``value``,
+    ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in ``pending``, which holds
+    their invocations in order.
+    """
+
+    code: NDArray[np.int64]
     write: NDArray[np.bool_]
     value: NDArray[np.int64]
     ret: NDArray[np.int64]
     last_read: NDArray[np.int64]
+    pending_from: NDArray[np.int64]
+    pending: NDArray[np.int64]
 
 
 class Open(NamedTuple):
@@ -48,7 +53,6 @@ class Open(NamedTuple):
 
     slot_of: NDArray[np.int8]
     slot_ret: NDArray[np.int64]
-    free_slots: NDArray[np.int64]
     rmask: NDArray[np.int64]
     wmask: NDArray[np.int64]
     colof: NDArray[np.int64]
@@ -57,23 +61,17 @@ class Open(NamedTuple):
 
 
 class Configurations(NamedTuple):
-    """Up to as many as the second axis is long: value, open writes spent, open calls satisfied, pending ones spent.
+    """Up to as many as the second axis is long; the first has the side that is read and the side that is written.
 
-    The first axis has the side that is read and the side that is written.
+    ``at`` is the event of the last change, ``pend`` says how many pending writes of each column were spent.
     """
 
     val: NDArray[np.int64]
     used: NDArray[np.int64]
     sat: NDArray[np.int64]
+    chg: NDArray[np.int64]
+    at: NDArray[np.int64]
     pend: NDArray[np.int32]
-
-
-class Scratch(NamedTuple):
-    """One configuration's counts; values that reads wait for, and the open write that would give each (0: pending)."""
-
-    row: NDArray[np.int32]
-    flash: NDArray[np.int64]
-    free_bits: NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -95,295 +93,220 @@ def _spent_less(pend, side, place, row, scalars):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def _insert(val, used, sat, pend, side, count, value, spent, done, row, scalars):  # type: ignore[no-untyped-def]
-    """Add a configuration to those from START on, which have its value, unless one there is at least as good.
-
-    One is as good as another if it spent a subset and satisfied a superset; those that it beats are dropped.  Answers
-    the new count, -1 if there is no room.
-    """
-    place = scalars[START]
-    while place < count:
-        u, s = used[side, place], sat[side, place]
-        better = (u & ~spent) == 0 and (done & ~s) == 0
-        worse = (spent & ~u) == 0 and (s & ~done) == 0
-        if (better or worse) and pend.shape[2]:
-            less, more = _spent_less(pend, side, place, row, scalars)
-            better, worse = better and less, worse and more
-        if better:
-            return count
-        if worse:
-            count -= 1
-            used[side, place] = used[side, count]
-            sat[side, place] = sat[side, count]
-            for column in range(row.size):
-                pend[side, place, column] = pend[side, count, column]
-            continue
-        place += 1
-    if count == used.shape[1]:
-        return -1
-    val[side, count] = value
-    used[side, count] = spent
-    sat[side, count] = done
-    for column in range(row.size):
-        pend[side, count, column] = row[column]
-    return count + 1
-
-
-@njit(cache=True)
-def _beaten(val, used, sat, pend, side, place, start, end, bit, row, scalars):  # type: ignore[no-untyped-def]
-    """Is a configuration made needless by one of those from ``start`` to ``end`` of the other side?"""
-    value, spent, done = val[side, place], used[side, place], sat[side, place] & ~bit
-    for column in range(row.size):
-        row[column] = pend[side, place, column]
-    for other in range(start, end):
-        if val[1 - side, other] != value or used[1 - side, other] & ~spent:
-            continue
-        if done & ~sat[1 - side, other]:
-            continue
-        if not row.size or _spent_less(pend, 1 - side, other, row, scalars)[0]:
-            return True
-    return False
-
-
-@njit(cache=True)
-def _keep(val, used, sat, pend, side, count, value, bit, row, scalars):  # type: ignore[no-untyped-def]
-    """Copy the configurations that have satisfied the returned call, without its bit; those with ``value`` come last.
-
-    Answers (where those begin, the new count).
-    """
-    fresh, start, target = 0, 0, 1 - side
-    for with_value in range(2):
-        start = fresh
-        end = fresh
-        for unspent in range(2):
-            for place in range(count):
-                if (val[side, place] == value) != (with_value == 1) or not sat[side, place] & bit:
-                    continue
-                if (used[side, place] & bit == 0) != (unspent == 1):
-                    continue
-                if unspent and _beaten(val, used, sat, pend, side, place, start, end, bit, row, scalars):
-                    continue
-                val[target, fresh] = val[side, place]
-                used[target, fresh] = used[side, place] & ~bit
-                sat[target, fresh] = sat[side, place] & ~bit
-                for column in range(row.size):
-                    pend[target, fresh, column] = pend[side, place, column]
-                fresh += 1
-            if not unspent:
-                end = fresh
-    return start, fresh
-
-
-@njit(cache=True)
-def _change(configs, target, opened, scratch, flashes, scalars, value, spent, done, keep):  # type: ignore[no-untyped-def]
-    """The value becomes ``value``; also every set of other values may have been current for an instant before.
-
-    The first ``flashes`` values of ``scratch.flash`` are those that open reads wait for.  Answers the new count, -1 if
-    there is no room.
-    """
-    val, used, sat, pend = configs
-    rmask, wmask, colof, avail, slot_ret = opened.rmask, opened.wmask, opened.colof, opened.avail, opened.slot_ret
-    row, flash, free_bits = scratch
-    count = scalars[FRESH]
-    usable = 0
-    for index in range(flashes):
-        other = flash[index]
-        if other == value or (rmask[other] & ~done) == 0:
-            continue
-        bit = earliest(wmask[other] & ~spent, slot_ret)
-        column = colof[other]
-        if bit == 0 and (column < 0 or row[column] >= avail[column]):
-            continue
-        flash[usable], flash[index] = other, flash[usable]
-        free_bits[usable] = bit
-        usable += 1
-    if usable > _FLASHES:
-        return -1
-    base = done | scalars[WRITES] | rmask[value]
-    for choice in range(1 << usable):
-        more_spent, more_done = spent, base
-        for index in range(usable):
-            if choice >> index & 1:
-                more_spent |= free_bits[index]
-                more_done |= rmask[flash[index]]
-                if free_bits[index] == 0:
-                    row[colof[flash[index]]] += 1
-        count = _insert(val, used, sat, pend, target, count, value, more_spent & keep, more_done & keep, row, scalars)
-        for index in range(usable):
-            if choice >> index & 1 and free_bits[index] == 0:
-                row[colof[flash[index]]] -= 1
-        if count < 0:
-            return -1
+def _pending_by(pending, start, count, moment):  # type: ignore[no-untyped-def]
+    """How many of a value's ``count`` pending writes had begun by an event."""
+    while count and pending[start + count - 1] > moment:
+        count -= 1
     return count
 
 
 @njit(cache=True)
-def _wanted(history, opened, reads, value, flash):  # type: ignore[no-untyped-def]
-    """The values other than ``value`` that the open ``reads`` wait for, into ``flash``; answers how many."""
-    flashes = 0
-    while reads:
-        low = reads & -reads
-        reads ^= low
-        other = history.value[history.owner[opened.slot_ret[PLACE[low % 67]]]]
-        known = other == value
-        for index in range(flashes):
-            known = known or flash[index] == other
-        if not known:
-            flash[flashes] = other
-            flashes += 1
-    return flashes
-
-
-@njit(cache=True)
-def _returned(history, opened, configs, scratch, scalars, op, bit, budget):  # type: ignore[no-untyped-def]
-    """A call returns that not every configuration can just pass: write those that are left to the other side.
-
-    NEXT, START and FRESH say how far this came; the ``budget`` may end it early.  Answers the work done, -1 if there is
-    no room.
-    """
-    x, is_write = history.value[op], history.write[op]
-    val, used, sat, pend = configs
-    side, keep, row = scalars[SIDE], ~bit, scratch.row
-    flashes = _wanted(history, opened, scalars[READS] & keep, x, scratch.flash)
-    work = 0
-    if scalars[NEXT] < 0:
-        scalars[START], scalars[FRESH] = _keep(val, used, sat, pend, side, scalars[COUNT], x, bit, row, scalars)
-        scalars[NEXT] = 0
-    while scalars[NEXT] < scalars[COUNT] and (work == 0 or work < budget):
-        place = scalars[NEXT]
-        scalars[NEXT] += 1
-        spent, done = used[side, place], sat[side, place]
-        if (spent if is_write else done) & bit:
-            continue
-        for column in range(row.size):
-            row[column] = pend[side, place, column]
-        if is_write:
-            spent |= bit
-        else:
-            source = earliest(opened.wmask[x] & ~spent, opened.slot_ret)
-            if source == 0:
-                column = opened.colof[x]
-                if column < 0 or row[column] >= opened.avail[column]:
-                    continue
-                row[column] += 1
-            spent |= source
-        fresh = _change(configs, 1 - side, opened, scratch, flashes, scalars, x, spent, done, keep)
-        if fresh < 0:
-            return -1
-        scalars[FRESH] = fresh
-        work += 1 + (fresh >> 2)
-    return work
-
-
-@njit(cache=True)
-def _becomes_pending(opened, configs, scalars, value):  # type: ignore[no-untyped-def]
+def _becomes_pending(colof, avail, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
     """Count a pending write of a value that somebody will read; answers False if there is no column for it."""
-    if opened.colof[value] < 0:
-        if scalars[COLUMNS] == configs.pend.shape[2]:
+    if colof[value] < 0:
+        if scalars[COLUMNS] == pend.shape[2]:
             return False
-        column = opened.free_columns[scalars[COLUMNS]]
+        column = free_columns[scalars[COLUMNS]]
         scalars[COLUMNS] += 1
-        opened.colof[value] = column
-        opened.avail[column] = 0
-        for place in range(scalars[COUNT]):
-            configs.pend[scalars[SIDE], place, column] = 0
-    opened.avail[opened.colof[value]] += 1
+        colof[value] = column
+        avail[column] = 0
+        for place in range(count):
+            pend[side, place, column] = 0
+    avail[colof[value]] += 1
     return True
 
 
 @njit(cache=True)
-def _forget_pending(opened, configs, scalars, value):  # type: ignore[no-untyped-def]
+def _forget_pending(colof, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
     """Nobody will read the value any more: how many of its pending writes are spent does not matter."""
-    column = opened.colof[value]
-    for place in range(scalars[COUNT]):
-        configs.pend[scalars[SIDE], place, column] = 0
-    opened.colof[value] = -1
+    column = colof[value]
+    for place in range(count):
+        pend[side, place, column] = 0
+    colof[value] = -1
     scalars[COLUMNS] -= 1
-    opened.free_columns[scalars[COLUMNS]] = column
+    free_columns[scalars[COLUMNS]] = column
 
 
 @njit(cache=True)
-def _begins(history, opened, configs, scalars, op):  # type: ignore[no-untyped-def]
-    """A call that will return takes a slot; where the value is its own already, it is satisfied."""
-    x, side = history.value[op], scalars[SIDE]
-    scalars[FREE] -= 1
-    slot = opened.free_slots[scalars[FREE]]
-    opened.slot_of[op] = slot
-    opened.slot_ret[slot] = history.ret[op]
-    bit = np.int64(1) << slot
-    if history.write[op]:
-        scalars[WRITES] |= bit
-        opened.wmask[x] |= bit
-    else:
-        scalars[READS] |= bit
-        opened.rmask[x] |= bit
-    for place in range(scalars[COUNT]):
-        if configs.val[side, place] == x:
-            configs.sat[side, place] |= bit
-
-
-@njit(cache=True)
-def _passes(history, configs, scalars, op, bit):  # type: ignore[no-untyped-def]
-    """Where every configuration has explained the returned call, take its bit away; answers whether that was so."""
-    side, count, is_write = scalars[SIDE], scalars[COUNT], history.write[op]
-    for place in range(count):
-        if not configs.sat[side, place] & bit or (is_write and not configs.used[side, place] & bit):
-            return False
-    for place in range(count):
-        configs.sat[side, place] &= ~bit
-        configs.used[side, place] &= ~bit
-    return True
-
-
-@njit(cache=True)
-def advance(history, opened, configs, scratch, scalars, begin, budget):  # type: ignore[no-untyped-def]
+def advance(history, opened, configs, row, scalars, begin, budget):  # type: ignore[no-untyped-def]
     """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
 
-    Answers the event that comes next (or the one that nothing explains, with STATUS set).  With TOO_WIDE nothing has
-    happened at that event yet: it may be tried again with more room.
+    Answers the event that comes next (or the one that nothing explains, with STATUS set).  A return that is not done
+    yet is gone on with: NEXT and FRESH say how far it came.  With TOO_WIDE nothing has happened at that event: it may
+    be tried again with more room.
     """
-    event, work = begin, 0
-    while event < history.owner.size and work < budget:
-        op = history.owner[event]
-        x = history.value[op]
-        work += 1 + (scalars[COUNT] >> 2)
-        if not history.is_return[event]:
-            if history.ret[op] == _NEVER:
-                if history.last_read[x] > event and not _becomes_pending(opened, configs, scalars, x):
-                    scalars[STATUS] = TOO_MANY_PENDING
-                    return event
-            elif scalars[FREE] == 0:
-                scalars[STATUS] = TOO_MANY_SLOTS
-                return event
+    code, write, value, ret = history.code, history.write, history.value, history.ret
+    last_read, pending_from, pending = history.last_read, history.pending_from, history.pending
+    slot_of, slot_ret, rmask, wmask = opened.slot_of, opened.slot_ret, opened.rmask, opened.wmask
+    colof, avail, free_columns = opened.colof, opened.avail, opened.free_columns
+    val, used, sat, chg, at, pend = configs.val, configs.used, configs.sat, configs.chg, configs.at, configs.pend
+    room, columns = val.shape[1], row.size
+    count, side, reads, writes, free = scalars[COUNT], scalars[SIDE], scalars[READS], scalars[WRITES], scalars[FREE]
+    place, fresh, peak = scalars[NEXT], scalars[FRESH], scalars[PEAK]
+    status, event, work = RUNNING, begin, 0
+    while event < code.size and work < budget:
+        op = code[event]
+        work += 1
+        if op >= 0:
+            x = value[op]
+            if ret[op] == _NEVER:
+                if last_read[x] > event and not _becomes_pending(
+                    colof, avail, free_columns, pend, scalars, count, side, x
+                ):
+                    status = TOO_MANY_PENDING
+                    break
+            elif free == 0:
+                status = TOO_MANY_SLOTS
+                break
             else:
-                _begins(history, opened, configs, scalars, op)
+                bit = free & -free
+                free ^= bit
+                slot = PLACE[bit % 67]
+                slot_of[op], slot_ret[slot] = slot, ret[op]
+                if write[op]:
+                    writes |= bit
+                    wmask[x] |= bit
+                else:
+                    reads |= bit
+                    rmask[x] |= bit
             event += 1
             continue
-        slot = opened.slot_of[op]
-        bit = np.int64(1) << slot
-        if not _passes(history, configs, scalars, op, bit):
-            done = _returned(history, opened, configs, scratch, scalars, op, bit, budget - work)
-            if done < 0:
-                scalars[STATUS], scalars[NEXT] = TOO_WIDE, -1
-                return event
-            work += done
-            if scalars[NEXT] < scalars[COUNT]:
-                return event
-            scalars[NEXT] = -1
-            if scalars[FRESH] == 0:
-                scalars[STATUS] = DEAD
-                return event
-            scalars[COUNT], scalars[SIDE] = scalars[FRESH], 1 - scalars[SIDE]
-            scalars[PEAK] = max(scalars[PEAK], scalars[COUNT])
-        if history.write[op]:
-            scalars[WRITES] &= ~bit
-            opened.wmask[x] &= ~bit
+        op = ~op
+        x, is_write = value[op], write[op]
+        bit = np.int64(1) << slot_of[op]
+        keep = ~bit
+        if place < 0:
+            passed = True
+            for c in range(count):
+                explained = used[side, c] if is_write else sat[side, c]
+                passed = explained & bit != 0 or (val[side, c] == x and not is_write)
+                if not passed:
+                    break
+            if passed:
+                for c in range(count):
+                    used[side, c] &= keep
+                    sat[side, c] &= keep
+                    chg[side, c] &= keep
+            else:
+                place, fresh = 0, 0
+        if place >= 0:
+            target, still_open = 1 - side, (reads | writes) & keep
+            mine, first = rmask[x], place
+            while place < count and (place == first or work < budget):
+                v, spent, done, changed, moment = (
+                    val[side, place], used[side, place], sat[side, place], chg[side, place], at[side, place]
+                )  # fmt: skip
+                for column in range(columns):
+                    row[column] = pend[side, place, column]
+                place += 1
+                stays, changes, charged, flashed = True, False, -1, -1
+                source = np.int64(0)
+                after_spent, after_done = spent, done
+                if is_write:
+                    if spent & bit == 0:
+                        if v == x:
+                            # Written once more: as good as before, and all that is open has seen a change.
+                            changed, moment = still_open, event
+                        else:
+                            changes, stays = True, changed & bit != 0
+                            # Current for an instant before the last change; nobody else could use this write any more.
+                            done |= mine & changed
+                elif v != x and done & bit == 0:
+                    column = colof[x]
+                    stays = False
+                    if changed & bit:
+                        source = earliest(wmask[x] & changed & ~spent, slot_ret)
+                        stays = source != 0
+                        if source == 0 and column >= 0:
+                            stays = row[column] < _pending_by(pending, pending_from[x], avail[column], moment)
+                            flashed = column
+                        spent |= source
+                        done |= mine & changed
+                    source = earliest(wmask[x] & ~after_spent, slot_ret)
+                    changes = source != 0
+                    if source == 0 and column >= 0:
+                        changes = row[column] < avail[column]
+                        charged = column
+                for option in range(2):
+                    if option == 0:
+                        if not stays:
+                            continue
+                        nv, ns, nd, nc, nt = v, spent & keep, done & keep, changed & keep, moment
+                        column = flashed
+                    else:
+                        if not changes:
+                            continue
+                        nv, ns, nd, nc, nt = (
+                            x,
+                            (after_spent | source) & keep,
+                            (after_done | rmask[v] | mine) & keep,
+                            still_open,
+                            event,
+                        )
+                        column = charged
+                    if column >= 0:
+                        row[column] += 1
+                    nd |= rmask[nv] & keep
+                    nc |= nd | ns | (wmask[nv] & keep)
+                    needless, other = False, 0
+                    while other < fresh:
+                        if val[target, other] == nv:
+                            us, ds, cs = used[target, other], sat[target, other], chg[target, other]
+                            better = us & ~ns == 0 and nd & ~ds == 0 and nc & ~cs == 0
+                            worse = ns & ~us == 0 and ds & ~nd == 0 and cs & ~nc == 0
+                            if (better or worse) and columns:
+                                less, more = _spent_less(pend, target, other, row, scalars)
+                                better = better and less and at[target, other] >= nt
+                                worse = worse and more and at[target, other] <= nt
+                            if better:
+                                needless = True
+                                break
+                            if worse:
+                                fresh -= 1
+                                val[target, other] = val[target, fresh]
+                                used[target, other] = used[target, fresh]
+                                sat[target, other] = sat[target, fresh]
+                                chg[target, other] = chg[target, fresh]
+                                at[target, other] = at[target, fresh]
+                                for c in range(columns):
+                                    pend[target, other, c] = pend[target, fresh, c]
+                                continue
+                        other += 1
+                    work += 1 + (other >> 3)
+                    if not needless:
+                        if fresh == room:
+                            status = TOO_WIDE
+                            break
+                        val[target, fresh], used[target, fresh], sat[target, fresh] = nv, ns, nd
+                        chg[target, fresh], at[target, fresh] = nc, nt
+                        for c in range(columns):
+                            pend[target, fresh, c] = row[c]
+                        fresh += 1
+                    if column >= 0:
+                        row[column] -= 1
+                if status == TOO_WIDE:
+                    break
+            if status == TOO_WIDE:
+                place = -1
+                break
+            if place < count:
+                break
+            place = -1
+            if fresh == 0:
+                status = DEAD
+                break
+            count, side = fresh, target
+            peak = max(peak, count)
+        if is_write:
+            writes &= keep
+            wmask[x] &= keep
         else:
-            scalars[READS] &= ~bit
-            opened.rmask[x] &= ~bit
-            if history.last_read[x] == event and opened.colof[x] >= 0:
-                _forget_pending(opened, configs, scalars, x)
-        opened.free_slots[scalars[FREE]] = slot
-        scalars[FREE] += 1
+            reads &= keep
+            rmask[x] &= keep
+            if last_read[x] == event and colof[x] >= 0:
+                _forget_pending(colof, free_columns, pend, scalars, count, side, x)
+        free |= bit
         event += 1
+    scalars[COUNT], scalars[SIDE], scalars[READS], scalars[WRITES], scalars[FREE] = count, side, reads, writes, free
+    scalars[NEXT], scalars[FRESH], scalars[PEAK], scalars[STATUS] = place, fresh, peak, status
     return event

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
-from checker.api import Report, counterexamples, key_verdict
-from checker.calls import NEVER, Call, thaw
+from checker.api import Report, counterexamples, key_verdict, untold
+from checker.calls import Call, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part
 from checker.deciding import VALUES, decide
@@ -22,9 +25,11 @@ from checker.shrink import least, shrink
 from checker.zones import ENGINE as ZONES
 from checker.zones import IntArray, zones
 from history import KeyVerdict, worst
-from history.foreign.columns import ABSENT, CAS, FAIL, OK, READ, WRITE, OperationColumns
+from history.foreign.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
 
 _SMALL: Final = 400
+# With so many operations even loading the compiled zones is worth it.
+_LARGE: Final = 5_000_000
 _NEAR: Final = 120
 _TAIL: Final = 4000
 _SHOWN: Final = 8
@@ -60,6 +65,7 @@ def check_columns(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
+    examples: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check registers by columns; the arguments are those of ``check``.  Raises ModelError for other models."""
@@ -68,146 +74,196 @@ def check_columns(
     if type(chosen) not in (Register, CasRegister):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
-    verdicts: dict[int, KeyVerdict] = {}
-    simple = np.zeros(len(columns.keys), np.bool_)
+    check = _Check(columns, chosen, limits, examples)
+    verdicts: Sequence[KeyVerdict] = ()
+    others: dict[int, KeyVerdict] = {}
+    rest: IntArray | range = range(len(columns.keys))
     if engine in (None, "zones") and chosen.initial is None:
-        prepared = prepare(columns)
-        simple = prepared.simple
-        if simple.any():
-            verdicts = _by_zones(columns, prepared, chosen, limits)
-    rest = np.flatnonzero(~simple)
+        verdicts, rest = check.by_zones(others)
     for key, rows in _rows_by_key(columns, rest):
-        verdicts[key] = _one(columns, rows, chosen, limits, key, engine)
-    ordered = tuple(verdicts[key] for key in range(len(columns.keys)))
-    return Report(worst(verdict.verdict for verdict in ordered), ordered)
+        others[key] = check.one(rows, key, engine)
+    ordered = verdicts or tuple(others[key] for key in range(len(columns.keys)))
+    return Report(worst(verdict.verdict for verdict in others.values()), ordered)
 
 
-def _rows_by_key(columns: OperationColumns, keys: IntArray) -> Any:
-    if keys.size == len(columns.keys) == 1:
+def _rows_by_key(columns: OperationColumns, keys: IntArray | range) -> Any:
+    if not len(keys):
+        return []
+    if len(keys) == len(columns.keys) == 1:
         return [(0, np.arange(columns.key.size))]
     order = np.argsort(columns.key, kind="stable")
     bounds = np.searchsorted(columns.key[order], np.arange(len(columns.keys) + 1))
-    return [(key, order[bounds[key] : bounds[key + 1]]) for key in keys.tolist()]
+    return [(int(key), order[bounds[key] : bounds[key + 1]]) for key in keys]
 
 
-def _by_zones(columns: OperationColumns, prepared: Prepared, model: Model, limits: Limits) -> dict[int, KeyVerdict]:
-    found = zones(prepared.clusters)
-    counts = np.bincount(prepared.key, minlength=len(columns.keys))
-    seconds = (limits.clock() - limits.started) / max(1, int(prepared.simple.sum()))
-    verdicts = {
-        key: KeyVerdict(columns.keys[key], "valid", ZONES, int(counts[key]), seconds)
-        for key in np.flatnonzero(prepared.simple).tolist()
-    }
-    if found.valid:
-        return verdicts
-    owner = np.zeros(prepared.clusters.clusters, np.int64)
-    owner[prepared.clusters.cluster] = prepared.key
-    by_key: dict[int, list[tuple[int, int]]] = {}
-    for outer, inner in groups_of(found):
-        by_key.setdefault(int(owner[inner]), []).append((outer, inner))
-    finder = Finder(prepared.clusters)
-    for key, groups in by_key.items():
-        cores = []
-        for group in groups[:_SHOWN]:
-            core = calls_at(columns, prepared.rows[finder.core(found, *group)])
-            cores.append(tuple(core[place] for place in minimal(core, core, model)))
-        answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
-        verdicts[key] = _verdict(columns, answer, model, key, verdicts[key].operations, limits)
-    return verdicts
+class _Verdicts(Sequence[KeyVerdict]):
+    """One verdict a key; those on keys that the zones found valid are made when they are asked for."""
+
+    def __init__(
+        self, keys: Sequence[str | int | None], counts: IntArray, seconds: float, others: dict[int, KeyVerdict]
+    ) -> None:
+        self.keys, self.counts, self.seconds, self.others = keys, counts, seconds, others
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, place: int) -> KeyVerdict: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[KeyVerdict]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self.keys))[place]
+        if number in self.others:
+            return self.others[number]
+        return KeyVerdict(self.keys[number], "valid", ZONES, int(self.counts[number]), self.seconds)
 
 
-def _verdict(
-    columns: OperationColumns,
-    answer: Answer,
-    model: Model,
-    key: int,
-    operations: int,
-    limits: Limits,
-    calls: Sequence[Call] = (),
-) -> KeyVerdict:
-    told = counterexamples(answer, calls, _ColumnScene(columns, model, key), limits)
-    return key_verdict(columns.keys[key], answer, operations, told, limits)
+def _zones_kernel(size: int) -> Any:
+    """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
+    if size >= _LARGE:
+        import_module("checker.zones_kernel")
+    return sys.modules.get("checker.zones_kernel")
 
 
-def _one(
-    columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int, engine: str | None
-) -> KeyVerdict:
-    """One key that the zones cannot decide."""
-    rows = rows[takes_part(columns)[rows]]
-    plain = bool((columns.kind[rows] <= WRITE).all()) and model.initial is None and engine in (None, "automaton")
-    if plain and rows.size > _SMALL:
-        return _by_automaton(columns, rows, model, limits, key)
-    if type(model) is CasRegister and model.initial is None and engine is None and rows.size > _SMALL:
-        answered = _cas(columns, rows, limits)
-        if answered is not None and answered.verdict != "invalid":
-            return _verdict(columns, answered, model, key, rows.size, limits)
-    calls = calls_at(columns, rows)
-    answer = decide(calls, model, limits, engine=engine, proof=False)
-    return _verdict(columns, answer, model, key, rows.size, limits, calls)
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One check of a history: what is to be decided, and whether counterexamples are wanted."""
+
+    columns: OperationColumns
+    model: Model
+    limits: Limits
+    examples: bool
+
+    def by_zones(self, others: dict[int, KeyVerdict]) -> tuple[Sequence[KeyVerdict], IntArray]:
+        """(a verdict a key, the keys that the zones cannot decide); ``others`` takes the verdicts on invalid keys."""
+        columns, keys = self.columns, len(self.columns.keys)
+        kernel = _zones_kernel(columns.kind.size)
+        fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
+        judged = kernel.judge(*_behaved(fields), keys) if kernel is not None and keys else None
+        if judged is not None:
+            state, counts = judged
+            simple, bad = state != kernel.REPEATED, np.flatnonzero(state == kernel.INVALID)
+            if bad.size and self.examples:
+                self._tell(prepare(columns), counts, others)
+        else:
+            prepared = prepare(columns)
+            simple, counts = prepared.simple, np.bincount(prepared.key, minlength=keys)
+            bad = self._tell(prepared, counts, others)
+        seconds = (self.limits.clock() - self.limits.started) / max(1, keys)
+        if not self.examples:
+            for key in bad.tolist():
+                others[key] = KeyVerdict(columns.keys[key], "invalid", ZONES, int(counts[key]), seconds, violations=1)
+        return _Verdicts(columns.keys, counts, seconds, others), np.flatnonzero(~simple)
+
+    def _tell(self, prepared: Prepared, counts: IntArray, others: dict[int, KeyVerdict]) -> IntArray:
+        """Find what is wrong; answers the invalid keys, and puts their verdicts into ``others`` if that is wanted."""
+        found = zones(prepared.clusters)
+        if found.valid:
+            return np.empty(0, np.int64)
+        owner = np.zeros(prepared.clusters.clusters, np.int64)
+        owner[prepared.clusters.cluster] = prepared.key
+        by_key: dict[int, list[tuple[int, int]]] = {}
+        for outer, inner in groups_of(found):
+            by_key.setdefault(int(owner[inner]), []).append((outer, inner))
+        finder = Finder(prepared.clusters)
+        for key, groups in by_key.items() if self.examples else ():
+            cores = []
+            for group in groups[:_SHOWN]:
+                core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
+                cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
+            answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+            others[key] = self.verdict(answer, key, int(counts[key]))
+        return np.array(sorted(by_key), np.int64)
+
+    def verdict(self, answer: Answer, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
+        """The verdict for an answer, with its counterexamples if they are wanted."""
+        if self.examples:
+            told = counterexamples(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
+        else:
+            told = untold(answer)
+        return key_verdict(self.columns.keys[key], answer, operations, told, self.limits)
+
+    def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
+        """One key that the zones cannot decide."""
+        columns = self.columns
+        rows = rows[takes_part(columns)[rows]] if rows.size < columns.kind.size else np.flatnonzero(takes_part(columns))
+        kind = columns.kind[rows]
+        known, worth_it = self.model.initial is None, columns.kind.size > _SMALL
+        if worth_it and known and engine in (None, "automaton") and rows.size and int(kind.max()) <= WRITE:
+            return self._by_automaton(rows, key)
+        if type(self.model) is CasRegister and known and engine is None and worth_it and rows.size:
+            answered = _cas(columns, rows, self.limits)
+            if answered is not None and (answered.verdict != "invalid" or not self.examples):
+                return self.verdict(answered, key, rows.size)
+        calls = calls_at(columns, rows)
+        answer = decide(calls, self.model, self.limits, engine=engine, proof=False)
+        return self.verdict(answer, key, rows.size, calls)
+
+    def _by_automaton(self, rows: IntArray, key: int) -> KeyVerdict:
+        columns = self.columns
+        found = _gathered(columns, rows)
+        # The first value is the initial one, which nobody needs to write.
+        if found.written[1:].all():
+            return self.verdict(self._automaton(found, rows), key, rows.size)
+        strays = _never_written(columns, rows)
+        told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
+        rest = self._automaton(_gathered(columns, told), told) if told.size else Answer("valid", VALUES)
+        cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
+        violations = int(strays.size) + rest.violations
+        answer = Answer("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        return self.verdict(answer, key, rows.size)
+
+    def _automaton(self, found: Any, rows: IntArray) -> Answer:
+        from checker.automaton import TimelineColumns, answer_of, timeline
+
+        timed = TimelineColumns(found.kind == WRITE, found.value, found.invoke, found.ret, found.code, found.names.size)
+        answer = answer_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
+        if answer.verdict != "invalid":
+            return answer
+        assert answer.last is not None
+        lasts = [int(found.place[event]) for event in (answer.last, *answer.further)]
+        told = lasts[:_CORES] if self.examples else ()
+        cores = tuple(_tail_core(self.columns, rows, self.model, last, self.limits) for last in told)
+        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
 
 
-def _by_automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits, key: int) -> KeyVerdict:
-    strays = _never_written(columns, rows)
-    if not strays.size:
-        return _verdict(columns, _automaton(columns, rows, model, limits), model, key, rows.size, limits)
-    told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
-    rest = _automaton(columns, told, model, limits) if told.size else Answer("valid", VALUES)
-    cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
-    answer = Answer("invalid", VALUES, cores=cores, violations=int(strays.size) + rest.violations, reason=rest.reason)
-    return _verdict(columns, answer, model, key, rows.size, limits)
+def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
+    """What the compiled engines need to know of these rows."""
+    from checker.gathering_kernel import gather
+
+    fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
+    part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
+    return gather(*_behaved(part))
 
 
-def _automaton(columns: OperationColumns, rows: IntArray, model: Model, limits: Limits) -> Answer:
-    from checker.automaton import TimelineColumns, answer_of, timeline
-
-    done = columns.outcome[rows] == OK
-    rank, moments = _dense(columns, rows)
-    distinct, value = numbered(columns.value[rows])
-    # ABSENT is the least of all numbers; the object starts absent whether or not anybody saw it.
-    value = value + int(distinct[0] != ABSENT)
-    names = ["absent", *(str(number) for number in distinct.tolist() if number != ABSENT)]
-    timed = TimelineColumns(
-        columns.kind[rows] == WRITE,
-        value,
-        rank[columns.invoke[rows]],
-        np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER),
-        len(names),
-        moments.size,
-    )
-    answer = answer_of(timeline(timed, np.zeros(1, np.int64), limits), timed, names)
-    if answer.verdict != "invalid":
-        return answer
-    assert answer.last is not None
-    lasts = [int(moments[event]) for event in (answer.last, *answer.further)]
-    cores = tuple(_tail_core(columns, rows, model, last, limits) for last in lasts[:_CORES])
-    return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
+def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+    """As the compiled code was compiled for them: without gaps, and not read-only."""
+    return [field if field.flags.carray else np.array(field) for field in fields]
 
 
-def _dense(columns: OperationColumns, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """(dense rank by place in the history, place by dense rank) of the events of these rows."""
-    answered = columns.ret[rows[columns.outcome[rows] == OK]]
-    present = np.zeros(int(max(columns.invoke[rows].max(), answered.max(initial=0))) + 1, np.int64)
-    present[columns.invoke[rows]] = 1
-    present[answered] = 1
-    return np.cumsum(present) - 1, np.flatnonzero(present)
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The values in words, by their ids."""
+
+    names: IntArray
+
+    def __getitem__(self, number: int) -> str:
+        return str(self.names[number]) if number else "absent"
+
+    def __len__(self) -> int:
+        return self.names.size
 
 
 def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | None:
     """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
     from checker.search_columns import CasColumns, decide_cas
 
-    done = columns.outcome[rows] == OK
-    rank, _ = _dense(columns, rows)
-    old = np.where(columns.kind[rows] == CAS, columns.old[rows], ABSENT)
-    distinct, ids = numbered(np.concatenate([[ABSENT], columns.value[rows], old]))
-    ret = np.where(done, rank[np.where(done, columns.ret[rows], 0)], NEVER)
+    found = _gathered(columns, rows)
     return decide_cas(
-        CasColumns(
-            columns.kind[rows], ids[1 : rows.size + 1], ids[rows.size + 1 :], rank[columns.invoke[rows]], ret,
-            ["absent", *map(str, distinct[1:].tolist())],
-        ),
-        limits,
-    )  # fmt: skip
+        CasColumns(found.kind, found.value, found.old, found.invoke, found.ret, _Names(found.names)), limits
+    )
 
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:

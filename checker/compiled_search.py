@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +212,13 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     return replace(answer, last=moments[answer.last])
 
 
+class Words(Protocol):
+    """The values of an object in words, by their ids."""
+
+    def __getitem__(self, number: int, /) -> str: ...
+    def __len__(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class NumberedCalls:
     """Calls on a register that starts with value 0, as columns; kinds are those of the kernel, ranks are dense."""
@@ -221,7 +228,7 @@ class NumberedCalls:
     old: IntArray
     invoke: IntArray
     ret: IntArray
-    names: Sequence[str]
+    names: Words
     initial: int = 0
     table: NDArray[np.int32] = field(default_factory=lambda: np.zeros((1, 1), np.int32))
 

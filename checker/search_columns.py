@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from checker.answer import Answer, Limits
 from checker.calls import NEVER
 from checker.chains import ENGINE as CHAINS
-from checker.compiled_search import NumberedCalls, search_numbers
+from checker.compiled_search import NumberedCalls, Words, search_numbers
 from checker.zones import IntArray, crossing
 
 # So few chains are walked sooner one by one than all at once.
@@ -32,7 +32,7 @@ class CasColumns:
     old: IntArray
     invoke: IntArray
     ret: IntArray
-    names: Sequence[str]
+    names: Words
 
     @property
     def values(self) -> int:

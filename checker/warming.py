@@ -22,21 +22,21 @@ class _Latch(Model):
 
 
 def warm() -> None:
-    """Compile and load the automaton and the search: half a minute at the very first time, 0.3 s from then on."""
-    from checker.automaton import TimelineColumns, timeline
+    """Compile and load zones, automaton and search: half a minute at the very first time, 0.3 s from then on."""
+    from checker.automaton import timeline, timeline_columns
     from checker.compiled_search import compiled_search
+    from checker.gathering_kernel import gather
+    from checker.zones_kernel import judge
 
     for module in ("checker.by_columns", "checker.search_columns"):
         import_module(module)
 
     limits = Limits(lambda: 0.0)
-    columns = TimelineColumns(
-        np.array([True, False]),
-        np.array([1, 1], np.int64),
-        np.array([0, 2], np.int64),
-        np.array([1, 3], np.int64),
-        2,
-        4,
+    read, first = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    judge(read, read, first, first, first, first + 1, 1)
+    gather(read, read, first, first, first, first + 1)
+    columns = timeline_columns(
+        np.array([True, False]), np.array([1, 1], np.int64), np.array([0, 2], np.int64), np.array([1, 3], np.int64), 2
     )
     timeline(columns, np.zeros(1, np.int64), limits)
     # Long enough for the search to need more room than it starts with.

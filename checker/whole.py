@@ -25,6 +25,7 @@ def check(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
+    examples: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check a whole history, each key for itself.
@@ -32,13 +33,15 @@ def check(
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
     Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
-    ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).
+    ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).  Without ``examples`` what is invalid
+    gets its verdict only: no counterexamples, and not all violations are counted.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     if isinstance(history, (str, Path)):
         history = read_any(Path(history))
     limits: dict[str, Any] = {
-        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "clock": clock,
+        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "examples": examples,
+        "clock": clock,
     }  # fmt: skip
     if isinstance(history, Foreign):
         model = model or history.model

@@ -1,0 +1,123 @@
+"""The zones of many registers in one compiled pass over the operations and one over the events; see ``zones``.
+
+It says which keys are valid and no more: what is wrong with the others is told by ``zones`` itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+VALID, INVALID, REPEATED = range(3)
+_READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
+_ABSENT: Final = int(np.iinfo(np.int64).min)
+_FAR: Final = 1 << 61
+# Ranks take 32 bits; this one is NEVER.
+_NEVER: Final = (1 << 31) - 1
+# Columns of the table of clusters: least return, greatest invocation, invocation of the write, key.
+_FIRST, _LAST, _WRITTEN, _KEY = range(4)
+
+
+@njit(cache=True)
+def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
+    """(the least value, the greatest one, the last place in the history) of what takes part."""
+    low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
+    for row in range(kind.size):
+        if outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+            continue
+        top = max(top, invoke[row])
+        if outcome[row] == _OK:
+            top = max(top, ret[row])
+        if value[row] != _ABSENT:
+            low, high = min(low, value[row]), max(high, value[row])
+    return low, high, top
+
+
+@njit(cache=True)
+def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state, counts):  # type: ignore[no-untyped-def]
+    """Fill the table: a row a value and key, those of the absent values first.
+
+    With a ``stride`` of 0 all keys share the rows; answers False if two of them want the same.  Ends early if there is
+    nothing left to do.
+    """
+    keys = state.size
+    for cluster in range(table.shape[0]):
+        table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _WRITTEN] = _NEVER, -1, -1
+        table[cluster, _KEY] = -1
+    for row in range(kind.size):
+        if outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+            continue
+        k = key[row]
+        counts[k] += 1
+        number = value[row] - low
+        cluster = k if value[row] == _ABSENT else keys + (number * stride + k if stride else number)
+        if table[cluster, _KEY] < 0:
+            table[cluster, _KEY] = k
+        elif table[cluster, _KEY] != k:
+            return False
+        if kind[row] != _READ:
+            if kind[row] != _WRITE or cluster < keys or table[cluster, _WRITTEN] >= 0:
+                state[k] = REPEATED
+                if keys == 1:
+                    return True
+            table[cluster, _WRITTEN] = invoke[row]
+        if outcome[row] == _OK:
+            table[cluster, _FIRST] = min(table[cluster, _FIRST], ret[row])
+        table[cluster, _LAST] = max(table[cluster, _LAST], invoke[row])
+    return True
+
+
+@njit(cache=True)
+def _mark(table, state, at):  # type: ignore[no-untyped-def]
+    """Put clusters where their zones begin, and say which keys contradict themselves within one cluster."""
+    for cluster in range(state.size, table.shape[0]):
+        first, last, k = table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _KEY]
+        if k < 0:
+            continue
+        if table[cluster, _WRITTEN] < 0 or first < table[cluster, _WRITTEN]:
+            if state[k] == VALID:
+                state[k] = INVALID
+        elif first != _NEVER:
+            at[min(first, last)] = cluster
+
+
+@njit(cache=True)
+def _sweep(table, state, at):  # type: ignore[no-untyped-def]
+    """Go through the beginnings of zones in order: ``reach`` is how far the forward zones of a key have come."""
+    reach = np.empty(state.size, np.int64)
+    for k in range(state.size):
+        reach[k] = table[k, _LAST]
+    for moment in range(at.size):
+        cluster = at[moment]
+        if cluster:
+            first, last, k = table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _KEY]
+            if reach[k] > first and state[k] == VALID:
+                state[k] = INVALID
+            if first < last:
+                reach[k] = max(reach[k], last)
+
+
+@njit(cache=True)
+def judge(kind, outcome, value, key, invoke, ret, keys):  # type: ignore[no-untyped-def]
+    """(by key VALID, INVALID or REPEATED, how many calls each has), or None.
+
+    The arguments are columns of operations, and how many keys there are.  None where values and keys do not lie close,
+    and for 2^31 events and more.
+    """
+    low, high, top = _extent(kind, outcome, value, invoke, ret)
+    room = 8 * kind.size + 1024
+    if top >= _NEVER or low < -_FAR or high > _FAR or high - low >= room:
+        return None
+    span = high - low + 1 if high >= low else np.int64(1)
+    stride = keys if span * keys <= room else 0
+    state, counts = np.zeros(keys, np.int8), np.zeros(keys, np.int64)
+    table = np.empty((keys + span * max(1, stride), 4), np.int32)
+    if not _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state, counts):
+        return None
+    if keys > 1 or state[0] == VALID:
+        at = np.zeros(top + 1, np.int32)
+        _mark(table, state, at)
+        _sweep(table, state, at)
+    return state, counts

@@ -1,0 +1,163 @@
+"""Compiled passes over columns against the definition and against what numpy makes of the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from checker import by_columns
+from checker.by_columns import check_columns
+from checker.calls import NEVER
+from checker.columns import prepare, takes_part
+from checker.gathering_kernel import gather
+from checker.zones import zones
+from checker.zones_kernel import INVALID, REPEATED, VALID, judge
+from history import Operation
+from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
+from tests.checker.oracle import Sampler, is_linearizable
+
+
+def columns_of(objects: list[list[Operation]], random: Random, *, apart: int = 0, gap: int = 0) -> OperationColumns:
+    """Histories of several keys in one: events interleaved at random, values of key k moved by k times ``apart``.
+
+    Up to ``gap`` events of others come before each.
+    """
+    events = [
+        (key, number, moment)
+        for key, operations in enumerate(objects)
+        for number, o in enumerate(operations)
+        for moment in (o.invoke_index, o.return_index)
+    ]
+    turns = [key for key, _, _ in events]
+    random.shuffle(turns)
+    waiting = [sorted((moment, number) for k, number, moment in events if k == key) for key in range(len(objects))]
+    spans: dict[tuple[int, int], list[int]] = {}
+    at = 0
+    for key in turns:
+        at += random.randint(1, 1 + gap)
+        spans.setdefault((key, waiting[key].pop(0)[1]), []).append(at)
+    rows = sorted((*span, key, number) for (key, number), span in spans.items())
+    table = []
+    for invoke, ret, key, number in rows:
+        o = objects[key][number]
+        old, value = o.value if o.f == "cas" else (None, o.result if o.f == "read" else o.value)
+        numbers = [ABSENT if item is None else item + key * apart for item in (value, old)]
+        kind = (READ, WRITE, CAS)[("read", "write", "cas").index(o.f)]
+        outcome = (OK, FAIL, INFO)[("ok", "fail", "info").index(o.outcome)]
+        table.append((kind, outcome, *numbers, key, invoke, ret if random.random() < 0.9 or outcome == OK else -1))
+    kind, outcome, value, old, key, invoke, ret = np.array(table, np.int64).reshape(-1, 7).T.copy()
+
+    def operation(row: int) -> Operation:
+        o = objects[rows[row][2]][rows[row][3]]
+        return replace(o, key=int(key[row]), invoke_index=int(invoke[row]), return_index=int(ret[row]))
+
+    kind, outcome = kind.astype(np.int8), outcome.astype(np.int8)
+    return OperationColumns(kind, outcome, value, old, key, invoke, ret, tuple(range(len(objects))), operation)
+
+
+def judged(columns: OperationColumns) -> Any:
+    fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
+    return judge(*fields, len(columns.keys))
+
+
+@pytest.mark.parametrize(("apart", "gap"), [(0, 0), (20, 0), (10**6, 0), (0, 30)])
+@pytest.mark.parametrize("keys", [1, 3])
+def test_compiled_zones_judge_every_key_as_the_definition_does(keys: int, apart: int, gap: int) -> None:
+    random, seen = Random(keys + apart + gap), dict.fromkeys((VALID, INVALID, REPEATED), 0)
+    for _ in range(600):
+        objects = [
+            Sampler(random, values=random.choice([None, None, None, 3]), cas=random.random() < 0.1,
+                    truth=random.choice([0.7, 0.95])).history(random.randint(1, 8), 3)
+            for _ in range(keys)
+        ]  # fmt: skip
+        columns = columns_of(objects, random, apart=apart, gap=gap)
+        found = judged(columns)
+        if found is None:
+            assert (apart, keys) == (10**6, 3)
+            continue
+        state, counts = found
+        prepared = prepare(columns)
+        assert zones(prepared.clusters).valid == (INVALID not in state)
+        assert (prepared.simple == (state != REPEATED)).all()
+        if REPEATED not in state:
+            assert counts.tolist() == np.bincount(prepared.key, minlength=keys).tolist()
+        for key, operations in enumerate(objects):
+            seen[state[key]] += 1
+            assert state[key] == REPEATED or (state[key] == VALID) == is_linearizable(operations), operations
+    assert min(seen.values()) > 20 or apart == 10**6
+
+
+def test_far_too_large_numbers_are_left_to_others() -> None:
+    read = Operation(0, "read", None, None, 1, "ok", 0, 1, 0, 1)
+    columns = columns_of([[read]], Random(1))
+    for value in (2**63 - 1, -(2**63) + 1, 2**62, -(2**62)):
+        assert judged(replace(columns, value=np.array([value]))) is None
+        far = columns_of([[read, replace(read, invoke_index=2, return_index=3)]], Random(1))
+        assert judged(replace(far, value=np.array([value, 7]))) is None
+    assert judged(replace(columns, ret=np.array([1 << 31]))) is None
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("small", [0, 400])
+def test_with_or_without_examples_and_compiled_zones_the_verdicts_are_the_same(
+    small: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_columns, "_SMALL", small)
+    kernel = by_columns._zones_kernel
+    monkeypatch.setattr(by_columns, "_zones_kernel", lambda size: kernel(size) if compiled else None)
+    random, seen = Random(4), {"valid": 0, "invalid": 0}
+    for number in range(250):
+        cas = random.random() < 0.4
+        objects = [
+            Sampler(random, values=random.choice([None, None, 3]), cas=cas, truth=0.9).history(random.randint(1, 8), 3)
+            for _ in range(random.randint(1, 4))
+        ]
+        columns = columns_of(objects, random, apart=random.choice([0, 20]), gap=random.choice([0, 40]))
+        if number % 3 == 0:
+            # Columns of a table may be read-only or lie apart in memory.
+            columns.value.flags.writeable = False
+            columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
+        told, untold = (check_columns(columns, "cas-register", examples=examples) for examples in (True, False))
+        for report in (told, untold):
+            assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
+            assert [key.key for key in report.keys] == list(range(len(objects)))
+            assert report.verdict == ("valid" if all(key.verdict == "valid" for key in report.keys) else "invalid")
+        assert [k.operations for k in told.keys] == [k.operations for k in untold.keys]
+        assert [k.violations > 0 for k in told.keys] == [k.violations > 0 for k in untold.keys]
+        assert bool(told.counterexamples) == (told.verdict == "invalid")
+        assert not untold.counterexamples
+        assert told.keys[-1] == told.keys[len(objects) - 1] == told.keys[-1:][0]
+        seen[told.verdict] += 1
+    assert min(seen.values()) > 30
+
+
+@pytest.mark.parametrize(("apart", "gap"), [(0, 0), (10**9, 0), (0, 60)])
+def test_gathered_columns_are_what_numpy_makes_of_them(apart: int, gap: int) -> None:
+    random = Random(5)
+    for _ in range(300):
+        sampler = Sampler(random, values=random.choice([None, 3]), cas=random.random() < 0.5)
+        columns = columns_of([[], sampler.history(random.randint(1, 12), 4)], random, apart=apart, gap=gap)
+        spread = np.where(columns.value == ABSENT, ABSENT, columns.value * (1 + apart))
+        columns = replace(columns, value=spread)
+        found = gather(columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
+        rows = np.flatnonzero(takes_part(columns))
+        done = columns.outcome[rows] == OK
+        places = np.sort(np.concatenate([columns.invoke[rows], columns.ret[rows[done]]]))
+        assert found.row.tolist() == rows.tolist()
+        assert found.place.tolist() == places.tolist()
+        assert found.kind.tolist() == columns.kind[rows].tolist()
+        assert found.names[found.value].tolist() == columns.value[rows].tolist()
+        swaps = columns.kind[rows] == CAS
+        assert found.names[found.old][swaps].tolist() == columns.old[rows][swaps].tolist()
+        assert found.names.tolist() == sorted({ABSENT, *found.names.tolist()})
+        assert places[found.invoke].tolist() == columns.invoke[rows].tolist()
+        assert places[found.ret[done]].tolist() == columns.ret[rows][done].tolist()
+        assert (found.ret[~done] == NEVER).all()
+        calls = np.where(found.code >= 0, found.code, ~found.code)
+        assert (np.where(found.code >= 0, found.invoke[calls], found.ret[calls]) == np.arange(places.size)).all()
+        made = set(columns.value[rows][columns.kind[rows] != READ].tolist())
+        assert [name in made for name in found.names.tolist()] == found.written.tolist()
