@@ -120,6 +120,7 @@ class Conductor:
         self._mix = self._workload.invocations(plan.rng("operations"))
         self._committed_again: int | None = None
         self._healed_at: int | None = None
+        self._last_heal: int | None = None
         self._assessed = (0, False)  # how many probes were looked at, and what they said
 
     def stop(self) -> None:
@@ -214,8 +215,9 @@ class Conductor:
             return False
         probes = self._probes.all
         if len(probes) != self._assessed[0]:  # asked by every worker before every operation, so only for news
-            complete = assess(probes, self._endpoints, healed, self._committed_again).complete
-            self._assessed = len(probes), complete
+            since = {healed, min(healed, self._last_heal or healed)}
+            complete = (assess(probes, self._endpoints, at, self._committed_again).complete for at in since)
+            self._assessed = len(probes), all(complete)
         return self._assessed[1]
 
     async def _read_all(self, workers: list[Worker]) -> None:
@@ -338,11 +340,12 @@ class Conductor:
         self.stop()
 
     def _record_fault(self, type_: Type, f: str, value: dict[str, Any]) -> None:
-        self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
+        event = self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
         if value.get("action") == "inject":
             self.tally.fault = f if type_ in ("invoke", "ok") else ""
         elif type_ != "invoke":
             self.tally.fault = ""
+            self._last_heal = event.time if type_ == "ok" else self._last_heal
 
     # -- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from harness.fault_figures import by_fault, with_details
 from harness.plan import Plan
-from harness.recovery import Recovery, assess
+from harness.recovery import Recovery, assess, last_heal
 from harness.runstate import RunState
-from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, Verdict, worst
+from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, worst
 from nemesis.schedule import fault_names
 
 #: What a node's own log may say, what it means, and what follows: a ``violation``, a ``note`` (the library met an error
@@ -95,48 +95,74 @@ def linearizability(keys: Sequence[KeyVerdict]) -> Check:
     return Check("linearizable", "check", verdict, asked, seen, {"engines": engines})
 
 
-def recovery_of(recorded: Recorded) -> Recovery | None:
-    """What the probes say of the time after the heal; None when the run never came so far."""
-    healed = recorded.state.moments.get("healed")
-    if healed is None or recorded.state.interrupted or "final-reads" not in recorded.state.moments:
+def recovery_of(recorded: Recorded) -> tuple[Recovery, Recovery] | None:
+    """What the probes say of the time after the last heal, and of the time after the load; None when it never came.
+
+    The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
+    had ended must be reached as well.
+    """
+    swept = recorded.state.moments.get("healed")
+    if swept is None or recorded.state.interrupted or "final-reads" not in recorded.state.moments:
         return None
+    final = [operation for operation in recorded.operations if operation.phase == "final"]
+    healed = last_heal(recorded.receipts, swept)
+    return _recovery_since(recorded, recorded.operations, healed), _recovery_since(recorded, final, swept)
+
+
+def _recovery_since(recorded: Recorded, operations: Sequence[Operation], healed: int) -> Recovery:
+    through_quorum = recorded.plan.read_mode == "log"
     returns = [
         operation.returned
-        for operation in recorded.operations
-        if operation.outcome == "ok" and operation.phase == "final" and operation.invoked >= healed
+        for operation in operations
+        if operation.outcome == "ok"
+        and operation.invoked >= healed
+        and (through_quorum or operation.phase == "final" or operation.f != "read")
     ]
     times = [moment for moment in returns if moment is not None]
     return assess(recorded.probes, recorded.nodes, healed, min(times, default=None))
 
 
-def recovery_check(recorded: Recorded, recovery: Recovery | None) -> Check:
+def recovery_check(recorded: Recorded, found: tuple[Recovery, Recovery] | None) -> Check:
     """No recovery is a finding of its own, whatever linearizability says."""
     limit = recorded.plan.recovery_time
     asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
-    if recovery is None:
+    if found is None:
         return Check("recovery", "check", "unknown", asked, "the run was cut before it could be seen")
-    if recovery.target < 0:
+    since_heal, since_load = found
+    if since_heal.target >= 0 and since_heal.seconds is None:
+        return Check("recovery", "check", "invalid", asked, since_heal.sentence(), _not_back(since_heal))
+    if since_load.target >= 0 and since_load.seconds is None:
+        seen = f"after the load {since_load.sentence()}"
+        if since_heal.seconds is not None and since_heal.target >= 0:
+            seen = f"all nodes at {since_heal.target} after {since_heal.seconds:.1f} s, but {seen}"
+        return Check("recovery", "check", "invalid", asked, seen, _not_back(since_load))
+    if min(since_heal.target, since_load.target) < 0:
         return Check(
             "recovery", "check", "unknown", asked, "no node ever told a commit index: there is nothing to reach"
         )
-    details: dict[str, Any] = {
+    assert since_heal.seconds is not None
+    assert since_load.seconds is not None
+    seen = f"all nodes at {since_heal.target} after {since_heal.seconds:.1f} s"
+    slowest = max(since_heal.seconds, since_load.seconds)
+    if since_load.seconds > max(since_heal.seconds, limit + 1.0):
+        seen += f", but at {since_load.target} only {since_load.seconds:.1f} s after the load"
+    details = {**_reached(since_heal), "seconds": since_heal.seconds}
+    return Check("recovery", "check", "valid" if slowest <= limit + 1.0 else "invalid", asked, seen, details)
+
+
+def _reached(recovery: Recovery) -> dict[str, Any]:
+    return {
+        "healed_ns": recovery.healed_at,
         "target": recovery.target,
         "leader_at_heal": recovery.leader,
         "applied": recovery.applied,
         "reached_ns": recovery.reached,
         "behind": list(recovery.behind),
     }
-    healed = recorded.state.moments["healed"]
-    finished = recovery.finished_at
-    if finished is not None:
-        seconds = (finished - healed) / 1e9
-        details["seconds"] = seconds
-        verdict: Verdict = "valid" if seconds <= limit + 1.0 else "invalid"
-        return Check(
-            "recovery", "check", verdict, asked, f"all nodes at {recovery.target} after {seconds:.1f} s", details
-        )
-    details["kind"] = "no-recovery"
-    return Check("recovery", "check", "invalid", asked, recovery.sentence(), details)
+
+
+def _not_back(recovery: Recovery) -> dict[str, Any]:
+    return {**_reached(recovery), "kind": "no-recovery"}
 
 
 def election_safety(probes: Sequence[Probe]) -> Check:
@@ -339,7 +365,7 @@ def planted(plan: Plan) -> str:
 def sentence(
     checks: Sequence[Check],
     keys: Sequence[KeyVerdict],
-    recovery: Recovery | None,
+    recovery: tuple[Recovery, Recovery] | None,
     failures: Sequence[str],
 ) -> str:
     """What to say to somebody who has ten seconds."""

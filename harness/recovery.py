@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from history import Probe
+from history import Probe, Receipt
 
 #: A probe older than this (ns) says nothing about the moment of the heal.
 FRESH_NS = 2_000_000_000
@@ -13,7 +13,7 @@ FRESH_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What each node had reached after the last heal.
+    """What each node had reached after a heal at ``healed_at`` (ns since the run's start).
 
     ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
     the last applied index that each node told since (-1: it applied nothing; None: it told nothing), ``reached`` when
@@ -21,6 +21,7 @@ class Recovery:
     operation that was invoked after the heal and went through a quorum.
     """
 
+    healed_at: int
     target: int
     leader: str | None
     applied: dict[str, int | None]
@@ -42,6 +43,11 @@ class Recovery:
         if not self.complete or self.committed_again is None:
             return None
         return max([self.committed_again, *(moment for moment in self.reached.values() if moment is not None)])
+
+    @property
+    def seconds(self) -> float | None:
+        """From the heal to the moment at which the last condition came true; None if one never did."""
+        return None if self.finished_at is None else (self.finished_at - self.healed_at) / 1e9
 
     def sentence(self) -> str:
         """The finding in words, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
@@ -67,7 +73,7 @@ def _names(nodes: Iterable[str]) -> str:
 
 
 def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:
-    """Judge the probes of a run whose last fault was healed at ``healed_at`` (ns since the run's start)."""
+    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start)."""
     leader, target = _target(probes, healed_at)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
     reached: dict[str, int | None] = dict.fromkeys(applied)
@@ -77,7 +83,18 @@ def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, commit
         applied[probe.node] = probe.applied
         if reached[probe.node] is None and probe.applied >= target:
             reached[probe.node] = probe.time
-    return Recovery(target, leader, applied, reached, committed_again)
+    return Recovery(healed_at, target, leader, applied, reached, committed_again)
+
+
+def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
+    """When the last fault was healed (ns since the run's start).
+
+    ``swept`` is when everything had been healed after the main phase: it stands for faults that nobody saw healed, and
+    for the heal of a run that broke nothing.
+    """
+    healed = [receipt.healed for receipt in receipts if receipt.state != "skipped"]
+    seen = [moment for moment in healed if moment is not None]
+    return min(swept, max(seen)) if seen and len(seen) == len(healed) else swept
 
 
 def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:

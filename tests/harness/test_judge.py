@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.judge import ALARMS, Recorded, judge
+from harness.judge import ALARMS, Recorded, judge, recovery_of
 from harness.plan import Plan
+from harness.recovery import last_heal
 from harness.runstate import RunState
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 
@@ -47,10 +48,13 @@ OPERATIONS = (
     operation(64.5, "read", phase="final"),
 )
 PROBES = (
+    probe(30.5, "n1", 40, "leader"),
+    *(probe(33, node, 41) for node in NODES),
     probe(60.5, "n1", 100, "leader"),
     probe(60.8, "n1", 100, "leader"),
     *(probe(63, node, 101) for node in NODES),
 )
+AT_ONCE = operation(31, "write")
 KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
 
 
@@ -92,7 +96,7 @@ def test_a_run_without_blemish_is_valid() -> None:
     assert results.verdict == "valid"
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
-    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 100 after 2.0 s"
+    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40 after 31.1 s"
     assert (results.environment, results.warnings) == ({"java": "21"}, ("w",))
 
 
@@ -126,17 +130,66 @@ def test_a_key_that_could_not_be_decided_makes_the_run_unknown() -> None:
 
 def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
     stuck = tuple(probe(63, node, 101 if node == "n2" else 24) for node in NODES)
-    results = judged(replace(good(), probes=PROBES[:2] + stuck))
+    results = judged(replace(good(), probes=(PROBES[0], *stuck)))
     check = check_named("recovery", results)
     assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
     assert check.details["behind"] == ["n1", "n3"]
     assert check_named("linearizable", results).verdict == "valid"
-    assert results.sentence == "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 100"
+    assert results.sentence == "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40"
+    assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
+
+
+def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_of_the_load() -> None:
+    receipts = (receipt(), replace(receipt(), id=1, started=40 * S, stood=40 * S, heal_started=50 * S, healed=55 * S))
+    probes = (*PROBES[:4], probe(54.9, "n1", 70, "leader"), *(probe(57.5, node, 75) for node in NODES), *PROBES[4:])
+    check = check_named("recovery", judged(replace(good(), receipts=receipts, probes=probes)))
+    # Invoked after that heal is only the read at 62 s.
+    assert check.seen == "all nodes at 70 after 7.1 s"
+    again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, operation(56, "write")))
+    check = check_named("recovery", judged(again))
+    assert (check.seen, check.details["healed_ns"], check.details["target"]) == (
+        "all nodes at 70 after 2.5 s", 55 * S, 70,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", [1.0, 5.0])
+def test_back_before_the_load_ended_is_too_late_all_the_same(limit: float) -> None:
+    plan = replace(good().plan, recovery_time=limit)
+    late = (*PROBES[:3], probe(35, "n3", 41), *PROBES[4:])
+    check = check_named("recovery", judged(replace(good(), plan=plan, probes=late, operations=(*OPERATIONS, AT_ONCE))))
+    assert (check.verdict, check.seen) == ("valid" if limit > 4 else "invalid", "all nodes at 40 after 4.0 s")
+
+
+def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
+    behind = (*PROBES[:-1], probe(63, "n3", 41))
+    results = judged(replace(good(), probes=behind))
+    check = check_named("recovery", results)
+    assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
+    assert check.seen == "all nodes at 40 after 31.1 s, but after the load n3 stuck at 41 of 100"
+
+
+def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
+    unseen = replace(receipt(), id=1, started=40 * S, healed=None)
+    skipped = replace(receipt(), id=2, state="skipped", healed=None, witness={})
+    assert last_heal((receipt(), unseen), 61 * S) == 61 * S
+    assert last_heal((receipt(), skipped), 61 * S) == 31 * S
+    assert last_heal((replace(receipt(), healed=65 * S),), 61 * S) == 61 * S
+    assert last_heal((), 61 * S) == 61 * S
+
+
+@pytest.mark.parametrize(("mode", "after"), [("log", 1.1), ("unsafe", 31.1)])
+def test_a_read_that_asks_no_quorum_is_no_commit(mode: Any, after: float) -> None:
+    plan = replace(good().plan, read_mode=mode)
+    found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))))
+    assert found is not None
+    assert found[0].committed_again == round((31 + after) * S)
 
 
 def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
     results = judged(replace(good(), operations=OPERATIONS[:3]))
     assert check_named("recovery", results).seen == "nothing was committed after the heal"
+    results = judged(replace(good(), operations=(*OPERATIONS[:3], AT_ONCE)))
+    assert check_named("recovery", results).seen.endswith(", but after the load nothing was committed after the heal")
 
 
 @pytest.mark.parametrize(
