@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from harness.fault_figures import by_fault, with_details
+from harness.kept import committed_kept
 from harness.plan import Plan
 from harness.recovery import Recovery, assess, last_heal
 from harness.runstate import RunState
@@ -185,40 +186,6 @@ def election_safety(probes: Sequence[Probe]) -> Check:
         seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
         return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
     return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
-
-
-def committed_kept(probes: Sequence[Probe]) -> Check:
-    """A node never removes committed entries from its log.
-
-    Compared are two answers of one process: the commit index of the earlier with the log's end in the later.  A process
-    that was restarted in between has forgotten its commit index, so its answers are not compared across the restart.
-    """
-    deleted: dict[str, tuple[int, int, int]] = {}
-    before: dict[str, Probe] = {}
-    for probe in probes:
-        if not probe.answered:
-            continue
-        earlier = before.get(probe.node)
-        before[probe.node] = probe
-        if earlier is not None and probe.ledger_end < earlier.committed <= probe.committed:
-            deleted.setdefault(probe.node, (probe.time, probe.ledger_end, earlier.committed))
-    asked = "no node removes committed entries from its log"
-    if not deleted:
-        return Check("committed-kept", "check", "valid", asked, f"{len(before)} nodes followed")
-    seen = "; ".join(
-        f"{node}'s log ended at {end} at {time / 1e9:.1f} s although {committed} had been committed there"
-        for node, (time, end, committed) in sorted(deleted.items())
-    )
-    moments = [
-        {"node": node, "time": time, "log_end": end, "committed": committed}
-        for node, (time, end, committed) in sorted(deleted.items(), key=lambda item: item[1])
-    ]
-    details: dict[str, Any] = {"kind": "committed-entries-deleted", "nodes": sorted(deleted), "moments": moments}
-    highest = max(probe.committed for probe in before.values())
-    if max(probe.ledger_end for probe in before.values()) < highest:
-        details["lost_for_good"] = True
-        seen += f"; at the end of the run no node holds entry {highest}, which was committed"
-    return Check("committed-kept", "check", "invalid", asked, seen, details)
 
 
 def node_logs(log_hits: dict[str, dict[str, int]], nodes: Sequence[str]) -> Check:

@@ -44,6 +44,8 @@ class Breach:
     facts: list[str]
     moments: list[Moment]
     picture: Sketch | None
+    left_out: int = 0
+    """So many moments are not among ``moments``: there were more than :data:`MAX_MOMENTS`."""
 
 
 def breaches_of(drawn: Drawn) -> list[Breach]:
@@ -67,6 +69,7 @@ def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
         facts=[clause for clause in row["seen"].split("; ") if clause],
         moments=moments,
         picture=sketch_of(drawn.tracks, drawn.windows, end, marked, "log_end") if deleted else None,
+        left_out=max(len(told) - MAX_MOMENTS, 0),
     )
 
 
@@ -77,7 +80,8 @@ def _deletions(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
         (
             moment["time"] / 1e9,
             str(moment["node"]),
-            f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there",
+            f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there"
+            + (" before it was restarted" if moment.get("restarted") else ""),
         )
         for moment in (found if isinstance(found, list) else ())
     ]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.judge import ALARMS, Recorded, judge, recovery_of
+from harness.kept import committed_kept, falls
 from harness.plan import Plan
 from harness.recovery import last_heal
 from harness.runstate import RunState
@@ -272,6 +273,38 @@ def test_entries_that_another_node_still_holds_are_not_lost_for_good() -> None:
 def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
     restarted = Probe(65 * S, "n2", "follower", 4, ledger_end=60, committed=-1, applied=-1)
     assert check_named("committed-kept", with_probes(restarted)).verdict == "valid"
+
+
+KEPT = (
+    Probe(5 * S, "n1", "follower", 1, ledger_end=90, committed=90, applied=90),
+    Probe(5 * S, "n2", "leader", 1, ledger_end=91, committed=90, applied=90),
+    Probe(6 * S, "n1", "follower", 2, ledger_end=10, committed=90, applied=90),
+    Probe(7 * S, "n1", "follower", 2, ledger_end=30, committed=90, applied=90),
+    Probe(8 * S, "n1", "follower", 2, ledger_end=190, committed=190, applied=190),
+    Probe(9 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
+    Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1),
+    Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15),
+)
+
+
+def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
+    check = committed_kept(KEPT)
+    assert check.details["moments"] == [
+        {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False},
+        {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False},
+        {"node": "n2", "time": 10 * S, "log_end": 15, "committed": 90, "restarted": True},
+    ]
+    assert check.seen.startswith("n1's log ended at 10 at 6.0 s although 90 had been committed there")
+    assert ", and 2 more such falls (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
+
+
+def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
+    check = committed_kept([probe for probe in KEPT if probe.node == "n2"])
+    assert (check.verdict, check.details) == ("valid", {})
+
+
+def test_a_log_that_only_grows_never_falls() -> None:
+    assert falls([probe for probe in KEPT[:2] for _ in range(3)]) == []
 
 
 def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.breaches import breaches_of
+from reports.breaches import MAX_MOMENTS, breaches_of
 from reports.findings import Drawn, headlines_of, prepare
 from reports.run import read_run
 from tests.reports.conftest import Maker
@@ -48,12 +48,26 @@ def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> N
     assert (before.faults, before.leader) == ([], "n1")
     assert during.term >= before.term > 0
     assert during.lines
+    assert breach.left_out == 0
     assert breach.picture is not None
     assert [line.node for line in breach.picture.lines if line.late] == ["n1", "n2"]
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
     assert '<a href="#breach-1">committed-kept</a>' in page
     assert 'id="breach-1"' in page
+
+
+def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh: Maker) -> None:
+    one = {"node": "n1", "time": 7 * S, "log_end": 5, "committed": 90}
+    many = [one] * MAX_MOMENTS + [one]
+    details = {**DELETED["details"], "moments": [{**one, "restarted": True}, *many]}
+    files = fresh("valid")
+    drawn = with_checks(files, {**DELETED, "details": details})
+    (breach,) = breaches_of(drawn)
+    assert breach.moments[0].told == "log ends at 5, 90 had been committed there before it was restarted"
+    assert (len(breach.moments), breach.left_out) == (MAX_MOMENTS, 2)
+    reports.write_report(files)
+    assert "2 later ones are not listed." in drawn.run.files.report.read_text()
 
 
 def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
