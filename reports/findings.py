@@ -15,6 +15,8 @@ from reports.snapshots import Snapshot, snapshots_of
 from reports.tracks import Track
 
 MAX_EXAMPLES: Final = 8
+MAX_TOLD: Final = 100
+"""So many violations are told by their sentence, and framed in the charts."""
 WITH_LINES: Final = 3
 """So many of them are shown with what the nodes logged."""
 RECOVERY_S: Final = 8.0
@@ -128,17 +130,21 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
     return sorted(rows, key=lambda row: -row[2])
 
 
-def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> list[Violation]:
-    """The counterexamples that are shown, earliest first."""
+def examples_of(run: Run) -> list[tuple[Any, Counterexample]]:
+    """(key, counterexample) of every violation that the results tell, earliest first, at most :data:`MAX_TOLD`."""
     told = [
         (key.get("key"), Counterexample.from_json(record))
         for key in run.results.get("keys", ()) or ()
         for record in key.get("counterexamples", ()) or ()
     ]
-    told.sort(key=lambda pair: pair[1].shown_at)
+    return sorted(told, key=lambda pair: pair[1].shown_at)[:MAX_TOLD]
+
+
+def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> list[Violation]:
+    """The counterexamples that are drawn, earliest first."""
     return [
         _violation(run, found, windows, key, example, with_lines=place < WITH_LINES)
-        for place, (key, example) in enumerate(told[:MAX_EXAMPLES])
+        for place, (key, example) in enumerate(examples_of(run)[:MAX_EXAMPLES])
     ]
 
 

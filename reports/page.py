@@ -26,7 +26,7 @@ from reports.run import HARNESS_FAILURE, Run, phase_bounds
 from reports.series import data_of
 
 SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
-SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "main.js")
+SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
 VERDICT_WORDS: Final = {
     "valid": "Valid",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,7 +10,8 @@ from history import Counterexample
 from reports import figures, tracks
 from reports.columns import Operations
 from reports.faults import FaultWindow
-from reports.findings import Drawn
+from reports.findings import Drawn, examples_of
+from reports.linearize import explain
 from reports.pack import operation_columns, pack, short
 from reports.palette import FAULT_COLOURS, node_colour
 from reports.run import phase_bounds
@@ -51,12 +53,21 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
         "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
-        "marked": [
-            operation.invoke_index
-            for violation in drawn.run.results.get("keys", ()) or ()
-            for example in violation.get("counterexamples", ()) or ()
-            for operation in Counterexample.from_json(example).operations
-        ][:200],
+        "violations": [violation_data(key, example) for key, example in examples_of(drawn.run)],
+    }
+
+
+def violation_data(key: Any, example: Counterexample) -> dict[str, Any]:
+    """What charts mark of a violation: ``ops`` and ``culprit`` are indexes of invocations, ``at`` is in seconds."""
+    operations = sorted(example.operations, key=lambda operation: operation.invoked)
+    found = explain(operations)
+    culprit = found.culprit if found else None
+    return {
+        "kind": short(example.kind, 60),
+        "key": None if key is None else short(json.dumps(key, ensure_ascii=False, separators=(",", ":"))),
+        "ops": [operation.invoke_index for operation in operations],
+        "culprit": culprit.invoke_index if culprit else None,
+        "at": (culprit.invoked if culprit else example.shown_at) / 1e9,
     }
 
 

@@ -26,6 +26,7 @@ function makePlot(data, id, height, series, values, more) {
         drawPhases(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height, ratio);
         if (more.scatter) { context.save(); more.scatter(u, context, ratio); context.restore(); }
       }],
+      draw: [(u) => drawViolationMarks(u.ctx, data, (seconds) => u.valToPos(seconds, "x", true), u.bbox.left, u.bbox.left + u.bbox.width, u.bbox.top, u.bbox.height, uPlot.pxRatio)],
       setSelect: [(u) => {
         if (u.select.width > 4) View.set(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
         u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
@@ -94,11 +95,12 @@ function shareView() {
   });
 }
 
-// Replicas often have the same index: each node has a dash of its own, so that lines on top of each other show both.
-const NODE_DASHES = [[], [10, 6], [4, 6], [2, 8], [12, 4, 2, 4]];
+// Replicas often have the same index: what is drawn first is wider and each has a dash of its own, so that lines on top
+// of each other show both.
+const NODE_DASHES = [[], [14, 5], [7, 5], [12, 4, 3, 4], [2, 5]], NODE_WIDTHS = [4.5, 3.5, 2.75, 2, 1.5];
 
 function progressCharts(data, progress) {
-  const series = () => data.nodes.map((node, i) => line(node.name, () => node.colour, { width: 1.75, dash: NODE_DASHES[i % NODE_DASHES.length] }));
+  const series = () => data.nodes.map((node, i) => line(node.name, () => node.colour, { width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)], dash: NODE_DASHES[i % NODE_DASHES.length] }));
   const thousands = (kind) => [progress.time, ...progress[kind].map((row) => row.map((v) => v === null ? null : v / 1000))];
   const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
   makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
@@ -118,18 +120,49 @@ function scatterChart(data) {
   let top = 1, bottom = Infinity;
   for (let i = 0; i < count; i++) if (ops.d[i] > 0) { top = Math.max(top, ops.d[i]); bottom = Math.min(bottom, ops.d[i]); }
   const scale = { distr: 3, range: () => [10 ** Math.floor(Math.log10(Math.max(bottom / 1000, 0.01))), 10 ** Math.ceil(Math.log10(Math.max(top / 1000, 1.01)))] };
-  makePlot(data, "c-scatter", 240, [{ label: "latency", show: true, points: { show: false }, paths: () => null }],
+  const plot = makePlot(data, "c-scatter", 240, [{ label: "latency", show: true, points: { show: false }, paths: () => null }],
     [[0, View.end], [Math.max(bottom, 10) / 1000, top / 1000]],
     { scale, axis: logAxis, scatter: (u, context, ratio) => drawScatter(data, u, context, ratio) });
+  scatterPointer(data, plot);
+}
+
+// The operation whose mark is nearest to the pointer, within 8 pixels; the worse one of two on the same spot.
+function scatterAt(data, u, x, y) {
+  const { ops } = data, scale = (View.to - View.from) / u.over.clientWidth * 1e6, at = View.from * 1e6 + x * scale, reach = 8;
+  const yTop = Math.log10(u.scales.y.max), perPixel = (yTop - Math.log10(u.scales.y.min)) / u.over.clientHeight;
+  let best = -1, nearest = reach * reach;
+  for (let i = lowerBound(ops.t, at - reach * scale), last = lowerBound(ops.t, at + reach * scale); i < last; i++) {
+    if (ops.d[i] < 0) continue;
+    const dx = (ops.t[i] - at) / scale, dy = (yTop - Math.log10(Math.max(ops.d[i], 1) / 1000)) / perPixel - y, away = dx * dx + dy * dy - BADNESS[ops.o[i]] * 0.1;
+    if (away < nearest) { best = i; nearest = away; }
+  }
+  return best;
+}
+
+function scatterPointer(data, plot) {
+  const { over } = plot, at = (event) => { const box = over.getBoundingClientRect(); return scatterAt(data, plot, event.clientX - box.left, event.clientY - box.top); };
+  let down = null;
+  over.addEventListener("pointermove", (event) => {
+    const i = event.buttons ? -1 : at(event);
+    over.style.cursor = i < 0 ? "" : "pointer";
+    showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
+  });
+  over.addEventListener("pointerdown", (event) => { down = event.clientX; });
+  over.addEventListener("pointerup", (event) => {
+    const i = down !== null && Math.abs(event.clientX - down) <= 3 ? at(event) : -1;
+    down = null;
+    if (i >= 0) { hideCard(); Details.pins = [i, ...Details.pins.filter((other) => other !== i)].slice(0, Details.most); reveal(i); }
+  });
+  over.addEventListener("pointerleave", hideCard);
 }
 
 function drawScatter(data, u, context, ratio) {
   const { ops } = data, box = u.bbox, first = lowerBound(ops.t, View.from * 1e6), last = lowerBound(ops.t, View.to * 1e6);
   const yTop = Math.log10(u.scales.y.max), yBottom = Math.log10(u.scales.y.min);
-  const x = (i) => box.left + (ops.t[i] / 1e6 - View.from) / (View.to - View.from) * box.width;
-  const y = (i) => box.top + (yTop - Math.log10(Math.max(ops.d[i], 1) / 1000)) / (yTop - yBottom) * box.height;
+  const across = box.width / ((View.to - View.from) * 1e6), start = View.from * 1e6, down = box.height / (yTop - yBottom);
   context.beginPath(); context.rect(box.left, box.top, box.width, box.height); context.clip();
-  if (last - first > 20000) { drawDense(ops, context, box, x, y, first, last, Math.max(2, Math.round(1.5 * ratio))); return; }
+  if (last - first > 20000) { drawDense(ops, context, box, { start, across, yTop, down }, first, last, Math.max(2, Math.round(1.5 * ratio))); return; }
+  const x = (i) => box.left + (ops.t[i] - start) * across, y = (i) => box.top + (yTop - Math.log10(Math.max(ops.d[i], 1) / 1000)) * down;
   for (const outcome of [0, 2, 1]) {
     context.fillStyle = context.strokeStyle = Ink[OUTCOMES[outcome] + (outcome ? "-ink" : "")];
     context.globalAlpha = outcome ? 1 : 0.75;
@@ -147,14 +180,26 @@ function mark(context, kind, outcome, x, y, r) {
   if (outcome === 0) context.fill(); else context.stroke();
 }
 
-function drawDense(ops, context, box, x, y, first, last, cell) {
+// The heights of latencies by their leading bits, 64 steps an octave (a third of a pixel): no logarithm an operation.
+function rowTable(yTop, down, cell) {
+  const rows = new Int32Array(32 * 64);
+  for (let place = 0; place < rows.length; place++) {
+    const octave = place >> 6, microseconds = 2 ** octave * (1 + ((place & 63) + 0.5) / 64);
+    rows[place] = Math.floor((yTop - Math.log10(microseconds / 1000)) * down / cell);
+  }
+  return rows;
+}
+
+function drawDense(ops, context, box, { start, across, yTop, down }, first, last, cell) {
   const columns = Math.ceil(box.width / cell), rows = Math.ceil(box.height / cell), worst = new Uint8Array(columns * rows), many = new Uint16Array(columns * rows);
-  const badness = [1, 3, 2];
+  const { t, d, o } = ops, heights = rowTable(yTop, down, cell), scale = across / cell;
   for (let i = first; i < last; i++) {
-    if (ops.d[i] < 0) continue;
-    const cx = (x(i) - box.left) / cell | 0, cy = (y(i) - box.top) / cell | 0;
+    const took = d[i];
+    if (took < 0) continue;
+    const octave = took < 1 ? 0 : 31 - Math.clz32(took), cx = (t[i] - start) * scale | 0;
+    const cy = heights[took < 1 ? 0 : (octave << 6) + ((octave >= 6 ? took >> (octave - 6) : took << (6 - octave)) & 63)];
     if (cx < 0 || cy < 0 || cx >= columns || cy >= rows) continue;
-    const place = cy * columns + cx, bad = badness[ops.o[i]];
+    const place = cy * columns + cx, bad = BADNESS[o[i]];
     if (bad > worst[place]) worst[place] = bad;
     if (many[place] < 65535) many[place]++;
   }

@@ -13,23 +13,24 @@ async function inflate(bytes) {
 }
 
 function column(entry, bytes, offset) {
-  const { n, width } = entry, narrow = width <= 4 && !entry.wide;
-  const out = narrow ? new Int32Array(n) : new Float64Array(n);
-  let sum = 0;
-  for (let i = 0; i < n; i++) {
-    let value;
-    if (width <= 4) {
-      let raw = 0;
-      for (let plane = 0; plane < width; plane++) raw |= bytes[offset + plane * n + i] << (8 * plane);
-      value = (raw >>> 1) ^ -(raw & 1);
-    } else {
-      let raw = 0, weight = 1;
-      for (let plane = 0; plane < width; plane++, weight *= 256) raw += bytes[offset + plane * n + i] * weight;
-      value = raw % 2 ? -(raw + 1) / 2 : raw / 2;
-    }
-    if (entry.delta) { sum += value; out[i] = sum; } else out[i] = value;
+  const { n, width } = entry, narrow = width <= 4 && !entry.wide, out = narrow ? new Int32Array(n) : new Float64Array(n);
+  if (width > 4) widen(out, bytes, offset, n, width);
+  else {
+    for (let plane = 0; plane < width; plane++)
+      for (let i = 0, place = offset + plane * n, shift = 8 * plane; i < n; i++) out[i] |= bytes[place + i] << shift;
+    for (let i = 0; i < n; i++) { const raw = out[i] | 0; out[i] = (raw >>> 1) ^ -(raw & 1); }
   }
+  if (entry.delta) for (let i = 1; i < n; i++) out[i] += out[i - 1];
   return out;
+}
+
+// More than 32 bits: what is exact in a double, without its bit operations.
+function widen(out, bytes, offset, n, width) {
+  for (let i = 0; i < n; i++) {
+    let raw = 0, weight = 1;
+    for (let plane = 0; plane < width; plane++, weight *= 256) raw += bytes[offset + plane * n + i] * weight;
+    out[i] = raw % 2 ? -(raw + 1) / 2 : raw / 2;
+  }
 }
 
 async function unpack(text) {

@@ -1,11 +1,11 @@
 "use strict";
 // What all canvases share: the gutter, colours from the style sheet, fault bands, the time axis.
 const GUTTER = 64, MARGIN = 16, OUTCOMES = ["ok", "info", "fail"];
-const Ink = {};
+const Ink = {}, ORDER = new Intl.Collator("en", { numeric: true });
 
 function readInk() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["paper", "ink", "quiet", "rule", "faint", "red", "link", "ok", "info", "fail", "ok-ink", "info-ink", "fail-ink", "run-a", "run-b"])
+  for (const name of ["paper", "ink", "quiet", "rule", "faint", "red", "mark", "link", "ok", "info", "fail", "ok-ink", "info-ink", "fail-ink", "run-a", "run-b"])
     Ink[name] = style.getPropertyValue("--" + name).trim();
   Ink.dark = luminance(Ink.paper) < 0.5;
   Ink.font = "12px " + style.getPropertyValue("--sans").trim();
@@ -53,12 +53,40 @@ function drawPhases(context, data, toX, left, right, top, height, ratio, named =
   context.font = Ink.font.replace("12px", 11 * ratio + "px"); context.textBaseline = "top"; context.textAlign = "left";
   for (const phase of data.phases) {
     const x = toX(phase.start);
-    if (x < left || x > right - 30 * ratio) continue;
+    if (x < left || x > right) continue;
+    const room = right - x > context.measureText(phase.name).width + 6 * ratio;
     context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
-    if (named) context.fillText(phase.name, x + 3 * ratio, top + 1);
+    context.textAlign = room ? "left" : "right";
+    if (named) context.fillText(phase.name, x + (room ? 3 : -3) * ratio, top + 1);
   }
   context.restore();
 }
+
+// When operations that cannot be placed were answered: triangles at the top, and a thin line down.
+function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = Ink.mark; context.lineWidth = ratio; context.setLineDash([]);
+  for (const { at } of data.violations ?? []) {
+    const x = toX(at);
+    if (x < left || x > right) continue;
+    context.globalAlpha = 0.4;
+    context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
+    context.globalAlpha = 1;
+    triangle(context, x, top + 6 * ratio, 4 * ratio);
+  }
+  context.restore();
+}
+
+// A triangle that points down to (x, y).
+function triangle(context, x, y, size) {
+  context.beginPath(); context.moveTo(x, y); context.lineTo(x - size, y - size * 1.5); context.lineTo(x + size, y - size * 1.5); context.closePath();
+  context.strokeStyle = Ink.paper; context.lineWidth = 2; context.stroke();
+  context.fillStyle = context.strokeStyle = Ink.mark; context.fill();
+  context.lineWidth = 1;
+}
+
+// As people count: n2 before n10.
+function inOrder(a, b) { return ORDER.compare(a, b); }
 
 function niceStep(span, wanted) {
   const rough = span / wanted, power = 10 ** Math.floor(Math.log10(rough));

@@ -6,7 +6,7 @@ function readHash() {
   if (parts.has("rows") && ["process", "node", "key"].includes(parts.get("rows")) && Timeline.data) {
     document.getElementById("f-rows").value = parts.get("rows"); groupRows(parts.get("rows"));
   }
-  if (parts.has("op") && Timeline.data) { const i = placeOfIndex(Number(parts.get("op"))); if (i >= 0) pin(i); }
+  if (parts.has("op") && Timeline.data) { const i = placeOfIndex(Number(parts.get("op"))); if (i >= 0) select(i); }
 }
 
 let hashTimer = 0;
@@ -30,24 +30,31 @@ function wireButtons() {
       const text = button.parentElement.querySelector("code").textContent;
       try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(button.parentElement.querySelector("code")); }
     });
-  for (const button of document.querySelectorAll("button.go"))
-    button.addEventListener("click", () => {
-      const from = Number(button.dataset.from), to = Number(button.dataset.to), room = button.dataset.band ? 0 : (to - from) * 0.25 + 0.005;
-      View.set(from - room, to + room);
-      document.getElementById(button.dataset.band ? "charts" : "timeline").scrollIntoView();
-    });
+  for (const button of document.querySelectorAll("button.go")) button.addEventListener("click", () => go(button));
+  for (const row of document.querySelectorAll(".faults tbody tr"))
+    row.addEventListener("click", (event) => { if (!event.target.closest("button, a, summary, details") && !String(getSelection())) row.querySelector("button.go").click(); });
+}
+
+// To the violation, or to a stretch of time in the chart that shows it, with the index that tells.
+function go(button) {
+  const { from, to, violation, chart, index } = button.dataset, kind = document.getElementById("progress-kind");
+  if (violation !== undefined && Timeline.data) { showViolation(Number(violation)); return; }
+  View.set(Number(from), Number(to));
+  if (index && kind) { kind.value = index; kind.dispatchEvent(new Event("input")); }
+  const shown = chart && document.getElementById(chart);
+  (shown && !shown.hidden ? shown : document.getElementById("charts")).scrollIntoView();
 }
 
 const Keys = {
-  n: () => step(1, isError), p: () => step(-1, isError), 0: () => View.whole(), Home: () => View.whole(),
+  n: () => step(1, isError), p: () => step(-1, isError), v: () => stepViolation(1), V: () => stepViolation(-1), 0: () => View.whole(), Home: () => View.whole(),
   "/": () => { const box = document.getElementById("f-search"); box.scrollIntoView({ block: "center" }); box.focus(); },
-  Escape: () => { Details.pins = []; drawPins(); select(null); document.getElementById("card").hidden = true; },
+  Escape: () => { unpinAll(); if (document.activeElement === Timeline.canvas) Timeline.canvas.blur(); },
 };
 const TimelineKeys = { ...ViewKeys, Enter: () => { if (View.selected !== null) pin(View.selected); } };
 
 function wireKeys() {
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !Timeline.data || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !Timeline.data || (event.key !== "Escape" && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))) return;
     const action = Keys[event.key] ?? (event.target === Timeline.canvas ? TimelineKeys[event.key] : undefined);
     if (action) { event.preventDefault(); action(); }
   });
@@ -57,7 +64,7 @@ function wireKeys() {
 function wireFaults(data) {
   const live = document.getElementById("live");
   let hot = null;
-  if (live) { live.hidden = false; live.calm = live.querySelector(".links").cloneNode(true); }
+  if (live) live.calm = live.querySelector(".links").cloneNode(true);
   View.cursorListeners.push((seconds) => {
     const fault = seconds === null ? undefined : data.faults.find((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
     const id = fault ? fault.id : null;
@@ -82,20 +89,17 @@ function showMoment(data, live, seconds, fault) {
   document.getElementById("live-said").textContent = `${seconds.toFixed(2)} s` + (led ? `, leader ${led.node}, term ${led.term}` : ", no leader") + (fault ? `, ${fault.fault}` : "");
 }
 
-function leaderAt(data, seconds) {
-  let best = null;
-  data.stretches?.forEach((stretches, place) => {
-    for (const [role, term, from, to] of stretches)
-      if (role === 0 && from <= seconds && seconds < to && (best === null || term > best.term)) best = { node: data.nodes[place].name, term };
-  });
-  return best;
-}
-
 function nothingToDraw() {
   const waiting = document.getElementById("waiting"), timeline = document.getElementById("timeline");
   if (waiting) waiting.textContent = "There is nothing to draw.";
   if (timeline) timeline.hidden = true;
   document.documentElement.dataset.ready = "yes";
+}
+
+// Only when the width has changed: the first call tells the width that everything was drawn for.
+function redrawWhenResized(element) {
+  let width = element.clientWidth;
+  new ResizeObserver(() => { if (element.clientWidth !== width) { width = element.clientWidth; redrawAll(); } }).observe(element);
 }
 
 async function start() {
@@ -106,13 +110,13 @@ async function start() {
   document.getElementById("packed").remove();
   View.reset(data.end);
   document.getElementById("waiting").hidden = true;
-  document.getElementById("charts-body").hidden = false;
+  for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
   initTimeline(data); initCharts(data); initStrips(data);
   wireKeys(); wireFaults(data);
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
-  new ResizeObserver(redrawAll).observe(document.querySelector("main"));
+  redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");
 }

@@ -8,12 +8,46 @@ function initStrips(data) {
   const draw = () => drawStrips(data, canvas);
   View.listeners.push(draw);
   followPointer(canvas, true);
+  stripPointer(data, canvas);
   cursorLine(canvas.parentElement);
   draw();
 }
 
+const STRIP_STEP = 18, AVAILABILITY = ["nothing was answered", "some were answered ok", "answered, but none ok"];
+
+// What a node was at a moment: its stretch of one role and term, [role, term, from, to].
+function stretchAt(data, place, seconds) { return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to); }
+
+function leaderAt(data, seconds) {
+  let best = null;
+  data.stretches?.forEach((_, place) => {
+    const found = stretchAt(data, place, seconds);
+    if (found && found[0] === 0 && (best === null || found[1] > best.term)) best = { node: data.nodes[place].name, term: found[1] };
+  });
+  return best;
+}
+
+function stripPointer(data, canvas) {
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect(), seconds = View.from + (event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN) * (View.to - View.from);
+    const place = Math.floor((event.clientY - box.top) / STRIP_STEP) - 1;
+    showCard(event.buttons || seconds < View.from || seconds > View.to ? null : stripRows(data, place, seconds), event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", hideCard);
+}
+
+function stripRows(data, place, seconds) {
+  const at = ["at", seconds.toFixed(2) + " s"], fault = ["fault", data.faults.filter((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end).map((f) => f.fault).join(", ") || "none"];
+  if (place === -1) return data.available ? [at, ["operations", AVAILABILITY[data.available[1][Math.floor(seconds / data.available[0])]] ?? "–"], fault] : null;
+  const found = place < data.nodes.length ? stretchAt(data, place, seconds) : undefined;
+  if (place >= data.nodes.length) return null;
+  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"]];
+  const [role, term, from, to] = found;
+  return [at, ["node", data.nodes[place].name], ["role", ROLE_NAMES[role]], ["term", role === 4 || term < 0 ? "–" : String(term)], ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`], fault];
+}
+
 function drawStrips(data, canvas) {
-  const rows = data.nodes, step = 18, height = (rows.length + 1) * step + 26;
+  const rows = data.nodes, step = STRIP_STEP, height = (rows.length + 1) * step + 26;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, View.from, View.to);
   drawBands(context, data, toX, area.left, area.right, 0, height - 22);
   drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1, false);
@@ -21,6 +55,7 @@ function drawStrips(data, canvas) {
   drawAvailability(data, area, toX, step);
   rows.forEach((node, place) => drawRoles(area, toX, node, data.stretches[place], (place + 1) * step, step));
   drawSnapshots(data, area, toX, step);
+  drawViolationMarks(context, data, toX, area.left, area.right, 0, height - 22, 1);
   drawTimeAxis(area, toX, height - 22);
 }
 
@@ -48,7 +83,7 @@ function drawAvailability(data, area, toX, step) {
   }
 }
 
-// A leader is a full bar, a follower a thin line, a candidate a half bar, no answer nothing but a dotted line.
+// A leader is a full bar, a follower a thin line, a candidate a hollow bar, no answer nothing but a dotted line.
 function drawRoles(area, toX, node, stretches, y, step) {
   const { context } = area, middle = y + step / 2;
   rowLabel(area, node.name, middle);
@@ -62,7 +97,10 @@ function drawRoles(area, toX, node, stretches, y, step) {
       const label = clip(context, "term " + term, b - a - 8);
       if (label && !label.endsWith("…")) context.fillText(label, a + 4, middle);
     } else if (role === 1) context.fillRect(a, middle - 1, b - a, 2);
-    else if (role === 2) { context.fillStyle = Ink["info-ink"]; context.fillRect(a, middle - 3, Math.max(b - a, 1.5), 6); }
+    else if (role === 2) {
+      context.fillStyle = Ink.paper; context.strokeStyle = Ink.ink;
+      context.fillRect(a, middle - 4, Math.max(b - a, 2), 8); context.strokeRect(a + 0.5, middle - 3.5, Math.max(b - a - 1, 1), 7);
+    }
     else { context.fillStyle = Ink.quiet; for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1); }
   }
 }

@@ -1,14 +1,13 @@
 "use strict";
 // Operations as boxes, a row a process (or as many rows as a node or a key needs).
-const Timeline = { data: null, canvas: null, row: null, rows: [], mask: null, reach: null, found: null, rowHeight: 18 };
+const Timeline = { data: null, canvas: null, row: null, rows: [], mask: null, reach: null, focus: null, rowHeight: 18 };
 const BADNESS = [1, 3, 2];
-const MAX_ROWS = 1500;
+const MAX_ROWS = 1500, FAULT_ROW = 18;
 
 function initTimeline(data) {
   const canvas = document.getElementById("c-timeline");
   if (!data.ops.t.length) { document.getElementById("timeline").hidden = true; return; }
   Object.assign(Timeline, { data, canvas, mask: new Uint8Array(data.ops.t.length).fill(1), reach: reachOf(data) });
-  data.markedSet = new Set(data.marked);
   groupRows("process");
   fillFilters(data);
   View.listeners.push(drawTimeline, drawMinimap);
@@ -60,10 +59,10 @@ function packRows(data, column) {
     group.free[lane] = endOf(data, i);
     row[i] = lane;
   }
-  const rows = [], order = [...groups.values()].sort((a, b) => a.code - b.code);
-  for (const group of order) {
+  const rows = [], title = (code) => code < 0 ? "–" : plainKey(names[column][code]);
+  const order = [...groups.values()].map((group) => ({ group, name: title(group.code) })).sort((a, b) => inOrder(a.name, b.name));
+  for (const { group, name } of order) {
     group.start = rows.length;
-    const name = group.code < 0 ? "–" : plainKey(names[column][group.code]);
     group.free.forEach((_, lane) => rows.push({ label: lane ? "" : name, first: lane === 0 }));
   }
   for (let i = 0; i < row.length; i++) row[i] += groups.get(ops[column][i]).start;
@@ -76,9 +75,9 @@ function visibleRange() {
 }
 
 function drawTimeline() {
-  const { data, canvas, rows, rowHeight } = Timeline, height = rows.length * rowHeight + 30;
+  const { data, canvas, rows, rowHeight } = Timeline, faults = data.faults.length ? FAULT_ROW : 0, height = rows.length * rowHeight + faults + 30;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, View.from, View.to);
-  const bottom = rows.length * rowHeight + 4;
+  const bottom = rows.length * rowHeight + faults + 4;
   drawBands(context, data, toX, area.left, area.right, 0, bottom);
   context.strokeStyle = Ink.rule; context.lineWidth = 1;
   rows.forEach((row, place) => {
@@ -88,8 +87,26 @@ function drawTimeline() {
   context.save();
   context.beginPath(); context.rect(area.left, 0, area.right - area.left, bottom); context.clip();
   drawOperations(area, toX);
+  if (faults) drawFaultRow(area, toX, bottom - faults - 1);
   context.restore();
+  if (faults) rowLabel(area, "faults", bottom - faults / 2);
   drawTimeAxis(area, toX, bottom);
+}
+
+// What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.
+function drawFaultRow(area, toX, y) {
+  const { context } = area, { data } = Timeline;
+  context.textAlign = "left"; context.textBaseline = "middle";
+  for (const fault of data.faults) {
+    const a = Math.max(toX(fault.start), area.left), b = Math.min(Math.max(toX(fault.end), toX(fault.start) + 2), area.right);
+    if (b <= a) continue;
+    context.fillStyle = Ink.paper; context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
+    context.globalAlpha = fault.state === "installed" ? 1 : 0.4;
+    context.fillStyle = data.faultColours[fault.family]; context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
+    context.globalAlpha = 1;
+    context.fillStyle = fault.state === "installed" ? "#10151a" : Ink.ink;
+    context.fillText(clip(context, `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : ", " + fault.state}`, b - a - 6), a + 3, y + FAULT_ROW / 2);
+  }
 }
 
 function drawOperations(area, toX) {
@@ -150,18 +167,36 @@ function boxLabel(i) {
   return `${kind} ${key ? key + " " : ""}${value}`;
 }
 
+// The operations of violations are framed; of the violation in focus thickly, of the others thinly while there is one.
 function drawMarked(area, toX) {
+  const { data, focus } = Timeline, { context } = area, framed = new Map();
+  data.violations.forEach(({ ops }, place) => { for (const index of ops) framed.set(index, place === focus || framed.get(index) === true); });
+  for (const [index, focused] of framed) {
+    const i = placeOfIndex(index);
+    if (i < 0 || !Timeline.mask[i]) continue;
+    context.globalAlpha = focus === null || focused ? 1 : 0.45;
+    outline(area, toX, i, Ink.mark, focused ? 2.5 : focus === null ? 2 : 1);
+    context.globalAlpha = 1;
+    if (data.violations.some(({ culprit }, place) => culprit === index && (focus === null || place === focus))) pointAt(area, toX, i);
+  }
+  if (View.selected !== null) outline(area, toX, View.selected, Ink.ink, 1.5, 2);
+}
+
+function outline(area, toX, i, colour, width, away = 0) {
   const { data, row, rows, rowHeight } = Timeline, { context } = area;
-  const outline = (i, colour) => {
-    if (row[i] >= rows.length) return;
-    const a = toX(data.ops.t[i] / 1e6), b = Math.max(toX(endOf(data, i) / 1e6), a + 3);
-    if (b < area.left || a > area.right) return;
-    context.strokeStyle = colour; context.lineWidth = 2;
-    context.strokeRect(a - 1, row[i] * rowHeight + 2, b - a + 2, rowHeight - 1);
-    context.lineWidth = 1;
-  };
-  for (const index of data.marked) { const i = placeOfIndex(index); if (i >= 0) outline(i, Ink.red); }
-  if (View.selected !== null) outline(View.selected, Ink.ink);
+  if (row[i] >= rows.length) return;
+  const a = Math.max(toX(data.ops.t[i] / 1e6), area.left - 9), b = Math.min(Math.max(toX(endOf(data, i) / 1e6), a + 3), area.right + 9);
+  if (b < area.left || a > area.right) return;
+  const box = [a - 1 - away, row[i] * rowHeight + 2 - away, b - a + 2 + 2 * away, rowHeight - 1 + 2 * away];
+  context.strokeStyle = Ink.paper; context.lineWidth = width + 2; context.strokeRect(...box);
+  context.strokeStyle = colour; context.lineWidth = width; context.strokeRect(...box);
+  context.lineWidth = 1;
+}
+
+// A small triangle over the operation that cannot be placed.
+function pointAt(area, toX, i) {
+  const { data, row, rowHeight } = Timeline, x = toX(data.ops.t[i] / 1e6) + 1;
+  if (x >= area.left - 4 && x <= area.right) triangle(area.context, x, row[i] * rowHeight + 1, 4);
 }
 
 function placeOfIndex(index) {
@@ -186,18 +221,23 @@ function operationAt(x, y) {
 function drawMinimap() {
   const canvas = document.getElementById("c-minimap"), { data } = Timeline, height = 48;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, 0, View.end);
+  context.save();
+  context.beginPath(); context.rect(area.left, 0, area.right - area.left, height); context.clip();
   drawBands(context, data, toX, area.left, area.right, 0, height);
   if (data.rates) drawMinimapRates(data, context, toX, height);
   const a = toX(View.from), b = Math.max(toX(View.to), a + 3);
   context.fillStyle = Ink.paper; context.globalAlpha = 0.62;
   context.fillRect(area.left, 0, a - area.left, height); context.fillRect(b, 0, area.right - b, height);
-  context.globalAlpha = 1; context.strokeStyle = Ink.link; context.strokeRect(a + 0.5, 0.5, Math.max(b - a - 1, 2), height - 1);
+  context.globalAlpha = 1;
+  drawViolationMarks(context, data, toX, area.left, area.right, 0, height, 1);
+  context.strokeStyle = Ink.link; context.strokeRect(a + 0.5, 0.5, Math.max(b - a - 1, 2), height - 1);
+  context.restore();
 }
 
 function drawMinimapRates(data, context, toX, height) {
   const { time, width, rows } = data.rates, top = Math.max(1, ...rows[0].map((v, i) => v + rows[1][i] + rows[2][i]));
   time.forEach((middle, i) => {
-    const a = toX(middle - width / 2), w = Math.max(toX(middle + width / 2) - a, 0.75);
+    const a = toX(middle - width / 2), w = Math.max(toX(Math.min(middle + width / 2, View.end)) - a, 0.75);
     let y = height;
     [0, 2, 1].forEach((outcome) => {
       const h = rows[outcome][i] / top * (height - 6);
@@ -206,11 +246,18 @@ function drawMinimapRates(data, context, toX, height) {
   });
 }
 
+// The page scrolls past the timeline unless it was clicked into, or Ctrl is held; at the whole run there is nothing to widen.
+function takesWheel(event, canvas) {
+  if (event.shiftKey || !(event.ctrlKey || document.activeElement === canvas)) return false;
+  const whole = View.from <= View.start && View.to >= View.end;
+  return !(whole && event.deltaY > 0 && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) || event.ctrlKey;
+}
+
 function timelinePointer(canvas) {
-  const secondsAt = followPointer(canvas, false), card = document.getElementById("card");
+  const secondsAt = followPointer(canvas, false);
   let drag = null;
   canvas.addEventListener("wheel", (event) => {
-    if (event.shiftKey) return;
+    if (!takesWheel(event, canvas)) return;
     event.preventDefault();
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) View.move(event.deltaX / canvas.clientWidth * (View.to - View.from));
     else View.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 240))), secondsAt(event));
@@ -220,11 +267,11 @@ function timelinePointer(canvas) {
     if (drag) {
       const shift = (drag.x - event.clientX) / (canvas.clientWidth - GUTTER - MARGIN) * (drag.to - drag.from);
       if (Math.abs(event.clientX - drag.x) > 3) drag.moved = true;
-      if (drag.moved) { card.hidden = true; View.set(drag.from + shift, drag.to + shift); }
+      if (drag.moved) { hideCard(); View.set(drag.from + shift, drag.to + shift); }
       return;
     }
     const box = canvas.getBoundingClientRect(), i = operationAt(event.clientX - box.left, event.clientY - box.top);
-    showCard(i, event.clientX, event.clientY);
+    showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (drag && !drag.moved) {
@@ -234,7 +281,7 @@ function timelinePointer(canvas) {
     drag = null;
   });
   canvas.addEventListener("pointercancel", () => { drag = null; });
-  canvas.addEventListener("pointerleave", () => { card.hidden = true; });
+  canvas.addEventListener("pointerleave", hideCard);
 }
 
 function minimapPointer(canvas) {

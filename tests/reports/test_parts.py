@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from history import Event, Operation, Probe, Receipt, RunFiles, receipts_of
-from reports import faults, figures, logs, snapshots, topology, tracks
+from nemesis.catalogue import FAULTS
+from reports import fault_words, faults, figures, logs, snapshots, topology, tracks
 from reports.columns import from_operations
 from reports.palette import FAULT_COLOURS, family_of
 from reports.sketch import sketch_of
@@ -285,3 +286,8 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
         (1.75, "installed", 1, 2000),
     ]
     assert snapshots.counts_of(found) == {"n1": {"saved": 3, "loaded": 1, "installed": 1}}
+
+
+def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
+    assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
+    assert [name for name, _ in fault_words.told(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]

@@ -91,6 +91,7 @@ def middle(found: Tab, selector: str) -> tuple[float, float]:
 
 
 def test_wheel_zooms_and_drag_moves_the_timeline(shown: Tab) -> None:
+    shown.page.focus("#c-timeline")
     x, y = middle(shown, "#c-timeline")
     before = view(shown)
     shown.page.mouse.move(x, y)
@@ -103,6 +104,29 @@ def test_wheel_zooms_and_drag_moves_the_timeline(shown: Tab) -> None:
     moved = view(shown)
     assert moved[0] < zoomed[0]
     assert moved[1] - moved[0] == pytest.approx(zoomed[1] - zoomed[0])
+
+
+@pytest.mark.parametrize(
+    ("focused", "control", "zooms"), [(False, False, False), (True, False, True), (False, True, True)]
+)
+def test_the_wheel_scrolls_the_page_unless_the_timeline_was_asked_for(
+    shown: Tab, focused: bool, control: bool, zooms: bool
+) -> None:
+    if focused:
+        shown.page.focus("#c-timeline")
+    before = view(shown)
+    options = f"{{deltaY: -300, ctrlKey: {str(control).lower()}, bubbles: true, cancelable: true}}"
+    taken = shown.js(f"!Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {options}))")
+    assert taken is zooms
+    assert (view(shown) != before) is zooms
+
+
+def test_the_wheel_scrolls_on_at_the_whole_run(shown: Tab) -> None:
+    shown.page.focus("#c-timeline")
+    wheel = "Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: 300, bubbles: true, cancelable: true}))"
+    assert shown.js(wheel) is True
+    shown.js("View.set(2, 4)")
+    assert shown.js(wheel) is False
 
 
 def test_drag_on_a_chart_zooms_all_of_them_and_double_click_goes_back(shown: Tab) -> None:
