@@ -18,8 +18,8 @@ from reports.texts import number
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
-WITH_LINES: Final = 3
-"""So many moments are shown with what the nodes logged."""
+ROOM_S: Final = (1.0, 0.5)
+"""Seconds before and after a moment in which the logs are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Moment:
     leader: str | None
     term: int
     faults: list[FaultWindow]
-    lines: list[logs.LogLine]
+    logged: logs.Excerpt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def breaches_of(drawn: Drawn) -> list[Breach]:
 def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
     details = details if isinstance(details, Mapping) else {}
     told = _deletions(details) if details.get("kind") == "committed-entries-deleted" else _leaders(drawn, details)
-    moments = [_moment(drawn, *rest, with_lines=place < WITH_LINES) for place, rest in enumerate(told[:MAX_MOMENTS])]
+    moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
     marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
     end = drawn.run.end / 1e9
@@ -99,18 +99,20 @@ def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[tuple[float, str,
     return sorted(found)
 
 
-def _moment(drawn: Drawn, seconds: float, node: str, told: str, *, with_lines: bool) -> Moment:
-    run, nothing = drawn.run, list[logs.LogLine]()
+def _moment(drawn: Drawn, seconds: float, node: str, told: str) -> Moment:
+    run, leader = drawn.run, tracks.leader_at(drawn.tracks, seconds)
     return Moment(
         seconds=seconds,
         node=node,
         told=told,
-        leader=tracks.leader_at(drawn.tracks, seconds),
+        leader=leader,
         term=tracks.term_at(drawn.tracks, seconds),
         faults=[window for window in drawn.windows if overlaps(window, seconds, seconds)],
-        lines=run.notes.attempt(
-            "log excerpts", lambda: logs.excerpt(run.files, run.started, seconds - 1.0, seconds + 0.5, 20), nothing
-        )
-        if with_lines
-        else nothing,
+        logged=run.notes.attempt(
+            "log excerpts",
+            lambda: logs.around(
+                run.files, run.started, (seconds, seconds), [node, *([leader] if leader else [])], ROOM_S, 24
+            ),
+            None,
+        ),
     )

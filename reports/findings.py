@@ -17,8 +17,8 @@ from reports.tracks import Track
 MAX_EXAMPLES: Final = 8
 MAX_TOLD: Final = 100
 """So many violations are told by their sentence, and framed in the charts."""
-WITH_LINES: Final = 3
-"""So many of them are shown with what the nodes logged."""
+ROOM_S: Final = (1.0, 1.0)
+"""Seconds before and after a violation in which the logs are looked at."""
 RECOVERY_S: Final = 8.0
 """So much of the nodes' logs after the last heal is looked at when a cluster did not come back."""
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
@@ -29,7 +29,7 @@ _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 class Violation:
     """One counterexample with what the cluster was doing then; seconds.
 
-    ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``lines`` belong to the
+    ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
     operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
     stood during those.
     """
@@ -46,7 +46,7 @@ class Violation:
     term: int
     faults: list[FaultWindow]
     earlier: list[FaultWindow]
-    lines: list[logs.LogLine]
+    logged: logs.Excerpt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +142,11 @@ def examples_of(run: Run) -> list[tuple[Any, Counterexample]]:
 
 def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> list[Violation]:
     """The counterexamples that are drawn, earliest first."""
-    return [
-        _violation(run, found, windows, key, example, with_lines=place < WITH_LINES)
-        for place, (key, example) in enumerate(examples_of(run)[:MAX_EXAMPLES])
-    ]
+    return [_violation(run, found, windows, key, example) for key, example in examples_of(run)[:MAX_EXAMPLES]]
 
 
 def _violation(
-    run: Run, found: list[Track], windows: list[FaultWindow], key: Any, example: Counterexample, *, with_lines: bool
+    run: Run, found: list[Track], windows: list[FaultWindow], key: Any, example: Counterexample
 ) -> Violation:
     picture = run.notes.attempt("counterexample", lambda: picture_of(example), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
@@ -160,7 +157,7 @@ def _violation(
     since = told_by.invoked / 1e9 if told_by else start
     until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
     standing = [window for window in windows if overlaps(window, since, until)]
-    no_lines: list[logs.LogLine] = []
+    node, leader = told_by.node if told_by else None, tracks.leader_at(found, until)
     return Violation(
         key=key,
         example=example,
@@ -168,19 +165,17 @@ def _violation(
         start=start,
         end=end,
         since=since,
-        answered_by=told_by.node if told_by else None,
+        answered_by=node,
         role=tracks.role_at(found, told_by.node, until) if told_by else None,
-        leader=tracks.leader_at(found, until),
+        leader=leader,
         term=tracks.term_at(found, until),
         faults=standing,
         earlier=[window for window in windows if overlaps(window, start, end) and window not in standing],
-        lines=run.notes.attempt(
+        logged=run.notes.attempt(
             "log excerpts",
-            lambda: logs.excerpt(run.files, run.started, since - 1.0, until + 1.0, limit=30),
-            no_lines,
-        )
-        if with_lines
-        else no_lines,
+            lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
+            None,
+        ),
     )
 
 

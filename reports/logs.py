@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ _NOISE: Final = re.compile(
 _TELLING: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
+_FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
 _NUMBER: Final = re.compile(r"\d+")
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
@@ -53,24 +54,79 @@ class LogLine:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What ``nodes`` logged from ``start`` to ``end`` (seconds), in order; ``left_out`` lines of theirs are not shown.
+
+    ``silent`` are those of the nodes that logged nothing in that time.  Further lines of a kind that is shown are not
+    left out: they are counted with it.
+    """
+
+    nodes: tuple[str, ...]
+    start: float
+    end: float
+    lines: tuple[LogLine, ...]
+    left_out: int
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        return tuple(node for node in self.nodes if all(line.node != node for line in self.lines))
+
+
+def around(
+    files: RunFiles,
+    started: str,
+    event: tuple[float, float],
+    nodes: Sequence[str],
+    room: tuple[float, float],
+    limit: int,
+) -> Excerpt:
+    """The lines of some nodes nearest to an event (its start and end), each node with its share of ``limit``.
+
+    ``room`` is looked at before and after the event, in seconds.  Of a stack trace only the exception is kept.
+    """
+    start, end, origin = event[0] - room[0], event[1] + room[1], _origin(started)
+    chosen = tuple(dict.fromkeys(nodes))
+    if origin is None:
+        return Excerpt((), start, end, (), 0)
+    raw = [
+        line for node, path in log_files(files) if node in chosen for line in _between(node, path, origin, start, end)
+    ]
+    share = max(limit // max(len(chosen), 1), 4)
+    found = [line for node in chosen for line in _nearest([line for line in raw if line.node == node], event, share)]
+    shown = sorted(found, key=lambda line: (line.seconds, line.node))
+    return Excerpt(chosen, start, end, tuple(shown), len(raw) - sum(line.times for line in shown))
+
+
+def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int) -> list[LogLine]:
+    """Half of the share for the nearest telling lines, the rest for the nearest of any kind."""
+
+    def away(line: LogLine) -> float:
+        return max(event[0] - line.seconds, line.seconds - event[1], 0.0)
+
+    kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away), key=away)
+    telling = [line for line in kinds if line.weight][: share // 2]
+    return telling + [line for line in kinds if line not in telling][: share - len(telling)]
+
+
 def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
     """Lines of all nodes between two moments without noise; the most telling ones if there are more than ``limit``."""
     origin = _origin(started)
     if origin is None:
         return []
     lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s))
-    found = sorted(_collapsed(lines), key=lambda line: (-line.weight, line.seconds))
+    found = sorted(_collapsed(lines, lambda line: line.seconds), key=lambda line: (-line.weight, line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
 
 
-def _collapsed(lines: Iterable[LogLine]) -> list[LogLine]:
-    """Lines of a node that differ in their numbers only are kept once, the earliest, with their number."""
+def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> list[LogLine]:
+    """Lines of a node that differ in their numbers only are kept once, the one of least rank, with their number."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for line in lines:
         shape = (line.node, _NUMBER.sub("#", line.text))
         counts[shape] += 1
-        if shape not in kept or line.seconds < kept[shape].seconds:
+        if shape not in kept or rank(line) < rank(kept[shape]):
             kept[shape] = line
     return [replace(line, times=counts[shape]) for shape, line in kept.items()]
 

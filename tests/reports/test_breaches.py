@@ -47,7 +47,8 @@ def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> N
     assert [fault.fault for fault in during.faults] == ["partition-majorities-ring"]
     assert (before.faults, before.leader) == ([], "n1")
     assert during.term >= before.term > 0
-    assert during.lines
+    assert during.logged is not None
+    assert during.logged.lines
     assert breach.left_out == 0
     assert breach.picture is not None
     assert [line.node for line in breach.picture.lines if line.late] == ["n1", "n2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -188,6 +189,27 @@ def test_rows_by_key_stand_in_the_order_that_people_count(made: Maker, browser: 
         assert named == [f"k{n}" for n in range(12)]
         options = found.js("[...document.querySelectorAll('#f-key option')].slice(1).map((o) => o.textContent)")
         assert options == named
+        assert found.complaints == []
+
+
+def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: Maker, browser: Any) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    moments = [{"node": f"n{n}", "time": n * 10**9, "log_end": 5, "committed": 90} for n in (1, 2, 3, 4, 5)]
+    details = {"kind": "committed-entries-deleted", "moments": moments}
+    check = {"name": "committed-kept", "kind": "check", "verdict": "invalid", "asked": "a", "seen": "b"}
+    results["checks"].append({**check, "details": details})
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        assert found.page.locator(".breach details.excerpt").count() == len(moments)
+        assert found.page.locator(".breach tr.event").count() == len(moments)
+        found.page.click("#breach-1 button.go")
+        assert found.page.input_value("#progress-kind") == "log_end"
+        found.page.wait_for_function(
+            "(() => { const { top, bottom } = document.getElementById('c-applied').getBoundingClientRect();"
+            " return top >= 0 && bottom <= innerHeight; })()"
+        )
         assert found.complaints == []
 
 

@@ -291,3 +291,40 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
 def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
     assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
     assert [name for name, _ in fault_words.told(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
+
+
+def _log(files: RunFiles, node: str, lines: list[tuple[float, str]]) -> None:
+    (files.nodes / node).mkdir(parents=True)
+    text = "".join(f"2026-03-01 02:00:{at:06.3f} {rest}\n" for at, rest in lines)
+    (files.nodes / node / "register.log").write_text(text)
+
+
+def test_an_excerpt_is_centred_on_its_event_and_counts_what_it_leaves_out(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    letters = [f"{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(400)]
+    _log(files, "n1", [(10 + n / 100, f"INFO line {letters[n]}") for n in range(400)])
+    _log(files, "n2", [(10.5, "WARN [ChangeRoleToLeader] early"), (12.9, "WARN [TRUNCATE] late"), (12.1, "INFO x")])
+    _log(files, "n3", [(12.0, "ERROR not asked for")])
+    found = logs.around(files, "2026-03-01T02:00:00Z", (12.0, 12.0), ["n1", "n2", "n4", "n1"], (1.6, 1.0), 30)
+    assert found.nodes == ("n1", "n2", "n4")
+    assert found.silent == ("n4",)
+    mine = [line for line in found.lines if line.node == "n1"]
+    assert len(mine) == 10
+    assert min(line.seconds for line in mine) < 12.0 < max(line.seconds for line in mine)
+    assert max(abs(line.seconds - 12.0) for line in mine) <= 0.051
+    assert [line.seconds for line in found.lines if line.node == "n2"] == pytest.approx([10.5, 12.1, 12.9])
+    assert found.left_out == 261 - 10
+    assert [line.seconds for line in found.lines] == sorted(line.seconds for line in found.lines)
+
+
+def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_of_a_stack_trace(
+    tmp_path: Path,
+) -> None:
+    files = RunFiles(tmp_path)
+    trace = "ERROR java.io.IOException: full\n\tat a.b.C.d(C.java:1)\n\tat a.b.E.f(E.java:2)"
+    _log(files, "n1", [(at, f"INFO append {round(at * 10)}") for at in (1.0, 1.9, 2.9)] + [(2.95, trace)])
+    found = logs.around(files, "2026-03-01T02:00:00Z", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    assert [(line.seconds, line.times) for line in found.lines] == [(pytest.approx(1.9), 3), (pytest.approx(2.95), 1)]
+    assert found.left_out == 2
+    nowhere = logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    assert (nowhere.lines, nowhere.nodes) == ((), ())
