@@ -31,18 +31,19 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
     """
     last = -1
     for place, record in records:
-        _check(place, record, wrong)
+        check_record(place, record, wrong)
         index = record.get("index")
         if index is not None:
             if type(index) is not int or index <= last:
                 raise wrong(place, f"the events are out of order: expected :index above {last}, found {index!r}")
             last = index
     keyed = _all_keyed([record for _, record in records])
-    events = [_event(number, place, record, keyed, wrong) for number, (place, record) in enumerate(records)]
+    events = [event_of(number, place, record, keyed, wrong) for number, (place, record) in enumerate(records)]
     return TextHistory(events, lambda index: wrong(records[index][0], "").place)
 
 
-def _check(place: int, record: dict[str, Any], wrong: Wrong) -> None:
+def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
+    """Raises FormatError for a field that is missing, or is none."""
     for name in ("process", "type", "f"):
         if name not in record:
             raise wrong(place, f"the field :{name} is missing")
@@ -68,7 +69,8 @@ def _all_keyed(records: Sequence[dict[str, Any]]) -> bool:
     return bool(clients) and all(map(keyed, clients))
 
 
-def _event(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:
+def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:
+    """One event, ``number`` being its place among all; ``keyed``: its value is ``[k v]``.  Raises FormatError."""
     moment, value, key = record.get("time", number), record.get("value"), record.get("key")
     if type(moment) is not int:
         if not isinstance(moment, float) or not math.isfinite(moment):

@@ -30,25 +30,26 @@ def read_jepsen_log(text: str, source: str) -> list[Event]:
 
 def parse_jepsen_log(text: str, source: str) -> TextHistory:
     """What ``read_jepsen_log`` reads, with the lines."""
-    records: list[Record] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        match = _EVENT.fullmatch(line.rstrip())
-        if match is None:
-            if _LIKE_ONE.search(line):
-                raise FormatError(
-                    source, f"line {number}", f"expected process, :type, :f and value, found {line[-60:]!r}"
-                )
-            continue
-        process, type_, f, rest = match.groups()
-        value, error = _value(type_, rest or "nil", source, number)
-        record = {
-            "process": NEMESIS if process == ":nemesis" else int(process),
-            "type": type_, "f": f, "value": value, "error": error,
-        }  # fmt: skip
-        records.append((number, record))
+    lines = ((number, record_of(line, number, source)) for number, line in enumerate(text.split("\n"), start=1))
+    records: list[Record] = [(number, record) for number, record in lines if record is not None]
     if not records:
         raise FormatError(source, "line 1", "expected lines such as 'jepsen.util - 3 :invoke :write 2', found none")
     return events_of(records, lambda place, message: FormatError(source, f"line {place}", message))
+
+
+def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
+    """One line as a map of its fields; None for a line that is no event.  Raises FormatError."""
+    match = _EVENT.fullmatch(line.rstrip())
+    if match is None:
+        if _LIKE_ONE.search(line):
+            raise FormatError(source, f"line {number}", f"expected process, :type, :f and value, found {line[-60:]!r}")
+        return None
+    process, type_, f, rest = match.groups()
+    value, error = _value(type_, rest or "nil", source, number)
+    return {
+        "process": NEMESIS if process == ":nemesis" else int(process),
+        "type": type_, "f": f, "value": value, "error": error,
+    }  # fmt: skip
 
 
 def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:

@@ -31,7 +31,7 @@ _LIMIT: Final = 922337203685477579
 
 
 @njit(cache=True)
-def _name_hash(data, start, end):  # type: ignore[no-untyped-def]
+def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     h = np.uint64(14695981039346656037)
     for place in range(start, end):
         h = (h ^ np.uint64(data[place])) * np.uint64(1099511628211)
@@ -39,7 +39,7 @@ def _name_hash(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _integer(data, place, end):  # type: ignore[no-untyped-def]
+def integer_at(data, place, end):  # type: ignore[no-untyped-def]
     """(number, where it ends); where it ends is -1 if it is none that fits."""
     negative = data[place] == 45
     if negative:
@@ -58,7 +58,7 @@ def _integer(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _string_end(data, place, end):  # type: ignore[no-untyped-def]
+def string_end(data, place, end):  # type: ignore[no-untyped-def]
     """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
     place += 1
     while place < end and data[place] != 34:
@@ -69,7 +69,7 @@ def _string_end(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _is_null(data, place, end):  # type: ignore[no-untyped-def]
+def is_null(data, place, end):  # type: ignore[no-untyped-def]
     return (
         place + 4 <= end
         and data[place] == 110
@@ -82,20 +82,20 @@ def _is_null(data, place, end):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse null, an integer, or a pair of them into the row; answers where it ends, -1 for anything else."""
-    if _is_null(data, place, end):
+    if is_null(data, place, end):
         row[VALUE], row[SHAPE] = ABSENT, NULL
         return place + 4
     if data[place] != 91:
-        row[VALUE], place = _integer(data, place, end)
+        row[VALUE], place = integer_at(data, place, end)
         row[SHAPE] = INTEGER
         return place
     place += 1
     for column in (OLD, VALUE):
-        if _is_null(data, place, end):
+        if is_null(data, place, end):
             row[column] = ABSENT
             place += 4
         else:
-            row[column], place = _integer(data, place, end)
+            row[column], place = integer_at(data, place, end)
             if place < 0:
                 return -1
         closing = 44 if column == OLD else 93
@@ -120,34 +120,34 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     while place < end:
         if data[place] != 34:
             return False
-        stop = _string_end(data, place, end)
+        stop = string_end(data, place, end)
         if stop < 0 or stop + 2 >= end or data[stop + 1] != 58:
             return False
-        field = _name_hash(data, place + 1, stop)
+        field = name_hash(data, place + 1, stop)
         place = stop + 2
         if field == names[F_INDEX]:
-            row[INDEX], place = _integer(data, place, end)
+            row[INDEX], place = integer_at(data, place, end)
             seen |= 1
         elif field == names[F_TIME]:
-            row[TIME], place = _integer(data, place, end)
+            row[TIME], place = integer_at(data, place, end)
             seen |= 2
         elif field == names[F_VALUE]:
             place = _value(data, place, end, row)
             seen |= 64
         elif field == names[F_PROCESS]:
-            row[PROCESS], place = _integer(data, place, end)
+            row[PROCESS], place = integer_at(data, place, end)
             seen |= 8
         elif field == names[F_KEY] and data[place] != 34:
             begin = place
-            _, place = _integer(data, begin, end)
+            _, place = integer_at(data, begin, end)
             if place < 0:
                 return False
-            row[KEY] = _name_hash(data, begin, place) | NUMBERED
+            row[KEY] = name_hash(data, begin, place) | NUMBERED
         elif data[place] == 34:
-            stop = _string_end(data, place, end)
+            stop = string_end(data, place, end)
             if stop < 0:
                 return False
-            name = _name_hash(data, place + 1, stop)
+            name = name_hash(data, place + 1, stop)
             if field == names[F_TYPE]:
                 row[TYPE] = name
                 seen |= 4
@@ -208,4 +208,4 @@ def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def hash_name(data):  # type: ignore[no-untyped-def]
     """The hash that ``scan`` gives to a name."""
-    return _name_hash(data, 0, data.size)
+    return name_hash(data, 0, data.size)

@@ -20,6 +20,9 @@ from history.operations import Operation, pair
 
 # From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
+# So many characters tell the format.
+_HEAD: Final = 4096
+_MODELS: Final = {"porcupine-kv": "kv"}
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
 
 Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
@@ -56,9 +59,7 @@ def read_any(path: Path, *, large: int = LARGE) -> Foreign:
         case "jsonl":
             return _jsonl(path, large)
         case "text":
-            read = read_text(path)
-            operations = pair(read.history.events, str(path), read.history.line)
-            return Foreign(read.format, operations, model=read.model)
+            return _text(path, large)
 
 
 def kind_of(path: Path) -> Kind:
@@ -67,7 +68,7 @@ def kind_of(path: Path) -> Kind:
     Raises FormatError for what is none of them at first sight, and OSError.
     """
     with path.open("rb") as file:
-        head = file.read(4096)
+        head = file.read(_HEAD)
     if not head:
         raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
@@ -88,9 +89,9 @@ def read_text(path: Path) -> ForeignText:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    name, parse = _text_format(text[:4096])
+    name, parse = _text_format(text[:_HEAD])
     history = parse(text.replace("\r\n", "\n"), str(path))
-    return ForeignText(name, history, "kv" if name == "porcupine-kv" else None)
+    return ForeignText(name, history, _MODELS.get(name))
 
 
 def _parquet(path: Path) -> Foreign:
@@ -102,9 +103,29 @@ def _parquet(path: Path) -> Foreign:
     return Foreign("parquet", found)
 
 
+def _text(path: Path, large: int) -> Foreign:
+    if path.stat().st_size >= large:
+        from history.foreign.scanned import NotColumnarError
+        from history.foreign.text_columns import read_lines
+
+        with path.open("rb") as file:
+            name, _ = _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD])
+        try:
+            found = read_lines(path, name)
+        except NotColumnarError:
+            pass
+        else:
+            if isinstance(found, OperationColumns):
+                return Foreign(name, columns=found, model=_MODELS.get(name))
+            return Foreign(name, found, model=_MODELS.get(name))
+    read = read_text(path)
+    return Foreign(read.format, pair(read.history.events, str(path), read.history.line), model=read.model)
+
+
 def _jsonl(path: Path, large: int) -> Foreign:
     if path.stat().st_size >= large:
-        from history.foreign.jsonl_columns import NotColumnarError, read_columns
+        from history.foreign.jsonl_columns import read_columns
+        from history.foreign.scanned import NotColumnarError
 
         try:
             found = read_columns(path)

@@ -1,0 +1,236 @@
+"""Texts read by lines: what the row-wise reader reads, and its errors, whatever stands in the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from history import FormatError, Operation
+from history.foreign import OperationColumns, read_any
+from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ
+from history.foreign.scanned import NotColumnarError
+from history.foreign.text_columns import read_lines
+from tests.history.foreign_files import TEXTS, story_of
+from tests.history.test_foreign_fuzz import spoilt
+
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+KINDS = ("edn", "jepsen-log", "porcupine-kv")
+
+
+def read(path: Path, large: int) -> tuple[Any, ...]:
+    """What a file is read as, its columns as operations, or the error."""
+    try:
+        found = read_any(path, large=large)
+    except FormatError as error:
+        return (str(error),)
+    operations = found.operations
+    if found.columns is not None:
+        operations = [found.columns.operation(row) for row in range(found.columns.invoke.size)]
+        columns_are_of(found.columns, operations)
+    return found.format, found.model, [(repr(one), one) for one in operations or ()]
+
+
+def columns_are_of(columns: OperationColumns, operations: list[Operation]) -> None:
+    for row, one in enumerate(operations):
+        assert columns.keys[columns.key[row]] == one.key
+        assert columns.outcome[row] == {"ok": OK, "fail": FAIL, "info": INFO}[one.outcome]
+        assert (columns.invoke[row], columns.ret[row]) == (
+            one.invoke_index, -1 if one.return_index is None else one.return_index,
+        )  # fmt: skip
+        if columns.kind[row] == READ:
+            told = one.result if one.outcome == "ok" else None
+            assert one.outcome != "ok" or columns.value[row] == (ABSENT if told is None else told)
+        elif columns.kind[row] == CAS:
+            assert [columns.old[row], columns.value[row]] == [ABSENT if v is None else v for v in one.value]
+        else:
+            assert columns.value[row] == (ABSENT if one.value is None else one.value)
+
+
+def same(path: Path, data: bytes) -> tuple[Any, ...]:
+    path.write_bytes(data)
+    quick, slow = read(path, 0), read(path, sys.maxsize)
+    assert quick == slow
+    return slow
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data())
+@FUZZ
+def test_spoilt_files_are_read_as_row_by_row(name: str, data: Any, tmp_path: Path) -> None:
+    same(tmp_path / "history", data.draw(spoilt(name)))
+
+
+# -- files as they are, and a little beside them ----------------------------------------------------------------------
+
+BLANKS = st.sampled_from([" ", ", ", ",", "  ", "\t", " ,"])
+INTEGERS = st.sampled_from(
+    ["0", "1", "2", "7", "-3", "-0", "007", "+1", "1N", "922337203685477580", "9" * 19, "9" * 25]
+)
+PLAIN = st.sampled_from(["nil", "0", "1", "2", "3"])
+ODD = st.one_of(
+    INTEGERS,
+    st.sampled_from(
+        ["1.5", '"x"', '"a b"', '"é"', '"a\\"b"', ":timed-out", "true", "{}", "[]", "[1]", "[1 2 3]", "[nil 1]",
+         "[1, 2]", "[ 1 2 ]", "[1 [2 3]]", "[:x 1]", '["k" 1]', "[nil nil]", "#{1 2}", "##NaN", "1;c", "nil;c", "x"]
+    ),
+)  # fmt: skip
+PAIRS = st.sampled_from(["[1 2]", "[0 1]", "[-1 3]", "[1 nil]", "[0 nil]", "[-1 nil]"])
+TEXT_VALUES = st.sampled_from(['"x"', '"y"', '""'])
+FUNCTIONS = (["read", "write"], ["read", "write", "cas"], ["add"])
+FIELDS = st.sampled_from(["value", "time", "index", "process", "type", "f", "key", "node", "error", "link"])
+BESIDE_MAPS = st.sampled_from(["", " ", "; a word", "#_ {}", "#_", "[", "]", "{", '"', "nil", "{:a 1}"])
+BESIDE_LOGS = st.sampled_from(
+    ["", " ", "INFO jepsen.core - Run", "3 :foo :bar 1", "jepsen.util- 1 :ok :read 1", "jepsen.util - 1 :no :read 1",
+     "1 :invoke", "é", ":nemesis :info :x", "12345678901234567890 :ok :read 1", "x 1 :ok :read 2",
+     "jepsen.util - jepsen.util - 0 :ok :read 1", "1  :invoke :read  nil  "]
+)  # fmt: skip
+ODDLY = st.sampled_from([False] * 30 + [True])
+
+
+@st.composite
+def events(draw: st.DrawFn, kv: bool = False) -> list[dict[str, str]]:
+    """Events of two or three processes that mostly pair, their fields as EDN."""
+    found: list[dict[str, str]] = []
+    open_: dict[int, dict[str, str]] = {}
+    values = TEXT_VALUES if kv else draw(st.sampled_from([PLAIN, PLAIN, PAIRS, PAIRS | PLAIN]))
+    functions = ["get", "put", "append"] if kv else draw(st.sampled_from(FUNCTIONS))
+    with_key, with_time, with_index = kv or draw(ODDLY), draw(st.booleans()), draw(st.booleans())
+    for number in range(draw(st.integers(1, 8))):
+        if draw(ODDLY):
+            found.append({"type": ":info", "process": ":nemesis", "f": ":start", "value": draw(ODD)})
+            continue
+        process = draw(st.integers(0, 2))
+        if process in open_ and not draw(ODDLY):
+            one = {**open_.pop(process), "type": draw(st.sampled_from([":ok", ":ok", ":fail", ":info"]))}
+            if one["f"] in (":read", ":get"):
+                one["value"] = draw(values)
+        else:
+            f = draw(st.sampled_from(functions))
+            one = {"type": ":invoke", "process": str(process), "f": f":{f}", "value": draw(values)}
+            one["value"] = "nil" if f in ("read", "get") and one["value"][0] != "[" else one["value"]
+            one |= {"key": draw(st.sampled_from(['"k"', '"l"', "1"]))} if with_key else {}
+            open_[process] = one
+        one |= {"time": str(10 * number)} if with_time else {}
+        one |= {"index": str(number)} if with_index else {}
+        if draw(ODDLY):
+            one[draw(FIELDS)] = draw(ODD)
+        if draw(ODDLY):
+            one |= {"node": '"n1"', "error": draw(st.sampled_from([":timeout", '"why"', "nil", "[1]"]))}
+        found.append(one)
+    return found
+
+
+@st.composite
+def maps(draw: st.DrawFn, kv: bool = False) -> bytes:
+    """EDN, a map a line, with the fields in any order."""
+    lines = []
+    for one in draw(events(kv)):
+        names = draw(st.permutations(list(one)))
+        between = draw(BLANKS)
+        line = "{" + between.join(f":{name} {one[name]}" for name in names) + "}"
+        lines.append(draw(st.sampled_from(["", "", "", " ", "#op "])) + line)
+        if draw(ODDLY):
+            lines.append(draw(BESIDE_MAPS))
+    return ("\n".join(lines) + draw(st.sampled_from(["\n", "", "\r\n", "\n\n"]))).encode()
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> bytes:
+    """A console log with its events and other lines."""
+    lines = []
+    for one in draw(events()):
+        head = draw(st.sampled_from(["INFO  jepsen.util - ", "jepsen.util ", "jepsen.util -", "é jepsen.util - ", ""]))
+        error = [one["error"]] if "error" in one else []
+        between = draw(st.sampled_from([" ", "\t", "  "]))
+        lines.append(head + between.join([one["process"], one["type"], one["f"], one["value"], *error]))
+        if draw(ODDLY):
+            lines.append(draw(BESIDE_LOGS))
+    return "\n".join([*lines, ""]).encode()
+
+
+@given(data=maps())
+@example(data=b"{:process 0 :type :invoke :f :write :value [-1 3]}\n{:process 0 :type :ok :f :write :value [-1 3]}")
+@example(data=b"{:process 0 :type :invoke :f :cas :value [1 nil]}\n")
+@example(data=b"{:process 0 :type :invoke :f :read :value [:x nil]}\n")
+@example(data=b"{:process 0 :type :invoke :f :read :key nil :value [1 2]}\n")
+@example(data=b"{:process 0 :process 1 :type :invoke :f :read}\n")
+@FUZZ
+def test_edn_by_lines(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
+
+
+@given(data=logs())
+@FUZZ
+def test_logs_by_lines(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
+
+
+@given(data=maps(kv=True))
+@FUZZ
+def test_kv_by_lines(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
+
+
+# -- and quickly ------------------------------------------------------------------------------------------------------
+
+
+def quick(path: Path, data: bytes, kind: str) -> OperationColumns | list[Operation]:
+    path.write_bytes(data)
+    return read_lines(path, kind)
+
+
+@pytest.mark.parametrize("dress", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_plain_files_are_read_by_lines(kind: str, end: bytes, dress: bytes, tmp_path: Path) -> None:
+    data = dress + TEXTS[kind](story_of(kind)).replace(b"\n", end)
+    found = quick(tmp_path / "history", data, kind)
+    assert isinstance(found, list if kind == "porcupine-kv" else OperationColumns)
+    same(tmp_path / "history", data)
+
+
+JEPSEN = b"""{:type :info, :f :start, :process :nemesis, :time 5, :index 0, :value {"n1" #{"n2"}}}
+{:type :invoke, :f :write, :value [7 1], :process 0, :time 10, :index 1}
+{:type :invoke, :f :read, :value [8 nil], :process 1, :time 11, :index 3}
+{:type :info, :f :write, :value [7 1], :process 0, :time 12, :index 4, :error :timeout}
+
+{:type :ok, :f :read, :value [8 nil], :process 1, :time 13, :index 5}
+"""
+
+
+def test_keys_in_the_values_and_nemesis_lines_are_no_obstacle(tmp_path: Path) -> None:
+    found = quick(tmp_path / "history", JEPSEN, "edn")
+    assert isinstance(found, OperationColumns)
+    assert [found.keys[key] for key in found.key] == [7, 8]
+    assert [found.operation(row).error for row in range(2)] == ["timeout", None]
+    same(tmp_path / "history", JEPSEN)
+
+
+def test_other_functions_are_operations(tmp_path: Path) -> None:
+    found = quick(tmp_path / "history", JEPSEN.replace(b":f :write", b":f :add"), "edn")
+    assert isinstance(found, list)
+    assert [one.f for one in found] == ["add", "read"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"[" + JEPSEN + b"]", b"{:type\n:invoke}", JEPSEN + b"#_", JEPSEN * 2, b"; nothing\n"]
+)
+def test_what_is_no_map_a_line_is_left_to_the_other_reader(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(NotColumnarError):
+        quick(tmp_path / "history", data, "edn")
+
+
+def test_files_that_others_recorded(tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[1] / "checker" / "porcupine"
+    logs, texts = sorted(recorded.glob("jepsen/*_00*.log")), sorted(recorded.glob("kv/c[15]0-*.txt"))
+    assert logs
+    assert texts
+    for file in (*logs, *texts):
+        same(tmp_path / "history", file.read_bytes())
+    assert all(isinstance(read_lines(file, "jepsen-log"), OperationColumns) for file in logs)
+    assert all(isinstance(read_lines(file, "porcupine-kv"), list) for file in texts)
