@@ -5,7 +5,7 @@ Everything here is a pure function of the recorded data, so a run can be judged 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -16,6 +16,7 @@ from harness.kept import committed_kept
 from harness.plan import Plan
 from harness.recovery import Recovery, assess, last_heal
 from harness.runstate import RunState
+from harness.terms import election_safety, terms_kept
 from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, worst
 from nemesis.schedule import fault_names
 
@@ -53,6 +54,7 @@ def judge(
         linearizability(keys),
         recovery_check(recorded, recovery),
         election_safety(recorded.probes),
+        terms_kept(recorded.probes),
         committed_kept(recorded.probes),
         node_logs(recorded.log_hits, recorded.nodes),
         *gates(recorded),
@@ -164,28 +166,6 @@ def _reached(recovery: Recovery) -> dict[str, Any]:
 
 def _not_back(recovery: Recovery) -> dict[str, Any]:
     return {**_reached(recovery), "kind": "no-recovery"}
-
-
-def election_safety(probes: Sequence[Probe]) -> Check:
-    """Raft elects at most one leader a term.
-
-    A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.
-    """
-    claims: dict[int, Counter[str]] = defaultdict(Counter)
-    for probe in probes:
-        if probe.answered and probe.role == "leader":
-            claims[probe.term][probe.node] += 1
-    double = {
-        term: sorted(node for node, times in nodes.items() if times >= 2)
-        for term, nodes in claims.items()
-        if sum(times >= 2 for times in nodes.values()) > 1
-    }
-    leaders = sum(len(nodes) for nodes in claims.values())
-    asked = "no term has two leaders"
-    if double:
-        seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
-        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
-    return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
 
 
 def node_logs(log_hits: dict[str, dict[str, int]], nodes: Sequence[str]) -> Check:

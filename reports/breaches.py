@@ -1,4 +1,4 @@
-"""Failed checks of the nodes with their surroundings: committed entries deleted, two leaders in a term, alarms.
+"""Failed checks of the nodes with their surroundings: committed entries deleted, terms forgotten or led twice, alarms.
 
 Clients may have seen nothing of it, so there is no counterexample; the evidence is what the nodes said of themselves.
 Linearizability and recovery have sections of their own.
@@ -57,12 +57,12 @@ def breaches_of(drawn: Drawn) -> list[Breach]:
 
 def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
     details = details if isinstance(details, Mapping) else {}
-    told = _deletions(details) if details.get("kind") == "committed-entries-deleted" else _leaders(drawn, details)
+    deleted = details.get("kind") == "committed-entries-deleted"
+    told = _deletions(details) if deleted else _steps_back(details) or _leaders(drawn, details)
     moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
     marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
     end = drawn.run.end / 1e9
-    deleted = details.get("kind") == "committed-entries-deleted"
     return Breach(
         name=row["name"],
         asked=row["asked"],
@@ -83,6 +83,15 @@ def _deletions(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
             f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there"
             + (" before it was restarted" if moment.get("restarted") else ""),
         )
+        for moment in (found if isinstance(found, list) else ())
+    ]
+
+
+def _steps_back(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
+    """Nodes that were in an earlier term again."""
+    found = details.get("moments") if details.get("kind") == "term-forgotten" else None
+    return [
+        (moment["time"] / 1e9, str(moment["node"]), f"in term {moment['term']}, after term {moment['before']}")
         for moment in (found if isinstance(found, list) else ())
     ]
 

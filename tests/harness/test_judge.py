@@ -104,7 +104,7 @@ def test_a_run_without_blemish_is_valid() -> None:
 def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
     kinds = {check.name: check.kind for check in judged(good()).checks}
     gates = ("operations", "under-fault", "faults", "final-reads", "whole")
-    checks = ("linearizable", "recovery", "election-safety", "committed-kept", "node-logs")
+    checks = ("linearizable", "recovery", "election-safety", "terms-kept", "committed-kept", "node-logs")
     assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
 
 
@@ -225,6 +225,22 @@ def test_two_leaders_of_one_term_are_a_violation() -> None:
     both = [probe(at, node, 9, "leader", 7) for at in (3, 4) for node in ("n1", "n2")]
     check = check_named("election-safety", judged(replace(good(), probes=(*both, *PROBES))))
     assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
+
+
+def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
+    """Also when its machine went down in between: the term is to be on stable storage."""
+    back = [probe(3, "n1", 9, "follower", 7), replace(probe(4, "n1", 9), error="no connection")]
+    back += [probe(5, "n1", 9, "follower", 0), probe(6, "n1", 9, "follower", 7), probe(7, "n1", 9, "follower", 2)]
+    check = check_named("terms-kept", judged(replace(good(), probes=tuple(back))))
+    assert (check.verdict, check.details["kind"]) == ("invalid", "term-forgotten")
+    assert check.seen == "n1 was in term 7, and in term 0 at 5.0 s"
+    assert [(one["before"], one["term"]) for one in check.details["moments"]] == [(7, 0), (7, 2)]
+
+
+def test_terms_that_grow_and_nodes_that_differ_forget_nothing() -> None:
+    fine = [probe(3, "n1", 9, "follower", 7), probe(4, "n2", 9, "follower", 2), probe(5, "n1", 9, "follower", 7)]
+    fine += [replace(probe(6, "n1", 9, "unknown", 0), error="gone"), probe(7, "n1", 9, "follower", 9)]
+    assert check_named("terms-kept", judged(replace(good(), probes=tuple(fine)))).verdict == "valid"
 
 
 def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:

@@ -87,6 +87,14 @@ def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
     assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.told for moment in breach.moments)
 
 
+def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
+    moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
+    details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
+    (breach,) = breaches_of(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
+    assert [(m.seconds, m.node, m.told) for m in breach.moments] == [(4.0, "n3", "in term 0, after term 2")]
+    assert breach.picture is None
+
+
 @pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
 def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
     drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})

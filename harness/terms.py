@@ -1,0 +1,59 @@
+"""Terms, from the probes: no term has two leaders, and no node forgets a term that it was in."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from history import Check, Probe
+
+
+def election_safety(probes: Sequence[Probe]) -> Check:
+    """Raft elects at most one leader a term.
+
+    A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.
+    """
+    claims: dict[int, Counter[str]] = defaultdict(Counter)
+    for probe in probes:
+        if probe.answered and probe.role == "leader":
+            claims[probe.term][probe.node] += 1
+    double = {
+        term: sorted(node for node, times in nodes.items() if times >= 2)
+        for term, nodes in claims.items()
+        if sum(times >= 2 for times in nodes.values()) > 1
+    }
+    leaders = sum(len(nodes) for nodes in claims.values())
+    asked = "no term has two leaders"
+    if double:
+        seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
+        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
+    return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
+
+
+def terms_kept(probes: Sequence[Probe]) -> Check:
+    """A node never goes back to an earlier term, whatever becomes of its process or its machine.
+
+    Raft asks for the term and the vote to be on stable storage before a node answers under them (figure 2 of the Raft
+    paper: "updated on stable storage before responding to RPCs").  A node that forgets them may vote a second time in
+    the same term, which makes two leaders of one term possible.
+    """
+    asked = "no node goes back to an earlier term"
+    newest: dict[str, int] = {}
+    moments: list[dict[str, Any]] = []
+    for probe in probes:
+        if not probe.answered:
+            continue
+        before = newest.get(probe.node, probe.term)
+        if probe.term < before:
+            moments.append({"node": probe.node, "time": probe.time, "term": probe.term, "before": before})
+        newest[probe.node] = probe.term
+    if not moments:
+        return Check("terms-kept", "check", "valid", asked, f"{len(newest)} nodes followed")
+    nodes = {moment["node"]: moment for moment in reversed(moments)}  # of each the first
+    seen = "; ".join(
+        f"{node} was in term {first['before']}, and in term {first['term']} at {first['time'] / 1e9:.1f} s"
+        for node, first in sorted(nodes.items())
+    )
+    details = {"kind": "term-forgotten", "nodes": sorted(nodes), "moments": moments}
+    return Check("terms-kept", "check", "invalid", asked, seen, details)
