@@ -13,24 +13,39 @@ async function inflate(bytes) {
 }
 
 function column(entry, bytes, offset) {
-  const { n, width } = entry, narrow = width <= 4 && !entry.wide, out = narrow ? new Int32Array(n) : new Float64Array(n);
-  if (width > 4) widen(out, bytes, offset, n, width);
-  else {
-    for (let plane = 0; plane < width; plane++)
-      for (let i = 0, place = offset + plane * n, shift = 8 * plane; i < n; i++) out[i] |= bytes[place + i] << shift;
-    for (let i = 0; i < n; i++) { const raw = out[i] | 0; out[i] = (raw >>> 1) ^ -(raw & 1); }
-  }
-  if (entry.delta) for (let i = 1; i < n; i++) out[i] += out[i - 1];
+  const { n, width, delta } = entry;
+  if (width > 4 || entry.wide) return wideColumn(entry, bytes, offset);
+  const out = new Int32Array(n), at = (plane) => bytes.subarray(offset + plane * n, offset + (plane + 1) * n);
+  const [a, b, c, d] = [0, 1, 2, 3].map((plane) => plane < width ? at(plane) : null);
+  if (width === 1) for (let i = 0; i < n; i++) out[i] = (a[i] >>> 1) ^ -(a[i] & 1);
+  else if (width === 2) for (let i = 0; i < n; i++) { const raw = a[i] | b[i] << 8; out[i] = (raw >>> 1) ^ -(raw & 1); }
+  else for (let i = 0; i < n; i++) { const raw = a[i] | b[i] << 8 | c[i] << 16 | (d ? d[i] << 24 : 0); out[i] = (raw >>> 1) ^ -(raw & 1); }
+  if (delta) for (let i = 1, sum = out[0]; i < n; i++) out[i] = sum = sum + out[i] | 0;
   return out;
 }
 
-// More than 32 bits: what is exact in a double, without its bit operations.
-function widen(out, bytes, offset, n, width) {
+// What 32 bits do not hold: doubles, which are exact up to 2 ** 53, without bit operations.
+function wideColumn({ n, width, delta }, bytes, offset) {
+  const out = new Float64Array(n);
   for (let i = 0; i < n; i++) {
     let raw = 0, weight = 1;
     for (let plane = 0; plane < width; plane++, weight *= 256) raw += bytes[offset + plane * n + i] * weight;
     out[i] = raw % 2 ? -(raw + 1) / 2 : raw / 2;
   }
+  if (delta) for (let i = 1; i < n; i++) out[i] += out[i - 1];
+  return out;
+}
+
+// Unpacked when it is first asked for: the first picture needs half of the columns.
+function laterColumn(columns, entry, bytes, offset) {
+  Object.defineProperty(columns, entry.name, {
+    configurable: true, enumerable: true,
+    get() {
+      const value = column(entry, bytes, offset);
+      Object.defineProperty(columns, entry.name, { value, enumerable: true });
+      return value;
+    },
+  });
 }
 
 async function unpack(text) {
@@ -40,7 +55,7 @@ async function unpack(text) {
   const columns = {};
   let offset = 4 + length;
   for (const entry of head.columns) {
-    columns[entry.name] = column(entry, bytes, offset);
+    laterColumn(columns, entry, bytes, offset);
     offset += entry.n * entry.width;
   }
   return { ops: columns, ...head.data };

@@ -156,7 +156,7 @@ def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> Non
             found.page.wait_for_selector("html[data-ready=yes]")
             found.settle()
             assert found.page.inner_text("#verdict-word") == "Invalid"
-            found.page.keyboard.press("n")
+            found.page.keyboard.press("v")
             found.settle()
             assert found.js("View.selected") is not None
             for path in ("trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
