@@ -205,7 +205,8 @@ class Conductor:
             self._state.reach("recovered", self._clock_ns())
         self.tally.note = "final reads"
         self._state.reach("final-reads", self._clock_ns())
-        await asyncio.gather(*(self._read_all(workers[number::5]) for number in range(min(5, len(workers)))))
+        # One worker of each node: their homes go round.
+        await asyncio.gather(*map(self._read_all, workers[: len(self._endpoints)]))
 
     def _recovered(self) -> bool:
         if self._stop.is_set():
@@ -220,9 +221,8 @@ class Conductor:
             self._assessed = len(probes), all(complete)
         return self._assessed[1]
 
-    async def _read_all(self, workers: list[Worker]) -> None:
-        """Each register is read by these workers' node; a read that fails is asked again until the deadline."""
-        worker = workers[0]
+    async def _read_all(self, worker: Worker) -> None:
+        """Each register is read once by this worker; a read that fails is asked again until the deadline."""
         deadline = self._clock_s() + FINAL_READS_S
         for invocation in self._workload.final_reads():
             while not self._stop.is_set() and self._clock_s() < deadline:
@@ -233,21 +233,15 @@ class Conductor:
     # -- load ------------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[Worker]:
-        homes = list(self._endpoints)
-        return [
-            Worker(
-                number,
-                RegisterClient(
-                    self._endpoints,
-                    homes[number % len(homes)],
-                    follows=self._plan.client_follows,
-                    timeout=self._plan.client_timeout,
-                    clock=self._clock_s,
-                ),
-                homes[number % len(homes)],
-            )
-            for number in range(self._plan.concurrency)
-        ]
+        homes = cycle(self._endpoints)
+        return [self._worker(number, next(homes)) for number in range(self._plan.concurrency)]
+
+    def _worker(self, number: int, home: str) -> Worker:
+        plan = self._plan
+        client = RegisterClient(
+            self._endpoints, home, follows=plan.client_follows, timeout=plan.client_timeout, clock=self._clock_s
+        )
+        return Worker(number, client, home)
 
     async def _drive(
         self,
