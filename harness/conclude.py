@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.judge import ALARMS, Recorded, judge
 from harness.plan import Plan
@@ -70,15 +71,14 @@ def feed(run: RunFiles, store: Path) -> list[str]:
 
 
 def read_recorded(run: RunFiles) -> Recorded:
-    """Everything that the judge needs.  Raises FormatError, FileNotFoundError."""
+    """Everything that the judge needs.  Raises FormatError, FileNotFoundError, and CheckError for plan and state."""
     history = read_history(run.history)
     try:
         plan = Plan.read(run.plan)
         state = RunState.read(run.state)
     except (UsageError, ValueError) as error:
         raise CheckError(str(error)) from None
-    nodes = tuple(f"n{number}" for number in range(1, plan.nodes + 1))
-    names = tuple(history.header.extra.get("nodes", nodes))
+    names = tuple(history.header.extra.get("nodes", netns_names(plan.nodes)))
     return Recorded(
         plan=plan,
         operations=pair(history.events, str(run.history)),
@@ -110,19 +110,24 @@ def _tables(
     timings: dict[str, float],
     warnings: list[str],
 ) -> Tables:
-    spark = None
-    if session is not None:
-        try:
-            with _timed(timings, "session"):
-                spark = session()
-        except SessionError as error:
-            log.warning("judging without Spark: %s", error)
-            warnings.append(f"judged without Spark, by the same functions: {error}")
-    if spark is None:
-        with _timed(timings, "tables"):
-            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+    spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
+        if spark is None:
+            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
         return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+
+
+def _started(
+    session: Callable[[], SparkSession], timings: dict[str, float], warnings: list[str]
+) -> SparkSession | None:
+    """The session, or None with a warning: a run is judged without Spark rather than not at all."""
+    try:
+        with _timed(timings, "session"):
+            return session()
+    except SessionError as error:
+        log.warning("judging without Spark: %s", error)
+        warnings.append(f"judged without Spark, by the same functions: {error}")
+        return None
 
 
 @contextmanager

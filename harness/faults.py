@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clusters import is_netns, open_cluster
+from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.systems.base import StatusPort
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
@@ -97,7 +97,7 @@ class Faults:
                 find(name)
             check_options(plan.fault_options)
             if is_netns(plan.cluster):
-                self._check_aims(netns_names(plan))
+                self._check_aims(netns_names(plan.nodes))
             self.schedule = self._schedule()
         except UnknownFaultError as error:
             option = "--schedule" if plan.schedule else "--nemesis"
@@ -203,15 +203,10 @@ class Faults:
         return self._facts
 
 
-def netns_names(plan: Plan) -> tuple[str, ...]:
-    """What the nodes of a cluster of namespaces are called."""
-    return tuple(f"n{number}" for number in range(1, plan.nodes + 1))
-
-
 def node_names(plan: Plan) -> tuple[str, ...]:
     """What the plan's nodes are called.  Raises UsageError, or ClusterError where only a running cluster can tell."""
     if is_netns(plan.cluster):
-        return netns_names(plan)
+        return netns_names(plan.nodes)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import store_option
+
 
 @click.command("ack")
 @click.argument("run_path", metavar="RUN")
 @click.option("--reason", required=True, help="What was found, for whoever reads it next.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 def ack(run_path: str, reason: str, store: Path) -> int:
     """Write the file `acknowledged` into RUN: from now on it counts as any other run when old ones are removed."""
     from harness.store import find_run

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
 from harness.progress import Progress
 
@@ -20,8 +21,8 @@ from harness.progress import Progress
 @click.option("--deadline", type=float, default=60.0, help="Seconds for a FILE; beyond it the verdict is unknown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer on a FILE as JSON.")
 @click.option("--spark/--no-spark", default=True, help="A RUN: through Spark, or here by the same functions.")
-@click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@spark_master_option
+@store_option
 def check(
     target: str,
     model: str | None,

@@ -6,9 +6,10 @@ import time
 
 import click
 
-from harness.clusters import CLUSTER_SPECS, Cluster, is_netns, open_cluster
+from harness.cli.shared_options import CLUSTER_HELP
+from harness.clusters import Cluster, is_netns, open_cluster
 
-_cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=f"{CLUSTER_SPECS}.")
+_cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=CLUSTER_HELP)
 
 
 def _say(line: str) -> None:

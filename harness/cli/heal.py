@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from harness.cli.shared_options import CLUSTER_HELP
+
 
 @click.command("heal")
-@click.option("--cluster", default="netns", help="netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR.")
+@click.option("--cluster", default="netns", help=CLUSTER_HELP)
 def heal(cluster: str) -> int:
     """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
     from harness.clusters import open_cluster

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import StoreError, UsageError
 from harness.exits import EXIT_FAILURE
 from harness.progress import Progress
@@ -26,9 +27,9 @@ MANY = 200
 @click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...")
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
 @click.option("--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on]")
-@click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
+@spark_master_option
 @click.option("--spark-memory", default="1g", help="Heap of the driver and of each executor.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 def ingest(
     places: tuple[str, ...],
     deadline: float,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from harness.cli.shared_options import spark_master_option
 from harness.cli.suite_options import suite_options
 
 
@@ -16,7 +17,7 @@ from harness.cli.suite_options import suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
 @click.option("--spark/--no-spark", default=True, help="The pipeline through Spark, or here by the same functions.")
-@click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
+@spark_master_option
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
 def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, dry_run: bool, **options: Any) -> int:
     """Run the suite FILE, bring its runs into the warehouse, tell the trends, remove old runs, write the site.

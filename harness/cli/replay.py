@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.plan import validate
 from harness.progress import Progress
@@ -16,7 +17,7 @@ from harness.progress import Progress
 @click.argument("run_path", metavar="RUN")
 @click.option("--cluster", help="Another cluster than that of the recorded run.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) -> int:
     """Run the plan of RUN again, with the faults that it recorded, on the same targets at the same moments.
 

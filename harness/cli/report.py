@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import store_option
 from harness.errors import StoreError
 
 
 @click.command("report")
 @click.argument("run_path", metavar="RUN", default="latest")
 @click.option("--site", type=click.Path(path_type=Path, file_okay=False), help="Write the site over the store there.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 def report(run_path: str, site: Path | None, store: Path) -> int:
     """Draw report.html, plots and junit.xml of RUN (a run's directory; the latest one if not given).
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.plan_file import FIGURES, take_defaults
+from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
 from harness.exits import EXIT_INTERRUPTED, worst_code
 from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
@@ -67,9 +68,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 )  # fmt: skip
 @click.option("--unsafe-test-mode", is_flag=True, help="Permit --canary.")
 @click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")
-@click.option(
-    "--cluster", default=DEFAULT["cluster"], help="netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR."
-)
+@click.option("--cluster", default=DEFAULT["cluster"], help=CLUSTER_HELP)
 @click.option("--nodes", type=int, default=DEFAULT["nodes"], help="Nodes of a netns cluster.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @click.option(
@@ -81,8 +80,8 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
     default=DEFAULT["spark"],
     help="Judge through Spark, or in this process by the same functions.",
 )
-@click.option("--spark-master", default=DEFAULT["spark_master"], help="Where the pipeline's jobs run.")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@spark_master_option
+@store_option
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
 def run(
     store: Path,

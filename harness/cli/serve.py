@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 
 
 @click.command("serve")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=int, default=8765, help="Port; 0 takes a free one.")
 def serve(store: Path, host: str, port: int) -> int:
@@ -20,9 +21,8 @@ def serve(store: Path, host: str, port: int) -> int:
     try:
         server = make(store, host, port)
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"cannot serve {store} on {host}:{port}: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot serve {store} on {host}:{port}: {why}; --port 0 takes a free port") from None
     with server:
         click.echo(f"http://{host}:{server.server_port}/  (Ctrl-C ends it)")
         server.serve_forever()

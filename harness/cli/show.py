@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.runstate import RunState
 from history import RunFiles
@@ -16,7 +17,7 @@ from history import RunFiles
 
 @click.command("show")
 @click.argument("run_path", metavar="RUN", default="latest")
-@click.option("--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store.")
+@store_option
 def show(run_path: str, store: Path) -> int:
     """Print the essentials of RUN (a run's directory; the latest one if not given).
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from harness.cli.shared_options import store_option
+
 _OPTIONS: Final = (
-    click.option(
-        "--store", type=click.Path(path_type=Path, file_okay=False), default=Path("store"), help="The run store."
-    ),
+    store_option,
     click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it."),
     click.option(
         "--seed", type=int, help="Decides the seeds of all cells that name none.  [default: drawn and printed]"

@@ -20,10 +20,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say
+from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say, netns_names
 from harness.errors import UsageError
 
-__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "is_netns", "open_cluster"]
+__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "is_netns", "netns_names", "open_cluster"]
 
 CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def is_netns(spec: str) -> bool:
-    """Does ``--cluster`` name namespaces of this machine, whose nodes are n1, n2, … before they are up?"""
+    """Does ``--cluster`` name namespaces of this machine?  Their names are known before they are up."""
     return spec.partition(":")[0] == "netns"
 
 

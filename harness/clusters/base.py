@@ -56,6 +56,11 @@ class ClusterStatus:
         return bool(self.nodes) and all(node.state == "up" for node in self.nodes)
 
 
+def netns_names(count: int) -> tuple[str, ...]:
+    """What the nodes of a cluster of namespaces are called, whether they are up or not."""
+    return tuple(f"n{number}" for number in range(1, count + 1))
+
+
 class Cluster(Protocol):
     """Nodes from one provider."""
 

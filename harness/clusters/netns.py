@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.clusters import capabilities, control_groups, links, mounts, processes
-from harness.clusters.base import ClusterStatus, Node, NodeStatus, Say
+from harness.clusters.base import ClusterStatus, Node, NodeStatus, Say, netns_names
 from harness.clusters.locks import FileLock
 from harness.clusters.node_start import NodeStart, greets
 from harness.clusters.processes import Process
@@ -119,7 +119,7 @@ class NetnsCluster:
         provision = capabilities.provide()
         for note in provision.notes:
             self._say(f"cluster {self.name}: {note}")
-        names = tuple(f"n{number}" for number in range(1, self._count + 1))
+        names = netns_names(self._count)
         with self._choosing_subnet():
             subnet = links.choose_subnet(self.name, links.taken_networks())
             record = Record(self.name, str(subnet), provision.root, provision.data, names)

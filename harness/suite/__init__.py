@@ -4,7 +4,6 @@
 module             subject
 =================  =========================================================================
 ``suitefile``      the TOML file: strict reading, matrices, overrides
-``options``        one option's value, checked against the field of the plan
 ``cells``          cells, their seeds and their share of a shard
 ``expectation``    what a cell may end with, and what it came to
 ``cell_process``   one cell as a process of its own
