@@ -31,6 +31,7 @@ from harness.store import create_run
 from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, Results, RunFiles
+from nemesis.view import Command
 from pipeline import WarmSession
 
 if TYPE_CHECKING:
@@ -84,10 +85,11 @@ class Run:
             self._state.ended = not interrupts.asked and not self._state.failures
             self._save()
             try:
-                return self._conclude(files, interrupts), files
+                code = self._conclude(files)
             except KeyboardInterrupt:
                 self._progress.say(f"interrupted; `harness check {files.root}` judges what was recorded")
                 return EXIT_INTERRUPTED, files
+            return (EXIT_INTERRUPTED if interrupts.asked else code), files
 
     # -- on the cluster --------------------------------------------------------------------------------------------
 
@@ -120,23 +122,23 @@ class Run:
         try:
             if kept:  # nodes that were made a moment ago have no earlier run
                 faults.clean(remote)
-            system.kill(names)
-            system.wipe()
-            system.install()
-            log.info("installed")
+            _install(system, names)
             faults.precheck(remote, system)
             faults.prepare(remote, system)
             log.info("prechecked")
-            began = time.monotonic()
-            system.start(names)
-            leader = system.await_leader()
-            self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
-            log.info("led by %s", leader)
+            self._lead(system, names)
             self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
             self._conduct(system, remote, faults, files, interrupts)
         finally:
             with interrupts.held():
                 self._collect(system, names, files)
+
+    def _lead(self, system: DLedgerRegister, names: Iterable[str]) -> None:
+        began = time.monotonic()
+        system.start(names)
+        leader = system.await_leader()
+        self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
+        log.info("led by %s", leader)
 
     def _conduct(
         self, system: DLedgerRegister, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
@@ -181,28 +183,34 @@ class Run:
         if self._plan.spark:
             self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
 
-    def _conclude(self, files: RunFiles, interrupts: Interrupts) -> int:
+    def _conclude(self, files: RunFiles) -> int:
+        """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
         if not files.history.exists():
-            if interrupts.asked:
+            if self._state.interrupted:
                 self._progress.say("interrupted before the first operation")
-            return EXIT_INTERRUPTED if interrupts.asked else self._failure_code
+            return self._failure_code
         try:
             results = conclude(files, self._session if self._spark else None)
-            verdict_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+            verdict_s = self._since_the_end()
             self._progress.say(files.summary.read_text().rstrip())
-            for warning in draw(files):
-                self._progress.say(f"warning: {warning}")
-            report_s = (time.monotonic_ns() - self._ended_ns) / 1e9
+            self._warn(draw(files))
+            report_s = self._since_the_end()
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
-            for warning in feed(files, self._store):
-                self._progress.say(f"warning: {warning}")
+            self._warn(feed(files, self._store))
         except (HarnessError, OSError) as error:
             self._fail(error)
-            return EXIT_INTERRUPTED if interrupts.asked else EXIT_FAILURE
+            return EXIT_FAILURE
         finally:
             if self._spark is not None:
                 self._spark.stop(SPARK_STOP_S)
-        return EXIT_INTERRUPTED if interrupts.asked else exit_code(results)
+        return exit_code(results)
+
+    def _since_the_end(self) -> float:
+        return (time.monotonic_ns() - self._ended_ns) / 1e9
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        for warning in warnings:
+            self._progress.say(f"warning: {warning}")
 
     def _session(self) -> SparkSession:
         assert self._spark is not None
@@ -219,6 +227,14 @@ class Run:
             self._state.save()
 
 
+def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
+    """The program on every node, and nothing that an earlier run left."""
+    system.kill(names)
+    system.wipe()
+    system.install()
+    log.info("installed")
+
+
 def exit_code(results: Results) -> int:
     """The exit code for some results: a failure of ours outranks every verdict."""
     return EXIT_FAILURE if results.harness_failure else EXIT_OF_VERDICT[results.verdict]
@@ -226,8 +242,6 @@ def exit_code(results: Results) -> int:
 
 def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:
     """What a reader must know of the machines to believe the figures."""
-    from nemesis.view import Command
-
     first = remote.names[0]
     java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
     return {

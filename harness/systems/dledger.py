@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from harness.errors import NotReadyError, RemoteError, StoreError, UsageError
-from harness.systems.base import StatusPort
+from harness.systems.base import StatusPort, SystemOnNodes
 from nemesis.view import Command, Completed
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RemoteNodes(Protocol):
     def download_tree(self, node: str, remote: str, local: Path) -> None: ...
 
 
-class DLedgerRegister:
+class DLedgerRegister(SystemOnNodes):
     """One cluster of register servers."""
 
     def __init__(self, plan: Plan, nodes: Sequence[Node], remote: RemoteNodes, clock: Callable[[], float]) -> None:
@@ -89,13 +89,18 @@ class DLedgerRegister:
     def jar_hash(self) -> str:
         return hashlib.sha256(self.jar.read_bytes()).hexdigest()
 
+    @property
+    def _jar_name(self) -> str:
+        """On the nodes: another jar has another name."""
+        return f"register-{self.jar_hash[:16]}.jar"
+
     def install(self) -> None:
         self._run_all(
             {name: Command(("sh", "-c", 'mkdir -p "$1"', "mkdir", self._path(name, "log"))) for name in self._nodes}
         )
         self._run_all({name: self.copy_command(name) for name in self._nodes})
         for directory in {node.data_dir for node in self._nodes.values()}:
-            self._remote.upload_all(self.jar, f"{directory}/harness/register-{self.jar_hash[:16]}.jar")
+            self._remote.upload_all(self.jar, f"{directory}/harness/{self._jar_name}")
 
     def copy_command(self, name: str) -> Command:
         """Take the jar from where it is on this machine, if the node sees the very same file there.
@@ -107,7 +112,7 @@ class DLedgerRegister:
             '[ -e "$2" ] || ! echo "$3  $1" | sha256sum -c --status 2>/dev/null || '
             '{ cp "$1" "$2.part" && mv "$2.part" "$2"; }'
         )
-        target = self._path(name, f"register-{self.jar_hash[:16]}.jar")
+        target = self._path(name, self._jar_name)
         return Command(("sh", "-c", script, "copy", str(self.jar), target, self.jar_hash), timeout=30.0)
 
     def endpoints(self) -> dict[str, tuple[str, int]]:
@@ -144,7 +149,7 @@ class DLedgerRegister:
         peers = ";".join(f"{node.name}-{node.address}:{RAFT_PORT}" for node in self._nodes.values())
         return (
             "java", *JVM_FLAGS, self._mark(name),
-            "-jar", self._path(name, f"register-{self.jar_hash[:16]}.jar"),
+            "-jar", self._path(name, self._jar_name),
             "--id", name, "--group", "harness", "--peers", peers,
             "--data-dir", self._path(name, "register"), "--client-port", str(CLIENT_PORT),
             "--snapshot" if plan.snapshot else "--no-snapshot", "--snapshot-threshold", str(plan.snapshot_threshold),
