@@ -65,7 +65,7 @@ def check_columns(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
-    examples: bool = True,
+    proofs: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check registers by columns; the arguments are those of ``check``.  Raises ModelError for other models."""
@@ -74,7 +74,7 @@ def check_columns(
     if type(chosen) not in (Register, CasRegister):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
-    check = _Check(columns, chosen, limits, examples)
+    check = _Check(columns, chosen, limits, proofs)
     verdicts: Sequence[KeyVerdict] = ()
     others: dict[int, KeyVerdict] = {}
     rest: IntArray | range = range(len(columns.keys))
@@ -129,12 +129,12 @@ def _zones_kernel(size: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One check of a history: what is to be decided, and whether counterexamples are wanted."""
+    """One check of a history: what is to be decided, and whether proofs are wanted."""
 
     columns: OperationColumns
     model: Model
     limits: Limits
-    examples: bool
+    proofs: bool
 
     def by_zones(self, others: dict[int, KeyVerdict]) -> tuple[Sequence[KeyVerdict], IntArray]:
         """(a verdict a key, the keys that the zones cannot decide); ``others`` takes the verdicts on invalid keys."""
@@ -145,14 +145,14 @@ class _Check:
         if judged is not None:
             state, counts = judged
             simple, bad = state != kernel.REPEATED, np.flatnonzero(state == kernel.INVALID)
-            if bad.size and self.examples:
+            if bad.size and self.proofs:
                 self._tell(prepare(columns), counts, others)
         else:
             prepared = prepare(columns)
             simple, counts = prepared.simple, np.bincount(prepared.key, minlength=keys)
             bad = self._tell(prepared, counts, others)
         seconds = (self.limits.clock() - self.limits.started) / max(1, keys)
-        if not self.examples:
+        if not self.proofs:
             for key in bad.tolist():
                 others[key] = KeyVerdict(columns.keys[key], "invalid", ZONES, int(counts[key]), seconds, violations=1)
         return _Verdicts(columns.keys, counts, seconds, others), np.flatnonzero(~simple)
@@ -168,7 +168,7 @@ class _Check:
         for outer, inner in groups_of(found):
             by_key.setdefault(int(owner[inner]), []).append((outer, inner))
         finder = Finder(prepared.clusters)
-        for key, groups in by_key.items() if self.examples else ():
+        for key, groups in by_key.items() if self.proofs else ():
             cores = []
             for group in groups[:_SHOWN]:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
@@ -178,8 +178,8 @@ class _Check:
         return np.array(sorted(by_key), np.int64)
 
     def verdict(self, answer: Answer, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
-        """The verdict for an answer, with its counterexamples if they are wanted."""
-        if self.examples:
+        """The verdict for an answer, with its counterexamples if proofs are wanted."""
+        if self.proofs:
             told = counterexamples(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
         else:
             told = untold(answer)
@@ -188,22 +188,22 @@ class _Check:
     def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """One key that the zones cannot decide."""
         columns = self.columns
-        rows = rows[takes_part(columns)[rows]] if rows.size < columns.kind.size else np.flatnonzero(takes_part(columns))
-        kind = columns.kind[rows]
-        known, worth_it = self.model.initial is None, columns.kind.size > _SMALL
-        if worth_it and known and engine in (None, "automaton") and rows.size and int(kind.max()) <= WRITE:
-            return self._by_automaton(rows, key)
-        if type(self.model) is CasRegister and known and engine is None and worth_it and rows.size:
-            answered = _cas(columns, rows, self.limits)
-            if answered is not None and (answered.verdict != "invalid" or not self.examples):
-                return self.verdict(answered, key, rows.size)
+        if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
+            found = _gathered(columns, rows)
+            if not found.kind.size:
+                return self.verdict(Answer("valid", VALUES), key, 0)
+            if found.kind.max() <= WRITE:
+                return self._by_automaton(found, rows, key)
+            answered = _cas(found, self.limits) if type(self.model) is CasRegister and engine is None else None
+            if answered is not None and (answered.verdict != "invalid" or not self.proofs):
+                return self.verdict(answered, key, found.kind.size)
+        rows = rows[takes_part(columns)[rows]]
         calls = calls_at(columns, rows)
         answer = decide(calls, self.model, self.limits, engine=engine, proof=False)
         return self.verdict(answer, key, rows.size, calls)
 
-    def _by_automaton(self, rows: IntArray, key: int) -> KeyVerdict:
-        columns = self.columns
-        found = _gathered(columns, rows)
+    def _by_automaton(self, found: Any, rows: IntArray, key: int) -> KeyVerdict:
+        columns, rows = self.columns, rows[found.row]
         # The first value is the initial one, which nobody needs to write.
         if found.written[1:].all():
             return self.verdict(self._automaton(found, rows), key, rows.size)
@@ -223,8 +223,10 @@ class _Check:
         if answer.verdict != "invalid":
             return answer
         assert answer.last is not None
-        lasts = [int(found.place[event]) for event in (answer.last, *answer.further)]
-        told = lasts[:_CORES] if self.examples else ()
+        # What nothing explains is always a return.
+        events = np.array([answer.last, *answer.further])
+        lasts = self.columns.ret[rows[~found.code[events]]].tolist()
+        told = lasts[:_CORES] if self.proofs else ()
         cores = tuple(_tail_core(self.columns, rows, self.model, last, self.limits) for last in told)
         return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
 
@@ -256,11 +258,10 @@ class _Names:
         return self.names.size
 
 
-def _cas(columns: OperationColumns, rows: IntArray, limits: Limits) -> Answer | None:
+def _cas(found: Any, limits: Limits) -> Answer | None:
     """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
     from checker.search_columns import CasColumns, decide_cas
 
-    found = _gathered(columns, rows)
     return decide_cas(
         CasColumns(found.kind, found.value, found.old, found.invoke, found.ret, _Names(found.names)), limits
     )

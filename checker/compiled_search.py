@@ -21,6 +21,8 @@ from checker.zones import IntArray
 NODE_BYTES: Final = 48
 _BUDGET: Final = 20_000
 _ROOM: Final = 1 << 10
+# A search that never errs remembers about so many configurations a call; it need not grow then.
+_AHEAD: Final = 2
 _PENDING: Final = 62
 _TABLE: Final = 20_000_000
 
@@ -82,7 +84,7 @@ class _Numbers:
 class _Run:
     """The kernel's arrays, grown as needed."""
 
-    def __init__(self, numbers: _Numbers | NumberedCalls, invoke: IntArray, ret: IntArray) -> None:
+    def __init__(self, numbers: _Numbers | NumberedCalls, invoke: IntArray, ret: IntArray, memory: int) -> None:
         from checker import search_kernel as kernel
 
         self.kernel: Any = kernel
@@ -100,7 +102,10 @@ class _Run:
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
-        self._nodes(_ROOM)
+        room = _ROOM
+        while room < _AHEAD * ret.size and 2 * room * NODE_BYTES <= memory:
+            room *= 2
+        self._nodes(room)
 
     def fits(self) -> bool:
         from checker.slots_kernel import give_slots
@@ -135,12 +140,6 @@ class _Run:
     def _memory(self) -> tuple[Any, ...]:
         return (self.n_event, self.n_mask, self.n_pend, self.n_state, self.n_parent, self.hashes, self.stack)
 
-    def begin(self) -> bool:
-        while not self.kernel.start(self.numbers.initial, *self._common(), self.numbers.table, *self._memory()):
-            if not self.asked():
-                return False
-        return True
-
     def asked(self) -> bool:
         asked = self.scalars[self.kernel.ASK_STATE], self.scalars[self.kernel.ASK_CLASS]
         return self.numbers.learn(int(asked[0]), int(asked[1]))
@@ -148,7 +147,14 @@ class _Run:
     def explore(self, budget: int) -> int:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
         self.kernel.explore(
-            budget, *self._common(), self.ret, self.numbers.table, self.waiting, self.waiting_at, *self._memory()
+            budget,
+            self.numbers.initial,
+            *self._common(),
+            self.ret,
+            self.numbers.table,
+            self.waiting,
+            self.waiting_at,
+            *self._memory(),
         )
         return int(self.scalars[self.kernel.STATUS])
 
@@ -202,7 +208,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         moments[thin.ret] = call.ret
     numbers = _Numbers(dense, model)
     invoke, ret = (np.array([getattr(call, name) for call in dense], np.int64) for name in ("invoke", "ret"))
-    run = _Run(numbers, invoke, ret)
+    run = _Run(numbers, invoke, ret, limits.memory)
     answer = _explored(run, limits)
     if answer is None or answer.verdict == "unknown":
         return answer
@@ -242,12 +248,12 @@ class NumberedCalls:
 
 def search_numbers(calls: NumberedCalls, limits: Limits) -> Answer | None:
     """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
-    return _explored(_Run(calls, calls.invoke, calls.ret), limits)
+    return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 
 
 def _explored(run: _Run, limits: Limits) -> Answer | None:
     """Search until there is an answer; None where the search does not apply."""
-    if not run.fits() or not run.begin():
+    if not run.fits():
         return None
     status, loaded = run.kernel.RUNNING, is_loaded(run.kernel.explore)
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):

@@ -21,8 +21,8 @@ class Gathered(NamedTuple):
 
     ``kind`` as in the operations; ``value`` and ``old`` are ids in the order of the values, 0 for the absent one, named
     by ``names``; ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls; ``row`` is the operation's row.
-    ``code`` is by rank: the call that begins, or the complement of the one that returns; ``place`` its place in the
-    history.  ``written`` says by id whether anybody wrote the value (or swapped it in).
+    ``code`` is by rank: the call that begins, or the complement of the one that returns.  ``written`` says by id
+    whether anybody wrote the value (or swapped it in).
     """
 
     kind: NDArray[np.int8]
@@ -32,15 +32,13 @@ class Gathered(NamedTuple):
     ret: NDArray[np.int64]
     row: NDArray[np.int64]
     code: NDArray[np.int64]
-    place: NDArray[np.int64]
     names: NDArray[np.int64]
     written: NDArray[np.bool_]
 
 
 @njit(cache=True)
 def _numbered(value, low, span):  # type: ignore[no-untyped-def]
-    """(ids, the values by id); by a table where values lie close, else by sorting them."""
-    ids = np.empty(value.size, np.int64)
+    """Put ids where the values are; answers the values by id.  By a table where they lie close, else by sorting."""
     if span <= 8 * value.size + 1024:
         table = np.zeros(span, np.int64)
         for place in range(value.size):
@@ -57,8 +55,8 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
             if table[place]:
                 names[table[place]] = low + place
         for place in range(value.size):
-            ids[place] = 0 if value[place] == _ABSENT else table[value[place] - low]
-        return ids, names
+            value[place] = 0 if value[place] == _ABSENT else table[value[place] - low]
+        return names
     order = np.argsort(value)
     names = np.empty(value.size + 1, np.int64)
     names[0], count = _ABSENT, 1
@@ -66,18 +64,17 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
         if value[place] != names[count - 1]:
             names[count] = value[place]
             count += 1
-        ids[place] = count - 1
-    return ids, names[:count].copy()
+        value[place] = count - 1
+    return names[:count].copy()
 
 
 @njit(cache=True)
-def _ranked(at, code, place):  # type: ignore[no-untyped-def]
+def _ranked(at, code):  # type: ignore[no-untyped-def]
     """Close up the events of ``at`` (by place: 0, or one more than the call, negative if it returns)."""
     event = 0
     for moment in range(at.size):
         if at[moment]:
             code[event] = at[moment] - 1 if at[moment] > 0 else at[moment]
-            place[event] = moment
             event += 1
 
 
@@ -111,15 +108,15 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
             values[size + call] = old[row] if kind[row] == CAS else _ABSENT
         call += 1
     close = low >= -_WIDE and high <= _WIDE
-    ids, names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else _NEVER))
-    code, place = np.empty(events, np.int64), np.empty(events, np.int64)
+    names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else _NEVER))
+    code = np.empty(events, np.int64)
     if top < 8 * events + 1024:
-        at = np.zeros(top + 1, np.int64)
+        at = np.zeros(top + 1, np.int32)
         for call in range(size):
             at[invoke[rows[call]]] = call + 1
             if outcome[rows[call]] == OK:
                 at[ret[rows[call]]] = ~call
-        _ranked(at, code, place)
+        _ranked(at, code)
     else:
         moments, owners = np.empty(events, np.int64), np.empty(events, np.int64)
         event = 0
@@ -131,7 +128,7 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
                 event += 1
         order = np.argsort(moments)
         for event in range(events):
-            code[event], place[event] = owners[order[event]], moments[order[event]]
+            code[event] = owners[order[event]]
     ranks, returns = np.empty(size, np.int64), np.full(size, _NEVER, np.int64)
     for event in range(events):
         if code[event] >= 0:
@@ -141,8 +138,9 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
     written = np.zeros(names.size, np.bool_)
     for call in range(size):
         if kinds[call] != READ:
-            written[ids[call]] = True
-    return Gathered(kinds, ids[:size], ids[size:] if swaps else ids, ranks, returns, rows, code, place, names, written)
+            written[values[call]] = True
+    old_values = values[size:] if swaps else values
+    return Gathered(kinds, values[:size], old_values, ranks, returns, rows, code, names, written)
 
 
 @njit(cache=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,11 @@ _ENTRIES: Final = frozenset({int, str})
 
 @dataclass(frozen=True, slots=True)
 class LogColumns:
-    """Appends and gets of one log, a row each; ranks are distinct integers.
+    """Appends, gets and lists of one log, a row each; ranks are distinct integers.
 
     Appends: the ``index`` that was answered (-1: unknown) between ``begun`` and ``ended`` (``NEVER``: pending).
     Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: nobody's).
+    Lists: their ``length``; all of them are beginnings of the longest, which are the entries of the appends ``listed``.
     """
 
     index: IntArray
@@ -37,24 +39,31 @@ class LogColumns:
     seen: IntArray
     get_begun: IntArray
     get_ended: IntArray
+    length: IntArray
+    list_begun: IntArray
+    list_ended: IntArray
+    listed: IntArray
 
     @property
     def size(self) -> int:
-        return self.index.size + self.asked.size
+        return self.index.size + self.asked.size + self.length.size
 
     def without(self, begun: Iterable[int]) -> LogColumns:
-        """Without the gets that were invoked at these ranks, and with such appends as if nobody saw them return."""
+        """Without the reads that were invoked at these ranks, and with such appends as if nobody saw them return."""
         ranks = list(begun)
         lost, kept = np.isin(self.begun, ranks), ~np.isin(self.get_begun, ranks)
+        lists = ~np.isin(self.list_begun, ranks)
         return LogColumns(
             np.where(lost, _NOTHING, self.index), self.begun, np.where(lost, NEVER, self.ended),
             self.asked[kept], self.seen[kept], self.get_begun[kept], self.get_ended[kept],
+            self.length[lists], self.list_begun[lists], self.list_ended[lists],
+            self.listed[: self.length[lists].max(initial=0)],
         )  # fmt: skip
 
 
 def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     """The operations that take part, by columns; None if they do not fit."""
-    if not {operation.f for operation in operations} <= {"append", "get"}:
+    if not {operation.f for operation in operations} <= {"append", "get", "list"}:
         return None
     appends = [operation for operation in operations if operation.f == "append" and operation.outcome != "fail"]
     gets = [operation for operation in operations if operation.f == "get" and operation.outcome == "ok"]
@@ -72,16 +81,37 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     if len(rows) < len(entries):
         return None
     rows[None] = _NOTHING
+    lists = [operation for operation in operations if operation.f == "list" and operation.outcome == "ok"]
+    longest = _longest([operation.result for operation in lists])
+    if longest is None:
+        return None
+    listed = np.array([rows.get(entry, _STRANGE) for entry in longest], np.int64)
     try:
-        return _checked(appends, gets, answered, asked, [rows.get(entry, _STRANGE) for entry in seen])
+        found = [rows.get(entry, _STRANGE) for entry in seen]
+        return _checked(_Kinds(appends, gets, lists), answered, asked, found, listed)
     except (TypeError, OverflowError):
         return None
 
 
+def _longest(lists: list[Any]) -> Sequence[Any] | None:
+    """The list of which all others are beginnings; None if there is none, or if something in them is no entry."""
+    if not set(map(type, lists)) <= {list} or not set(map(type, chain.from_iterable(lists))) <= _ENTRIES:
+        return None
+    longest: list[Any] = max(lists, key=len, default=[])
+    return longest if all(longest[: len(entries)] == entries for entries in lists) else None
+
+
+class _Kinds(NamedTuple):
+    appends: list[Operation]
+    gets: list[Operation]
+    lists: list[Operation]
+
+
 def _checked(
-    appends: list[Operation], gets: list[Operation], answered: list[int], asked: list[int], seen: list[int]
+    kinds: _Kinds, answered: list[int], asked: list[int], seen: list[int], listed: IntArray
 ) -> LogColumns | None:
     """The columns; None if something in them is out of bounds.  Raises TypeError for a missing return."""
+    appends, gets, lists = kinds
     index = np.array(answered, np.int64)
     ended = np.array([o.return_index if o.outcome == "ok" else NEVER for o in appends], np.int64)
     if index.min(initial=0) < 0:
@@ -98,8 +128,17 @@ def _checked(
         np.array(seen, np.int64),
         np.array([operation.invoke_index for operation in gets], np.int64),
         np.array([operation.return_index for operation in gets], np.int64),
+        np.array([len(operation.result) for operation in lists], np.int64),
+        np.array([operation.invoke_index for operation in lists], np.int64),
+        np.array([operation.return_index for operation in lists], np.int64),
+        listed,
     )
-    sound = (columns.begun < columns.ended).all() and (columns.get_begun < columns.get_ended).all()
+    spans = (
+        (columns.begun, columns.ended),
+        (columns.get_begun, columns.get_ended),
+        (columns.list_begun, columns.list_ended),
+    )
+    sound = all((begun < ended).all() for begun, ended in spans)
     return columns if sound and columns.asked.min(initial=0) >= 0 else None
 
 
@@ -132,6 +171,10 @@ def bounds(columns: LogColumns) -> Bounds | None:
     np.maximum.at(low, columns.asked[unseen], columns.get_begun[unseen])
     saw = columns.seen >= 0
     np.minimum.at(high, columns.asked[saw], columns.get_ended[saw])
+    # A list has seen the last of its entries, and not the one that would come next.
+    short, filling = columns.length < filled.size, columns.length > 0
+    np.maximum.at(low, columns.length[short], columns.list_begun[short])
+    np.minimum.at(high, columns.length[filling] - 1, columns.list_ended[filling])
     np.maximum.accumulate(low, out=low)
     high = np.minimum.accumulate(high[::-1])[::-1]
     return Bounds(filled, low, high)
@@ -139,11 +182,11 @@ def bounds(columns: LogColumns) -> Bounds | None:
 
 def _filled(columns: LogColumns) -> IntArray | None:
     """The append of every index, gaps filled by pending ones in the order of their invocations."""
-    if (columns.seen == _STRANGE).any():
+    if (columns.seen == _STRANGE).any() or (columns.listed < 0).any():
         return None
     done, saw = np.flatnonzero(columns.index >= 0), columns.seen >= 0
-    index = np.concatenate([columns.index[done], columns.asked[saw]])
-    append = np.concatenate([done, columns.seen[saw]])
+    index = np.concatenate([columns.index[done], columns.asked[saw], np.arange(columns.listed.size)])
+    append = np.concatenate([done, columns.seen[saw], columns.listed])
     size = int(index.max(initial=-1)) + 1
     if size > columns.index.size:
         return None
@@ -161,14 +204,22 @@ def _filled(columns: LogColumns) -> IntArray | None:
 
 
 def linearization(columns: LogColumns, found: Bounds) -> IntArray:
-    """Rows, the gets' after the appends': appends at their earliest moments, gets as early as can be."""
+    """Rows, the gets' after the appends', then the lists'.
+
+    Appends are at their earliest moments, reads as early as can be.
+    """
     blind, saw = np.flatnonzero(columns.seen < 0), np.flatnonzero(columns.seen >= 0)
-    appends = columns.index.size
-    rows = np.concatenate([blind + appends, found.filled, saw + appends])
+    appends, lists = columns.index.size, np.argsort(columns.length, kind="stable")
+    length = columns.length[lists]
+    rows = np.concatenate([blind + appends, found.filled, lists + appends + columns.asked.size, saw + appends])
     seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
-    moment = np.concatenate([columns.get_begun[blind], found.low, seen])
-    # At one moment: first who sees nothing yet, then the appends by their indexes, then who sees them.
-    order: IntArray = rows[np.argsort(moment, kind="stable")]
+    listing = np.maximum(columns.list_begun[lists], np.append(found.low, -1)[length - 1])
+    moment = np.concatenate([columns.get_begun[blind], found.low, listing, seen])
+    # At one moment: first who sees nothing yet, then the appends by their indexes, with the lists that end at each,
+    # then who sees them.
+    last = found.filled.size
+    place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
+    order: IntArray = rows[np.lexsort((place, moment))]
     return order
 
 
@@ -178,7 +229,8 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
     It shares nothing with the sweep, and says of each row what the definition says of a call.
     """
     appends = columns.index.size
-    begun, ended = np.append(columns.begun, columns.get_begun), np.append(columns.ended, columns.get_ended)
+    begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
+    ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
     times = np.bincount(order, minlength=begun.size)
     if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
         return False
@@ -186,10 +238,19 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
         return False
     appending = order < appends
     log = order[appending]
-    length = np.cumsum(appending)[~appending]
+    before = np.cumsum(appending)
+    listing = order >= appends + columns.asked.size
+    lists = order[listing] - appends - columns.asked.size
+    if (columns.length[lists] != before[listing]).any():
+        return False
+    longest = int(columns.length[lists].max(initial=0))
+    if (log[:longest] != columns.listed[:longest]).any():
+        return False
+    getting = ~appending & ~listing
+    length = before[getting]
     if ((columns.index[log] >= 0) & (columns.index[log] != np.arange(log.size))).any():
         return False
-    get = order[~appending] - appends
+    get = order[getting] - appends
     asked = columns.asked[get]
     there = np.full(get.size, _NOTHING, np.int64)
     there[asked < length] = log[asked[asked < length]]

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from checker.slots_kernel import travel
+from checker.slots_kernel import PLACE, travel
 
 # Kinds of calls.
 READ, WRITE, CAS, TABLE, TABLE_READ = range(5)
@@ -49,80 +49,9 @@ def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _arrive(  # type: ignore[no-untyped-def]
-    event,
-    mask,
-    pend,
-    state,
-    parent,
-    scalars,
-    returns,
-    owner,
-    is_return,
-    slot_of,
-    slot_op,
-    kind,
-    value,
-    old,
-    table,
-    n_event,
-    n_mask,
-    n_pend,
-    n_state,
-    n_parent,
-    hashes,
-    stack,
-):
-    """Take open reads that are legal now, then remember the configuration if it is new.  Answers False if asking."""
-    if event < returns.size:
-        travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
-        left = scalars[OPEN] & ~mask
-        slot = 0
-        while left:
-            if left & 1:
-                op = slot_op[slot]
-                if kind[op] == READ:
-                    if value[op] == state:
-                        mask |= np.int64(1) << slot
-                elif kind[op] == TABLE_READ:
-                    after = _step(state, op, kind, value, old, table)
-                    if after == -3:
-                        scalars[ASK_STATE], scalars[ASK_CLASS] = state, old[op]
-                        return False
-                    if after == state:
-                        mask |= np.int64(1) << slot
-            left >>= 1
-            slot += 1
-    size = np.uint64(hashes.size - 1)
-    place = _mix(event, mask, pend, state) & size
-    while hashes[place] >= 0:
-        node = hashes[place]
-        if n_event[node] == event and n_mask[node] == mask and n_pend[node] == pend and n_state[node] == state:
-            return True
-        place = (place + np.uint64(1)) & size
-    node = scalars[NODES]
-    hashes[place] = node
-    n_event[node], n_mask[node], n_pend[node] = event, mask, pend
-    n_state[node], n_parent[node] = state, parent
-    scalars[NODES] += 1
-    stack[scalars[STACK]] = node
-    scalars[STACK] += 1
-    if event > scalars[DEEPEST]:
-        scalars[DEEPEST] = event
-    return True
-
-
-@njit(cache=True)
-def _ask_again(node, scalars, stack):  # type: ignore[no-untyped-def]
-    """What was put on the stack stays; the node itself goes back on top, to be expanded again with the answer."""
-    stack[scalars[STACK]] = node
-    scalars[STACK] += 1
-    scalars[STATUS] = ASKING
-
-
-@njit(cache=True)
 def explore(  # type: ignore[no-untyped-def]
     budget,
+    initial,
     scalars,
     returns,
     owner,
@@ -144,69 +73,52 @@ def explore(  # type: ignore[no-untyped-def]
     hashes,
     stack,
 ):
-    """Expand configurations until one explains everything, none is left, or the budget is spent."""
-    chosen = np.empty(130, np.int64)
-    after_of = np.empty(130, np.int64)
+    """Expand configurations until one explains everything, none is left, or the budget is spent.
+
+    ``initial`` is the state in which the first one starts.  When a transition is not known, what was put on the stack
+    stays, and the node itself goes back on top of it, to be expanded again with the answer.
+    """
+    chosen, after_of = np.empty(130, np.int64), np.empty(130, np.int64)
     spent = 0
-    while scalars[STACK] > 0 and spent < budget:
-        if scalars[NODES] + 140 > n_event.size or scalars[NODES] * 10 > hashes.size * 6:
+    while (scalars[STACK] > 0 or scalars[NODES] == 0) and spent < budget:
+        nodes, top = scalars[NODES], scalars[STACK]
+        if nodes + 140 > n_event.size or nodes * 10 > hashes.size * 6:
             scalars[STATUS] = FULL
             return
-        node = stack[scalars[STACK] - 1]
-        event, mask, pend, state = n_event[node], n_mask[node], n_pend[node], n_state[node]
-        if event == returns.size:
-            scalars[STATUS], scalars[GOAL] = FOUND, node
-            return
         spent += 1
-        scalars[STACK] -= 1
-        due = owner[returns[event]]
-        bit = np.int64(1) << slot_of[due]
-        if mask & bit:
-            if not _arrive(
-                event + 1,
-                mask & ~bit,
-                pend,
-                state,
-                node,
-                scalars,
-                returns,
-                owner,
-                is_return,
-                slot_of,
-                slot_op,
-                kind,
-                value,
-                old,
-                table,
-                n_event,
-                n_mask,
-                n_pend,
-                n_state,
-                n_parent,
-                hashes,
-                stack,
-            ):
-                _ask_again(node, scalars, stack)
+        # What is arrived at: one configuration at ``goal``, or one for each of the chosen calls.
+        count, opened, node = 0, 0, np.int64(-1)
+        goal, mask, pend, state = np.int64(0), np.int64(0), np.int64(0), np.int64(initial)
+        alone = nodes == 0
+        if not alone:
+            node = np.int64(stack[top - 1])
+            goal, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
+            if goal == returns.size:
+                scalars[STATUS], scalars[GOAL] = FOUND, node
                 return
-            continue
-        travel(returns[event], scalars, owner, is_return, slot_of, slot_op)
-        count = 0
-        left = scalars[OPEN] & ~mask
-        slot = 0
-        while left:
-            if left & 1:
-                op = slot_op[slot]
+            top -= 1
+            bit = np.int64(1) << slot_of[owner[returns[goal]]]
+            alone = mask & bit != 0
+            if alone:
+                goal, mask = goal + 1, mask & ~bit
+        if goal < returns.size:
+            travel(returns[goal], scalars, owner, is_return, slot_of, slot_op)
+        if not alone:
+            left = scalars[OPEN] & ~mask
+            while left:
+                low = left & -left
+                left ^= low
+                op = slot_op[PLACE[low % 67]]
                 after = _step(state, op, kind, value, old, table)
                 if after == -3:
-                    scalars[ASK_STATE], scalars[ASK_CLASS] = state, old[op]
-                    _ask_again(node, scalars, stack)
+                    scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
                     return
                 if after != -1:
                     # Of calls that are alike only the one that returns first is tried.
                     alike = -1
                     for index in range(count):
                         other = chosen[index]
-                        if kind[other] == kind[op] and value[other] == value[op] and old[other] == old[op]:
+                        if value[other] == value[op] and kind[other] == kind[op] and old[other] == old[op]:
                             alike = index
                             break
                     if alike < 0:
@@ -214,142 +126,92 @@ def explore(  # type: ignore[no-untyped-def]
                         count += 1
                     elif ret[op] < ret[chosen[alike]]:
                         chosen[alike] = op
-            left >>= 1
-            slot += 1
-        opened = count
-        for index in range(waiting.size):
-            if waiting_at[index] > returns[event]:
-                break
-            if pend >> index & 1:
-                continue
-            op = waiting[index]
-            after = _step(state, op, kind, value, old, table)
-            if after == -3:
-                scalars[ASK_STATE], scalars[ASK_CLASS] = state, old[op]
-                _ask_again(node, scalars, stack)
-                return
-            if after == -1 or after == state:
-                continue
+            opened = count
+            for index in range(waiting.size):
+                if waiting_at[index] > returns[goal]:
+                    break
+                if pend >> index & 1:
+                    continue
+                op = waiting[index]
+                after = _step(state, op, kind, value, old, table)
+                if after == -3:
+                    scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                    return
+                if after == -1 or after == state:
+                    continue
+                known = False
+                for other in range(opened, count):
+                    o = waiting[chosen[other]]
+                    if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
+                        known = True
+                        break
+                if not known:
+                    chosen[count], after_of[count] = index, after
+                    count += 1
+            # The stack turns the order round: pending calls are tried last, the one that returns first is tried first.
+            for turn in range(opened):
+                latest = turn
+                for index in range(turn + 1, opened):
+                    if ret[chosen[index]] > ret[chosen[latest]]:
+                        latest = index
+                chosen[turn], chosen[latest] = chosen[latest], chosen[turn]
+                after_of[turn], after_of[latest] = after_of[latest], after_of[turn]
+        for turn in range(1 if alone else count):
+            fresh_mask, fresh_pend, fresh_state = mask, pend, state
+            if not alone:
+                # First the pending ones, from the last.
+                index = count - 1 - turn if turn < count - opened else turn - (count - opened)
+                fresh_state = after_of[index]
+                if index >= opened:
+                    fresh_pend |= np.int64(1) << chosen[index]
+                else:
+                    fresh_mask |= np.int64(1) << slot_of[chosen[index]]
+            if goal < returns.size:
+                # Reads that are legal now are taken at once.
+                left = scalars[OPEN] & ~fresh_mask
+                while left:
+                    low = left & -left
+                    left ^= low
+                    op = slot_op[PLACE[low % 67]]
+                    if kind[op] == READ:
+                        if value[op] == fresh_state:
+                            fresh_mask |= low
+                    elif kind[op] == TABLE_READ:
+                        after = _step(fresh_state, op, kind, value, old, table)
+                        if after == -3:
+                            scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = fresh_state, old[op], ASKING
+                            if node >= 0:
+                                stack[top], scalars[STACK] = node, top + 1
+                            return
+                        if after == fresh_state:
+                            fresh_mask |= low
+            size = np.uint64(hashes.size - 1)
+            place = _mix(goal, fresh_mask, fresh_pend, fresh_state) & size
             known = False
-            for other in range(opened, count):
-                o = waiting[chosen[other]]
-                if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
+            while hashes[place] >= 0:
+                other = hashes[place]
+                if (
+                    n_mask[other] == fresh_mask
+                    and n_event[other] == goal
+                    and n_state[other] == fresh_state
+                    and n_pend[other] == fresh_pend
+                ):
                     known = True
                     break
-            if not known:
-                chosen[count], after_of[count] = index, after
-                count += 1
-        # The stack turns the order round: pending calls are tried last, the one that returns first is tried first.
-        for index in range(count - 1, opened - 1, -1):
-            if not _arrive(
-                event,
-                mask,
-                pend | np.int64(1) << chosen[index],
-                after_of[index],
-                node,
-                scalars,
-                returns,
-                owner,
-                is_return,
-                slot_of,
-                slot_op,
-                kind,
-                value,
-                old,
-                table,
-                n_event,
-                n_mask,
-                n_pend,
-                n_state,
-                n_parent,
-                hashes,
-                stack,
-            ):
-                _ask_again(node, scalars, stack)
-                return
-        for turn in range(opened):
-            latest = turn
-            for index in range(turn + 1, opened):
-                if ret[chosen[index]] > ret[chosen[latest]]:
-                    latest = index
-            chosen[turn], chosen[latest] = chosen[latest], chosen[turn]
-            after_of[turn], after_of[latest] = after_of[latest], after_of[turn]
-            if not _arrive(
-                event,
-                mask | np.int64(1) << slot_of[chosen[turn]],
-                pend,
-                after_of[turn],
-                node,
-                scalars,
-                returns,
-                owner,
-                is_return,
-                slot_of,
-                slot_op,
-                kind,
-                value,
-                old,
-                table,
-                n_event,
-                n_mask,
-                n_pend,
-                n_state,
-                n_parent,
-                hashes,
-                stack,
-            ):
-                _ask_again(node, scalars, stack)
-                return
+                place = (place + np.uint64(1)) & size
+            if known:
+                continue
+            fresh = scalars[NODES]
+            hashes[place] = fresh
+            n_event[fresh], n_mask[fresh], n_pend[fresh] = goal, fresh_mask, fresh_pend
+            n_state[fresh], n_parent[fresh] = fresh_state, node
+            scalars[NODES] = fresh + 1
+            stack[top] = fresh
+            top += 1
+            scalars[DEEPEST] = max(scalars[DEEPEST], goal)
+        scalars[STACK] = top
     if scalars[STACK] == 0:
         scalars[STATUS] = EXHAUSTED
-
-
-@njit(cache=True)
-def start(  # type: ignore[no-untyped-def]
-    state,
-    scalars,
-    returns,
-    owner,
-    is_return,
-    slot_of,
-    slot_op,
-    kind,
-    value,
-    old,
-    table,
-    n_event,
-    n_mask,
-    n_pend,
-    n_state,
-    n_parent,
-    hashes,
-    stack,
-):
-    """Put the first configuration on the stack.  Answers False if the table must be asked first."""
-    return _arrive(
-        0,
-        np.int64(0),
-        np.int64(0),
-        state,
-        -1,
-        scalars,
-        returns,
-        owner,
-        is_return,
-        slot_of,
-        slot_op,
-        kind,
-        value,
-        old,
-        table,
-        n_event,
-        n_mask,
-        n_pend,
-        n_state,
-        n_parent,
-        hashes,
-        stack,
-    )
 
 
 @njit(cache=True)

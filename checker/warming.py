@@ -26,9 +26,10 @@ def warm() -> None:
     from checker.automaton import timeline, timeline_columns
     from checker.compiled_search import compiled_search
     from checker.gathering_kernel import gather
+    from checker.search_columns import CasColumns, decide_cas
     from checker.zones_kernel import judge
 
-    for module in ("checker.by_columns", "checker.search_columns"):
+    for module in ("checker.by_columns",):
         import_module(module)
 
     limits = Limits(lambda: 0.0)
@@ -38,6 +39,7 @@ def warm() -> None:
     columns = timeline_columns(
         np.array([True, False]), np.array([1, 1], np.int64), np.array([0, 2], np.int64), np.array([1, 3], np.int64), 2
     )
+    decide_cas(CasColumns(read, first, first, first, first + 1, ("absent",)), limits)
     timeline(columns, np.zeros(1, np.int64), limits)
     # Long enough for the search to need more room than it starts with.
     calls = [Call("write", 1, None, 2 * place, 2 * place + 1, place) for place in range(1000)]

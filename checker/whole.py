@@ -25,7 +25,7 @@ def check(
     deadline_s: float | None = None,
     memory_cap: int = 2 << 30,
     engine: str | None = None,
-    examples: bool = True,
+    proofs: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check a whole history, each key for itself.
@@ -33,14 +33,14 @@ def check(
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
     Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
-    ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).  Without ``examples`` what is invalid
-    gets its verdict only: no counterexamples, and not all violations are counted.
+    ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).  Without ``proofs`` there are only
+    verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     if isinstance(history, (str, Path)):
         history = read_any(Path(history))
     limits: dict[str, Any] = {
-        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "examples": examples,
+        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "proofs": proofs,
         "clock": clock,
     }  # fmt: skip
     if isinstance(history, Foreign):

@@ -10,7 +10,7 @@ from array import array
 from dataclasses import dataclass
 from random import Random
 
-READ, WRITE, CAS, APPEND, GET = range(5)
+READ, WRITE, CAS, APPEND, GET, LIST = range(6)
 NEVER = 1 << 62
 
 
@@ -18,7 +18,8 @@ NEVER = 1 << 62
 class Synthetic:
     """One row a call, by invocation: kind, value (of a read its result, -1: absent), old, ranks, process.
 
-    ``old`` is the value that a cas takes away, the index that an append got, and the one that a get asks for.
+    ``old`` is the value that a cas takes away, the index that an append got, the one that a get asks for, and the
+    length that a list answers (its entries are those that the appends say there are).
     """
 
     kind: array[int]
@@ -97,10 +98,13 @@ def synthetic(  # noqa: C901 (one loop, for speed)
     return Synthetic(kind, value, old, invoke, ret, process)
 
 
-def synthetic_log(
-    n: int, clients: int, *, seed: int = 1, pending: float = 0.0, stale_at: float | None = None
+def synthetic_log(  # noqa: C901 (one loop, for speed)
+    n: int, clients: int, *, seed: int = 1, pending: float = 0.0, stale_at: float | None = None, lists: float = 0.0
 ) -> Synthetic:
-    """A log: half appends, half gets of one of the last ten entries.  ``stale_at`` 0.5: half-way one sees nothing."""
+    """A log: half appends, half gets of one of the last ten entries, but for a share of ``lists``.
+
+    ``stale_at`` 0.5: half-way a get sees nothing where something was.
+    """
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
@@ -111,7 +115,7 @@ def synthetic_log(
         c = int(random() * clients)
         row = current[c]
         if row < 0 and len(kind) < n:
-            k = APPEND if random() < 0.5 else GET
+            k = APPEND if random() < 0.5 else LIST if lists and random() < 2 * lists else GET
             current[c], took[c] = len(kind), False
             at = max(0, len(entries) - int(random() * 10))
             for column, item in zip(
@@ -124,6 +128,8 @@ def synthetic_log(
             if kind[row] == APPEND:
                 old[row] = len(entries)
                 entries.append(value[row])
+            elif kind[row] == LIST:
+                old[row] = len(entries)
             elif lie is not None and row >= lie and len(entries) > clients + 20:
                 old[row], lie = len(entries) - clients - 20, None
             elif old[row] < len(entries):

@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=120, help="a mutant that takes longer is killed")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    _set(_NARROW=2, _ROOM=2)
+    _set(_NARROW=2, _ROOM=2, _AHEAD=0)
     trials = battery(chosen.samples)
     for name in chosen.kernels:
         original = Path(str(KERNELS[name].__file__)).read_text()

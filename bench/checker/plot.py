@@ -33,7 +33,7 @@ def _series(results: list[dict[str, Any]], values: int | None, clients: int, who
 
 
 def main() -> None:
-    results = json.loads(Path(sys.argv[1]).read_text())
+    results = json.loads(Path(sys.argv[1]).read_text())["results"]
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     for axis, (title, values) in zip(axes, PANELS.items(), strict=True):
         for clients, colour in COLOURS.items():

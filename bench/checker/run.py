@@ -1,60 +1,76 @@
 """The checker beside porcupine v1.3.1: same histories, same run, times in CPU seconds, ratios.
 
-    python bench/checker/run.py [--sizes N …] [--only WORD] [--out DIRECTORY]
+    python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY]
 
-Figures of cases that are measured again replace the old ones in ``results.json``; ``table.py`` prints them.
-Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every check runs in a process of its own, with
-its compiled code loaded beforehand (``warm``), under an address-space cap for porcupine, whose memory grows with n².
+One run gives every row of the table in ``docs/checker.md``: it writes ``results.json``, which also names the machine,
+the date, the commit and how busy the machine was; ``table.py`` prints it, ``plot.py`` draws it.  About ten minutes on
+two cores that have nothing else to do; ``--quick`` takes half of that: it gives porcupine less time, and leaves the
+longest history out.
+
+Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every history is checked in a process of its
+own, by ours with its compiled code loaded beforehand (``warm``), by porcupine under an address-space cap, as its memory
+grows with n².  Both repeat a short check for a twentieth of a second, five times at least, and the median counts.
+Both are given the whole history in memory, in the form that they themselves take: columns or operations, or a slice of
+operations.  What is compared is the verdict alone, without proofs; what a counterexample costs in addition, or the
+verified linearization of a short valid log, is measured too, and not part of the ratio.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import itertools
 import json
 import os
+import platform
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from array import array
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import APPEND, NEVER, Synthetic, synthetic, synthetic_log
+from histories import APPEND, GET, NEVER, Synthetic, synthetic, synthetic_log
 
 HERE = Path(__file__).parent
-TIMEOUT = 10.0
+sys.path.insert(0, str(HERE.parent.parent))
 QUICK = 0.1
+REPEATED = 0.05
 CAP = 6 << 30
+LISTS = 100
+CLIENTS = (5, 10, 30)
 
 
-def cases(sizes: list[int]) -> list[dict[str, Any]]:
+def _case(n: int, clients: int, values: int | None = None, *, stale: bool = False, **more: Any) -> dict[str, Any]:
+    return {"n": n, "clients": clients, "values": values, "stale_at": 0.5 if stale else None, "pending": 0.0, **more}
+
+
+def cases(*, quick: bool) -> list[dict[str, Any]]:
+    """One write in a thousand of plain registers is pending.
+
+    But where five values meet a lie none is: a few pending writes of each would explain it.
+    """
     listed: list[dict[str, Any]] = []
-    for n in sizes:
-        listed += [
-            # With five values, a few pending writes of each explain any lie; so there are none where one is told.
-            {
-                "n": n,
-                "clients": clients,
-                "values": values,
-                "stale_at": stale,
-                "pending": 0 if stale and values else 0.001,
-            }
-            for clients, values, stale in itertools.product((5, 10, 30), (None, 5), (None, 0.5))
-        ]
-        listed.append({"n": n, "clients": 5, "values": None, "stale_at": None, "pending": 0.0, "cas": 0.2})
-        listed.append({"n": n, "clients": 5, "values": 5, "stale_at": None, "pending": 0.0, "cas": 0.2})
-        listed.append({"n": n, "clients": 10, "values": None, "stale_at": None, "pending": 0.0, "keys": n // 100})
-        listed += [
-            {"n": n, "clients": clients, "values": None, "stale_at": stale, "pending": 0.0, "log": True}
-            for clients, stale in itertools.product((5, 30), (None, 0.5))
-        ]
-    if max(sizes) >= 10**6:
-        listed.append({"n": 10**7, "clients": 10, "values": None, "stale_at": None, "pending": 0.0})
-    return listed
+    for n in (10**3, 10**4, 10**5):
+        for clients, values, stale in itertools.product(CLIENTS, (None, 5), (False, True)):
+            listed.append(_case(n, clients, values, stale=stale, pending=0.0 if stale and values else 0.001))
+        listed += [_case(n, 5, values, cas=0.2) for values in (None, 5)]
+        listed += [_case(n, 3, values, keys=n // 100) for values in (None, 5)]
+        for clients, stale, lists in itertools.product((5, 30), (False, True), (0.0, min(0.02, LISTS / n))):
+            listed.append(_case(n, clients, stale=stale, log=True, **({"lists": lists} if lists else {})))
+    listed += [
+        _case(10**6, clients, values, pending=0.001) for clients, values in itertools.product(CLIENTS, (None, 5))
+    ]
+    listed += [_case(10**6, 5, values, cas=0.2) for values in (None, 5)]
+    listed += [_case(10**6, 3, values, keys=10**4) for values in (None, 5)]
+    return listed if quick else [*listed, _case(10**7, 10)]
 
 
 def history(case: dict[str, Any]) -> tuple[Synthetic, array[int]]:
@@ -62,7 +78,7 @@ def history(case: dict[str, Any]) -> tuple[Synthetic, array[int]]:
     rest = {name: case[name] for name in ("values", "stale_at", "pending", "cas") if name in case}
     keys = case.get("keys", 1)
     if case.get("log"):
-        whole = synthetic_log(case["n"], case["clients"], stale_at=case["stale_at"], pending=case["pending"])
+        whole = synthetic_log(case["n"], case["clients"], stale_at=case["stale_at"], lists=case.get("lists", 0.0))
         return whole, array("q", bytes(8 * len(whole.kind)))
     if keys == 1:
         whole = synthetic(case["n"], case["clients"], **rest)
@@ -125,22 +141,42 @@ def _log(columns: list[Any]) -> list[Any]:
     from history import Operation
     from history.foreign.columns import ABSENT
 
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    entries = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == APPEND)]
     operations = []
-    for kind, value, old, invoke, ret, _ in zip(*(column.tolist() for column in columns), strict=True):
-        result = old if kind == APPEND else None if value == ABSENT else value
-        done, outcome = (ret, "ok") if ret >= 0 else (None, "info")
-        operations.append(
-            Operation(0, "append" if kind == APPEND else "get", None, value if kind == APPEND else old,
-                      result if done else None, outcome, invoke * 1000, done and done * 1000, invoke, done)  # type: ignore[arg-type]
-        )  # fmt: skip
+    for kind, value, old, invoke, ret, _ in rows:
+        asked, result = None, None if value == ABSENT else value
+        if kind == APPEND:
+            asked, result = value, old
+        elif kind == GET:
+            asked = old
+        else:
+            result = entries[:old]
+        f = {APPEND: "append", GET: "get"}.get(kind, "list")
+        operations.append(Operation(0, f, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
     return operations
 
 
-def ours(path: Path) -> dict[str, Any]:
-    """Run in a process of its own: load, warm the compiled code, check, say what it cost.
+def _peak() -> tuple[int, int]:
+    """(the most memory since it was last asked, how much it is now) in bytes."""
+    status = Path("/proc/self/status").read_text()
+    peak, now = (int(re.search(rf"{name}:\s+(\d+)", status)[1]) << 10 for name in ("VmHWM", "VmRSS"))  # type: ignore[index]
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak, now
 
-    A check of less than a tenth of a second is done five times, and the median counts; so it is for porcupine.
-    """
+
+def _cost(check: Callable[[], Any]) -> tuple[Any, float, float]:
+    """(what it answers, its CPU and wall time); one that takes less than a tenth of a second is repeated."""
+    costs: list[tuple[float, float]] = []
+    while not costs or (costs[0][0] < QUICK and (len(costs) < 5 or sum(cpu for cpu, _ in costs) < REPEATED)):
+        before, began = time.process_time(), time.perf_counter()
+        report = check()
+        costs.append((time.process_time() - before, time.perf_counter() - began))
+    return report, *sorted(costs)[len(costs) // 2]
+
+
+def ours(path: Path, limit: float) -> dict[str, Any]:
+    """Load, check, say what it cost: ``cpu`` of the verdict, ``proofs`` if that is to be proven too."""
     from checker import check_operations, warm
     from checker.by_columns import check_columns
 
@@ -152,70 +188,105 @@ def ours(path: Path) -> dict[str, Any]:
         history = _register(columns)
         small, verb = _register([column[:0] for column in columns]), check_columns
         model = "cas-register" if (columns[0] == 2).any() else "register"
-    verb(small, model)
+    del columns
+    verb(small, model)  # type: ignore[operator]
     warm()
-    baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    costs: list[tuple[float, float]] = []
-    while not costs or (costs[0][0] < QUICK and len(costs) < 5):
-        before, began = time.process_time(), time.perf_counter()
-        report = verb(history, model, deadline_s=TIMEOUT * 4)
-        costs.append((time.process_time() - before, time.perf_counter() - began))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    spent, wall = sorted(costs)[len(costs) // 2]
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    _, baseline = _peak()
+
+    def check(*, proofs: bool) -> Any:
+        return verb(history, model, deadline_s=limit * 4, proofs=proofs)  # type: ignore[operator]
+
+    report = check(proofs=False)
+    peak, _ = _peak()
+    report, spent, wall = _cost(lambda: check(proofs=False))
+    proven, proofs, _ = _cost(lambda: check(proofs=True))
+    if proven.verdict != report.verdict:
+        raise AssertionError(f"{proven.verdict} with proofs, {report.verdict} without")
     engines = sorted({verdict.engine for verdict in getattr(report, "keys", [report])})
-    return {"result": report.verdict, "cpu": spent, "wall": wall, "rss": peak - baseline, "engine": ", ".join(engines)}
+    answer = {"result": report.verdict, "cpu": spent, "wall": wall, "proofs": proofs, "rss": max(0, peak - baseline)}
+    return {**answer, "engine": ", ".join(engines)}
 
 
-def porcupine(program: Path, path: Path) -> dict[str, Any]:
-    def limit() -> None:
+def apart(*arguments: str) -> str:
+    """What this file prints when it is run with these arguments."""
+    return subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def porcupine(program: Path, path: Path, limit: float) -> dict[str, Any]:
+    def capped() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (CAP, CAP))
 
     done = subprocess.run(
-        [program, path, str(TIMEOUT)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limit,
-        timeout=TIMEOUT * 20,
+        [program, path, str(limit)], capture_output=True, text=True, check=False, preexec_fn=capped, timeout=limit * 20
     )
     if done.returncode:
         return {"result": "out of memory", "cpu": None, "wall": None, "rss": CAP}
     found: dict[str, Any] = json.loads(done.stdout)
-    names = {"Ok": "valid", "Illegal": "invalid", "Unknown": f"none in {TIMEOUT:.0f} s"}
+    names = {"Ok": "valid", "Illegal": "invalid", "Unknown": f"none in {limit:.0f} s"}
     return {**found, "result": names.get(found["result"], found["result"])}
+
+
+def measured(case: dict[str, Any], program: Path, path: Path, limit: float) -> dict[str, Any]:
+    """One row: both on the same history; porcupine's memory would not suffice for a million of one object."""
+    apart("--make", json.dumps(case), "--file", str(path))
+    mine = json.loads(apart("--measure", str(limit), "--file", str(path)))
+    tried = case["n"] <= 10**5 or "keys" in case
+    other = porcupine(program, path, limit) if tried else {"result": "not tried", "cpu": None, "rss": None}
+    if {mine["result"], other["result"]} == {"valid", "invalid"}:
+        raise AssertionError(f"the two disagree about {case}")
+    ratio = other["cpu"] / mine["cpu"] if other["cpu"] else None
+    return {"case": case, "ours": mine, "porcupine": other, "ratio": ratio}
+
+
+def surroundings() -> dict[str, Any]:
+    """The machine, the date, the commit, and how busy it is."""
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return {
+        "machine": f"{os.cpu_count()} cores, {cpu[1] if cpu else platform.machine()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
+        "commit": commit,
+        "load": [round(load, 1) for load in os.getloadavg()],
+    }
+
+
+def compare(chosen: argparse.Namespace) -> None:
+    """All rows, printed as they come, kept at the end."""
+    limit, rows = 3.0 if chosen.quick else 10.0, []
+    run = surroundings()
+    with tempfile.TemporaryDirectory() as scratch:
+        program, path = Path(scratch) / "bench-porcupine", Path(scratch) / "history"
+        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "porcupine", check=True)
+        for case in cases(quick=chosen.quick):
+            if chosen.only and chosen.only not in json.dumps(case):
+                continue
+            rows.append(measured(case, program, path, limit))
+            print(json.dumps(rows[-1]), flush=True)
+    run["load"] = [run["load"], [round(load, 1) for load in os.getloadavg()]]
+    if not chosen.only:
+        (chosen.out / "results.json").write_text(json.dumps({"run": run, "results": rows}, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10**3, 10**4, 10**5, 10**6], help="operations")
-    parser.add_argument("--only", default="", help="only cases in which this text occurs, such as '\"log\"'")
+    parser.add_argument("--quick", action="store_true", help="3 s for porcupine instead of 10, and no 10^7")
+    parser.add_argument("--only", help="only cases in which this text occurs, such as '\"log\"'; printed, not kept")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json goes")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--make", type=json.loads, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.one:
-        print(json.dumps(ours(chosen.one)))
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        program, path = Path(scratch) / "bench-porcupine", Path(scratch) / "history"
-        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "porcupine", check=True)
-        kept = chosen.out / "results.json"
-        results = {json.dumps(entry["case"]): entry for entry in json.loads(kept.read_text())} if kept.exists() else {}
-        for case in cases(chosen.sizes):
-            name = json.dumps(case)
-            if chosen.only not in name:
-                continue
-            save(*history(case), path)
-            environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
-            done = subprocess.run(
-                [sys.executable, __file__, "--one", path], capture_output=True, text=True, check=True, env=environment
-            )
-            mine = json.loads(done.stdout)
-            tried = case["n"] <= 10**5 or "keys" in case
-            other = porcupine(program, path) if tried else {"result": "not tried", "cpu": None, "rss": None}
-            ratio = other["cpu"] / mine["cpu"] if other["cpu"] else None
-            results[name] = {"case": case, "ours": mine, "porcupine": other, "ratio": ratio}
-            print(json.dumps(results[name]), flush=True)
-            kept.write_text(json.dumps(list(results.values()), indent=1) + "\n")
+    if chosen.make:
+        save(*history(chosen.make), chosen.file)
+    elif chosen.measure:
+        print(json.dumps(ours(chosen.file, chosen.measure)))
+    else:
+        compare(chosen)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Print results.json as the table of docs/checker.md.
+"""Print results.json as the table of docs/checker.md, under a line that says where and when it was measured.
 
 python bench/checker/table.py RESULTS.json
 """
@@ -10,24 +10,27 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HEAD = ("operations", "clients", "history", "verdict", "ours", "memory", "porcupine", "ratio")
+HEAD = ("operations", "clients", "history", "verdict", "ours", "with proofs", "memory", "porcupine", "ratio")
 
 
 def _history(case: dict[str, Any]) -> str:
     if "log" in case:
-        return "log"
+        return "log, lists" if "lists" in case else "log"
     name = "unique" if case["values"] is None else "five values"
     return f"cas, {name}" if "cas" in case else f"{name}, {case['keys']:,} keys" if "keys" in case else name
 
 
 def _time(seconds: float) -> str:
-    return (
-        f"{seconds * 1000:.2f} ms"
-        if seconds < 0.01
-        else f"{seconds * 1000:.0f} ms"
-        if seconds < 1
-        else f"{seconds:.1f} s"
-    )
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1000:.{2 if seconds < 0.01 else 0}f} ms"
+    return f"{seconds:.2f} s"
+
+
+def _proven(case: dict[str, Any], verdict: str) -> bool:
+    """Is more done than to decide?"""
+    return verdict == "invalid" or ("log" in case and case["n"] <= 2000)
 
 
 def _row(result: dict[str, Any]) -> tuple[str, ...]:
@@ -39,12 +42,25 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         "" if ratio is None else f"{ratio:.1f}" if answered and ratio < 10 else f"{'' if answered else '> '}{ratio:.0f}"
     )
     clients = 3 if "keys" in case else case["clients"]
+    proofs = _time(ours["proofs"]) if "proofs" in ours and _proven(case, ours["result"]) else ""
     memory = f"{max(0, ours['rss']) / case['n']:.0f} B" if case["n"] >= 10**4 else ""
-    return (f"{case['n']:,}", str(clients), _history(case), ours["result"], _time(ours["cpu"]), memory, theirs, faster)
+    return (
+        f"{case['n']:,}",
+        str(clients),
+        _history(case),
+        ours["result"],
+        _time(ours["cpu"]),
+        proofs,
+        memory,
+        theirs,
+        faster,
+    )
 
 
 def main() -> None:
-    results = json.loads(Path(sys.argv[1]).read_text())
+    whole = json.loads(Path(sys.argv[1]).read_text())
+    run, results = whole["run"], whole["results"]
+    print(f"{run['machine']}; Python {run['python']}; {run['date']}; commit {run['commit']}; load {run['load']}\n")
     print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
     for result in sorted(results, key=lambda result: (result["case"]["n"], "log" in result["case"])):
         print(f"| {' | '.join(_row(result))} |")

@@ -103,7 +103,7 @@ def test_far_too_large_numbers_are_left_to_others() -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("small", [0, 400])
-def test_with_or_without_examples_and_compiled_zones_the_verdicts_are_the_same(
+def test_with_or_without_proofs_and_compiled_zones_the_verdicts_are_the_same(
     small: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_columns, "_SMALL", small)
@@ -121,7 +121,7 @@ def test_with_or_without_examples_and_compiled_zones_the_verdicts_are_the_same(
             # Columns of a table may be read-only or lie apart in memory.
             columns.value.flags.writeable = False
             columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
-        told, untold = (check_columns(columns, "cas-register", examples=examples) for examples in (True, False))
+        told, untold = (check_columns(columns, "cas-register", proofs=proofs) for proofs in (True, False))
         for report in (told, untold):
             assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
             assert [key.key for key in report.keys] == list(range(len(objects)))
@@ -148,7 +148,6 @@ def test_gathered_columns_are_what_numpy_makes_of_them(apart: int, gap: int) -> 
         done = columns.outcome[rows] == OK
         places = np.sort(np.concatenate([columns.invoke[rows], columns.ret[rows[done]]]))
         assert found.row.tolist() == rows.tolist()
-        assert found.place.tolist() == places.tolist()
         assert found.kind.tolist() == columns.kind[rows].tolist()
         assert found.names[found.value].tolist() == columns.value[rows].tolist()
         swaps = columns.kind[rows] == CAS

@@ -120,6 +120,7 @@ def test_compiled_code_may_be_interrupted_anywhere_and_grows_as_needed(
         monkeypatch.setattr(module, "_BUDGET", 1)
     monkeypatch.setattr(automaton, "_NARROW", 1)
     monkeypatch.setattr(compiled_search, "_ROOM", 2)
+    monkeypatch.setattr(compiled_search, "_AHEAD", 0)
     random, seen = Random(6), {"valid": 0, "invalid": 0}
     for _ in range(400):
         sampler = Sampler(random, values=random.choice([2, 3]), cas=engine == "search", truth=random.choice([0.4, 1.0]))

@@ -18,8 +18,9 @@ from history import KeyVerdict, Operation
 from tests.checker.oracle_objects import object_history
 
 
-def history(random: Random, size: int, processes: int, truth: float) -> list[Operation]:
-    return [o for o in object_history(random, "log", size, processes, truth) if o.f != "list"]
+def history(random: Random, size: int, processes: int, truth: float, *, lists: bool = False) -> list[Operation]:
+    operations = object_history(random, "log", size, processes, truth)
+    return operations if lists else [o for o in operations if o.f != "list"]
 
 
 def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVerdict, KeyVerdict]:
@@ -31,13 +32,15 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
     return verdicts[0], verdicts[1]
 
 
+@pytest.mark.parametrize("lists", [False, True])
 @pytest.mark.parametrize(("samples", "most"), [(1500, 9), (300, 60)])
 def test_columns_and_calls_answer_the_same_to_the_letter(
-    samples: int, most: int, monkeypatch: pytest.MonkeyPatch
+    samples: int, most: int, lists: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random, seen = Random(11), {"valid": 0, "invalid": 0}
     for _ in range(samples):
-        operations = history(random, random.randint(1, most), random.randint(2, 5), random.choice([0.7, 0.95, 1.0]))
+        truth = random.choice([0.7, 0.95, 1.0])
+        operations = history(random, random.randint(1, most), random.randint(2, 5), truth, lists=lists)
         columns, calls = both(operations, monkeypatch)
         assert columns == calls, operations
         if most < 10:
@@ -60,6 +63,11 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     bad = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 1, None, 6, 7)], "log")
     assert (bad.verdict, bad.violations, bad.certificate) == ("invalid", 1, 2)
     assert bad.counterexamples[0].kind == "lost-write"
+    whole = op(2, "list", None, ["a", "b"], 2, 5)
+    good = check_operations([first, second, whole, op(0, "list", None, ["a", "b"], 6, 7)], "log")
+    assert (good.verdict, good.certificate, good.operations) == ("valid", 4, 4)
+    bad = check_operations([first, second, whole, op(0, "list", None, ["a"], 6, 7)], "log")
+    assert (bad.verdict, bad.counterexamples[0].kind) == ("invalid", "lost-write")
     pending = [op(0, "append", "a", None, 0, None, "info"), op(1, "append", "b", 1, 1, 4)]
     assert check_operations(pending, "log").verdict == "valid"
     late = check_operations([first], "log", deadline_s=0.0)
@@ -69,7 +77,10 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     "odd",
     [
-        op(1, "list", None, [7], 2, 3),
+        op(1, "list", None, [7, 7.0], 2, 3),
+        op(1, "list", None, [True], 2, 3),
+        op(1, "list", None, [9], 2, 3),
+        op(1, "list", None, [7, 7], 2, 3),
         op(1, "append", 1.5, 1, 2, 3),
         op(1, "append", 7, 1, 2, 3),
         op(1, "get", 0, [7], 2, 3),
@@ -112,7 +123,7 @@ def test_a_hole_behind_a_lost_write_is_told_as_a_hole(monkeypatch: pytest.Monkey
 def test_the_verifier_of_orders_agrees_with_the_definition() -> None:
     random, seen = Random(5), {True: 0, False: 0}
     while min(seen.values()) < 500:
-        operations = history(random, random.randint(1, 10), 4, 1.0)
+        operations = history(random, random.randint(1, 10), 4, 1.0, lists=random.random() < 0.7)
         columns = log_columns(operations)
         assert columns is not None
         found = bounds(columns)
@@ -122,7 +133,7 @@ def test_the_verifier_of_orders_agrees_with_the_definition() -> None:
         assert is_log_linearization(order, columns)
         for changed in (_changed(order, random) for _ in range(4)):
             calls = calls_of(operations, Log())
-            rows = [c for c in calls if c.f == "append"] + [c for c in calls if c.f == "get"]
+            rows = [c for f in ("append", "get", "list") for c in calls if c.f == f]
             truth = is_linearization([rows[row] for row in changed], calls, Log())
             assert is_log_linearization(changed, columns) == truth
             seen[truth] += 1
