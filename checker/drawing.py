@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from checker.telling import shown
 from history import Counterexample, Operation
+from history.moments import digits_of, seconds_text
 
 _GAP = 2
 _LONGEST = 24
@@ -100,6 +101,6 @@ def _axis(operations: Sequence[Operation], columns: dict[int, int], margin: int)
     moments = {o.invoke_index: o.invoked for o in operations}
     moments |= {end: o.returned for o in operations if (end := _end(o)) is not None and o.returned is not None}
     first, last = min(moments), max(moments)
-    left = f"{moments[first] / 1e9:.3f} s"
-    right = f"{moments[last] / 1e9:.3f} s"
+    digits = digits_of(operations)
+    left, right = (f"{seconds_text(moments[event], digits)} s" for event in (first, last))
     return " " * margin + left + right.rjust(max(columns[last] + 1 - len(left), len(right) + 2))

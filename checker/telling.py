@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from history import Operation
+from history.moments import digits_of, seconds_text
 
 
 def shown(value: Any) -> str:
@@ -23,18 +24,12 @@ class Clock:
 
     @classmethod
     def of(cls, operations: Sequence[Operation]) -> Clock:
-        moments = {operation.invoked for operation in operations}
-        moments |= {operation.returned for operation in operations if operation.returned is not None}
-        for digits in range(3, 9):
-            if len({moment // 10 ** (9 - digits) for moment in moments}) == len(moments):
-                return cls(digits)
-        return cls(9)
+        return cls(digits_of(operations))
 
     def at(self, moment: int | None) -> str:
         if moment is None:
             return "the end"
-        seconds, rest = divmod(moment, 10**9)
-        return f"{seconds}.{rest:09d}"[: len(str(seconds)) + 1 + self.digits] + " s"
+        return f"{seconds_text(moment, self.digits)} s"
 
     def span(self, operation: Operation) -> str:
         if operation.outcome != "ok":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample, Operation
+from history.moments import digits_of, seconds_text
 from reports.linearize import Explanation, explain
 from reports.pack import short
 
@@ -116,7 +117,7 @@ def picture_of(example: Counterexample) -> Picture | None:
             if folded
         ),
         states=_states(found, axis, operations),
-        ticks=_ticks(axis),
+        ticks=_ticks(axis, digits_of(operations)),
         legal=tuple(_before(value, operations, "an earlier value") for value in found.legal) if found else (),
     )
 
@@ -151,12 +152,13 @@ def _box(
 ) -> Box:
     x = axis.x(operation.invoked)
     end = _drawn_end(operation, operations)
-    returned = "never answered" if operation.returned is None else f"{operation.returned / 1e9:.4f} s"
+    digits = digits_of(operations)
+    returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
         label=label_of(operation),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
-        times=f"{operation.invoked / 1e9:.4f} – {returned}",
+        times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,
         y=TOP + ROW * place,
         width=max(right - x, 4.0),
@@ -190,7 +192,7 @@ def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operatio
     return tuple(spans)
 
 
-def _ticks(axis: Axis) -> tuple[Span, ...]:
+def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
     """Moments at the ends of the axis and of its folds."""
     moments = [axis.spans[0][0], axis.spans[-1][1]]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
@@ -198,5 +200,5 @@ def _ticks(axis: Axis) -> tuple[Span, ...]:
     found: list[Span] = []
     for moment in sorted(set(moments)):
         if not found or axis.x(moment) - found[-1].x > 64:
-            found.append(Span(axis.x(moment), 0.0, f"{moment / 1e9:.3f}"))
+            found.append(Span(axis.x(moment), 0.0, seconds_text(moment, digits)))
     return tuple(found)
