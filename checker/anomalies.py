@@ -295,17 +295,35 @@ class _Teller:
             return "read-inversion", "a read went back in time"
         if self.scene.was_read(inner.value):
             return "stale-read", "a stale read"
-        return "lost-write", f"the write of {shown(thaw(inner.value))} is lost, no read ever saw it"
+        return "lost-write", f"that answer missed the write of {shown(thaw(inner.value))}, which no read ever returned"
 
     def _both(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
         """Each of two values was current both before and after the moment of the inner one's first return."""
         assert inner.first is not None
         moment = self.clock.at(self.op(inner.first).returned)
-        nodes = [self.op(cluster.last).node for cluster in (outer, inner)]
-        split = None not in nodes and nodes[0] != nodes[1]
-        name = "two nodes tell two stories" if split else "reads went back in time"
+        kind, name = self._contradiction(outer, inner)
         return self._counterexample(
-            "split-brain" if split else "read-inversion",
+            kind,
             f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. But {self._seen_by(inner)}, and was "
             f"so again {self._seen_again(inner)}. At {moment} it would have had to be both: {name}.",
         )
+
+    def _contradiction(self, outer: _Cluster, inner: _Cluster) -> tuple[str, str]:
+        """Two sides only where each took a write of its own and read it back; else one of the answers is old."""
+        sides = [{self.op(call).node for call in cluster.calls} for cluster in (outer, inner)]
+        wrote = all(any(call.f == "write" for call in cluster.calls) for cluster in (outer, inner))
+        if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
+            names = [" and ".join(sorted(str(node) for node in side)) for side in sides]
+            return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
+        kind = "read-inversion" if self._was_read_first(outer, inner) else "stale-read"
+        if outer.initial:
+            return kind, f"the answer of {who(self.op(outer.last))} is stale"
+        suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
+        return kind, f"the answers contradict each other, and either that of {suspects} is stale"
+
+    def _was_read_first(self, *clusters: _Cluster) -> bool:
+        """Is a read what tells that one of the values had been current?"""
+        return any(cluster.first is not None and cluster.first.f == "read" for cluster in clusters)
+
+    def _value(self, cluster: _Cluster) -> str:
+        return shown(thaw(cluster.value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from checker.calls import calls_of
 from checker.definition import linearizable
 from checker.objects import GrowSet, Log, SparseLog
 from checker.stories import part_of_set
+from checker.telling import who
 from history import Counterexample, Operation
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.oracle_objects import OBJECTS, object_history
@@ -101,6 +103,49 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
             for o in example.operations
         ), example
 
+    assert_true_claims(example, history, model)
+
+
+MISSED = re.compile(r"that answer missed the write of (.+), which no read ever returned")
+EITHER = re.compile(r"either that of (process \d+(?: on \w+)?) or that of (process \d+(?: on \w+)?) is stale")
+
+
+def assert_true_claims(example: Counterexample, history: list[Operation], model: Model) -> None:
+    """What a kind, and the words at the end of a sentence, say beyond the moments."""
+    if missed := MISSED.search(example.sentence):
+        assert all(json.dumps(o.result) != missed[1] for o in history if (o.f, o.outcome) == ("read", "ok")), example
+    assert (example.kind == "lost-write") == bool(missed) or not isinstance(model, Register), example
+    if either := EITHER.search(example.sentence):
+        for suspect in either.groups():
+            accused = [o for o in example.operations if who(o) == suspect]
+            rest = [[other for other in example.operations if other is not one] for one in accused]
+            assert any(not contradicts(others, model) for others in rest), (example, suspect)
+    if example.kind == "split-brain":
+        assert_two_sides(example)
+
+
+SIDES = re.compile(r": ([\w ]+) went on with (\S+), ([\w ]+) with (\S+)\.$")
+
+
+def assert_two_sides(example: Counterexample) -> None:
+    told = SIDES.search(example.sentence)
+    assert told, example
+    sides = {told[2]: set(told[1].split(" and ")), told[4]: set(told[3].split(" and "))}
+    for value, nodes in sides.items():
+        reads, writes = ([o for o in example.operations if value in touched(o)[kind]] for kind in (0, 1))
+        assert {o.node for o in reads + writes} == nodes, example
+        assert writes, example
+    assert set.intersection(*sides.values()) == set(), example
+
+
+def touched(operation: Operation) -> tuple[list[str], list[str]]:
+    """What an operation saw, and what it wrote."""
+    if operation.f == "cas":
+        return [json.dumps(operation.value[0])], [json.dumps(operation.value[1])]
+    if operation.f == "write":
+        return [], [json.dumps(operation.value)]
+    return [json.dumps(operation.result)], []
+
 
 @pytest.mark.parametrize("name", [*REGISTERS, *OBJECTS])
 def test_counterexamples_are_minimal_and_their_sentences_true(name: str) -> None:
@@ -134,6 +179,50 @@ def quality(name: str, wanted: int, seed: int) -> None:
 def op(process: int, f: str, value: Any, start: int, end: int, outcome: str = "ok", result: Any = None) -> Operation:
     asked, told = (None, value) if f in ("read", "list", "dequeue", "get") else (value, result)
     return Operation(process, f, None, asked, told, outcome, start * 10**6, end * 10**6, start, end, "n1")  # type: ignore[arg-type]
+
+
+def on(node: str, operation: Operation) -> Operation:
+    return replace(operation, node=node)
+
+
+# Two writes at once; then one node answers with the one, another with the other.
+CONTRADICTION = (
+    op(2, "write", 41, 1, 20),
+    op(0, "write", 44, 10, 30),
+    op(2, "read", 41, 40, 50),
+    op(5, "read", 44, 60, 70),
+)
+
+
+def example_on(*nodes: str) -> Counterexample:
+    history = [on(node, operation) for node, operation in zip(nodes, CONTRADICTION, strict=True)]
+    (example,) = check_operations(history, "register").counterexamples
+    assert_good(example, history, Register())
+    return example
+
+
+def test_answers_that_contradict_each_other_accuse_both_and_are_no_split_brain() -> None:
+    example = example_on("n1", "n1", "n3", "n1")
+    assert example.kind == "stale-read"
+    assert "either that of process 2 on n3 or that of process 5 on n1 is stale" in example.sentence
+    assert example_on("n1", "n2", "n2", "n1").kind == "stale-read"
+
+
+def test_a_split_brain_has_two_sides_each_with_a_write_of_its_own() -> None:
+    example = example_on("n1", "n2", "n1", "n2")
+    assert example.kind == "split-brain"
+    assert example.sentence.endswith("n1 went on with 41, n2 with 44.")
+    assert example_on("n1", "n2", "n3", "n4").sentence.endswith("n1 and n3 went on with 41, n2 and n4 with 44.")
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_write_that_one_read_missed_is_told_as_that_and_not_as_lost(seen: bool) -> None:
+    later = [op(3, "read", 15, 5, 6)] if seen else []
+    history = [op(0, "write", 15, 1, 2), op(1, "read", None, 3, 4), *later]
+    (example,) = check_operations(history, "register").counterexamples
+    assert example.kind == ("stale-read" if seen else "lost-write")
+    assert ("that answer missed the write of 15, which no read ever returned" in example.sentence) != seen
+    assert_good(example, history, Register())
 
 
 def test_a_value_that_only_a_failed_write_wrote_puts_the_mapping_of_outcomes_in_doubt() -> None:
