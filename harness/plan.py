@@ -123,6 +123,8 @@ class Plan:
         """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
         try:
             return cls.from_json(json.loads(path.read_text()))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
         except (ValueError, TypeError) as error:
             raise UsageError(f"{path}: not a plan: {error}") from None
 

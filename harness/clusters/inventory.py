@@ -30,6 +30,7 @@ from harness.errors import UsageError
 
 _SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
 _OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
+_WORDS: Final[Mapping[type, str]] = {str: "a text", int: "a whole number"}
 _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
 
 
@@ -92,6 +93,8 @@ def _node(shared: dict[str, Any], table: dict[str, Any], number: int, file: Path
             raise _bad(file, f"{where} has no {needed}")
     if not NODE_NAME.fullmatch(values["name"]):
         raise _bad(file, f"{where}: name must be small letters and digits, as n1, not {values['name']!r}")
+    if not 0 < values["port"] < 1 << 16:
+        raise _bad(file, f"{where}: port must be from 1 to 65535, not {values['port']}")
     return Node(
         name=values["name"],
         address=_address(values.get("address", values["host"]), file, where),
@@ -121,7 +124,7 @@ def _check_fields(table: Mapping[str, Any], known: Mapping[str, type], file: Pat
         if name not in known:
             raise _bad(file, f"{where} has the unknown field {name!r}; known are {', '.join(known)}")
         if not isinstance(value, known[name]) or isinstance(value, bool):
-            raise _bad(file, f"{where}: {name} must be a {known[name].__name__}, not {value!r}")
+            raise _bad(file, f"{where}: {name} must be {_WORDS[known[name]]}, not {value!r}")
 
 
 def _bad(file: Path, what: str) -> UsageError:

@@ -53,8 +53,10 @@ def test_finds_the_address_of_a_name() -> None:
         ("key = 'k'\n[[nodes]]\nname = 'n1'", "node 1 has no host"),
         ("kee = 'k'\n[[nodes]]\nhost = '10.0.0.1'", "the file has the unknown field 'kee'; known are user, key"),
         ("[[nodes]]\nhost = '10.0.0.1'\nhostkey = 'x'", "node 1 has the unknown field 'hostkey'"),
-        ("port = '22'\n[[nodes]]\nhost = '10.0.0.1'", "port must be a int, not '22'"),
-        ("port = true\n[[nodes]]\nhost = '10.0.0.1'", "port must be a int, not True"),
+        ("port = '22'\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number, not '22'"),
+        ("port = true\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number, not True"),
+        ("key = 'k'\nport = 0\n[[nodes]]\nhost = '10.0.0.1'", "node 1: port must be from 1 to 65535, not 0"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\nport = 65536", "node 1: port must be from 1 to 65535, not 65536"),
         ("key = 'k'\n[[nodes]]\nname = 'node-1'\nhost = '10.0.0.1'", "name must be small letters and digits"),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.1'", "address 10.0.0.1 more than once"),
         (

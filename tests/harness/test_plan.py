@@ -156,7 +156,7 @@ def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
 )  # fmt: skip
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(UsageError, match="not a plan"):
+    with pytest.raises(UsageError, match=r"/plan\.json: not a plan"):
         Plan.read(tmp_path / "plan.json")
 
 
