@@ -7,12 +7,12 @@ and the run's place are properties; the counterexample is drawn as text.
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, Final
 
 from checker.drawing import draw
+from harness.store import read_object
 from harness.suite.expectation import Outcome
 from harness.suite.outcome import CellResult, SuiteResults
 from history import Counterexample, RunFiles
@@ -87,9 +87,9 @@ def _examples(result: CellResult, store: Path) -> list[str]:
     if result.last is None or not result.last.run:
         return []
     try:
-        record = json.loads(RunFiles(store / result.last.run).results.read_text())
+        record = read_object(RunFiles(store / result.last.run).results)
         found = [example for key in record["keys"] for example in key.get("counterexamples") or ()]
         examples = [Counterexample.from_json(example) for example in found[:_MOST_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example)}" for example in examples]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return []

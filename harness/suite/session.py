@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -94,14 +95,14 @@ def run_suite(wishes: Wishes) -> SuiteResults:
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
-        stop = _Stop()
+        stop = threading.Event()
         runner = Runner(
-            journal, _launcher(wishes.store, table, stop), lambda: (), table, stop.is_asked,
+            journal, _launcher(wishes.store, table, stop), lambda: (), table, stop.is_set,
             wishes.on_failure or suite.on_failure, budget_s,
         )  # fmt: skip
         failure, renewed = "", 0
         try:
-            with interrupts.reaction(stop.ask):
+            with interrupts.reaction(stop.set):
                 renewed = _on_cluster(runner, journal, table)
         except HarnessError as error:
             failure = str(error)
@@ -126,19 +127,6 @@ def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, dra
     say(summary(results).rstrip())
     say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
     return results
-
-
-class _Stop:
-    """Whether Ctrl-C or SIGTERM came."""
-
-    def __init__(self) -> None:
-        self._asked = False
-
-    def ask(self) -> None:
-        self._asked = True
-
-    def is_asked(self) -> bool:
-        return self._asked
 
 
 def _begun(wishes: Wishes, suite: Suite) -> Journal:
@@ -184,10 +172,10 @@ def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
         return cluster.renewed
 
 
-def _launcher(store: Path, table: Table, stop: _Stop) -> Callable[[Cell, Path], Attempt]:
+def _launcher(store: Path, table: Table, stop: threading.Event) -> Callable[[Cell, Path], Attempt]:
     def look() -> bool:
         table.tick()
-        return stop.is_asked()
+        return stop.is_set()
 
     def launch(cell: Cell, log: Path) -> Attempt:
         attempt = run_cell(cell, store, log, look)

@@ -49,6 +49,9 @@ JVM_FLAGS: Final = (
 #: (heartbeat, vote minimum, vote maximum) in milliseconds; "stock" are the library's own defaults.
 TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
 
+#: Whether the process $p is the one that carries the mark $2: its number alone may be another's by now.
+_IS_OURS: Final = 'grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null'
+
 
 def find_jar(version: str) -> Path:
     """The server's jar on this machine.  Raises UsageError with the mend when it was not built."""
@@ -129,7 +132,7 @@ class DLedgerRegister(SystemOnNodes):
     def start_command(self, name: str) -> Command:
         """Start in a session and process group of its own, unless it is running."""
         script = (
-            'if p=$(cat "$1/pid" 2>/dev/null) && grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null; then exit 0; fi\n'
+            f'if p=$(cat "$1/pid" 2>/dev/null) && {_IS_OURS}; then exit 0; fi\n'
             "pid_file=$1/pid; log=$1/log/console.log; shift 2\n"
             'setsid -f sh -c \'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null\' '
             '"$pid_file" "$log" "$@"\n'
@@ -167,9 +170,9 @@ class DLedgerRegister(SystemOnNodes):
     def kill(self, nodes: Iterable[str]) -> None:
         script = (
             'p=$(cat "$1/pid" 2>/dev/null) || exit 0\n'
-            'grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null || exit 0\n'
+            f"{_IS_OURS} || exit 0\n"
             'kill -KILL -- "-$p" 2>/dev/null || kill -KILL "$p"\n'
-            'i=0; while grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null; do\n'
+            f"i=0; while {_IS_OURS}; do\n"
             "  i=$((i+1)); [ $i -gt 500 ] && exit 1; sleep 0.01; done\n"
         )
         self._run_all({n: Command(("sh", "-c", script, "kill", self._path(n), self._mark(n))) for n in nodes})
@@ -267,7 +270,7 @@ class DLedgerRegister(SystemOnNodes):
         return f"-Dharness.node={name}"
 
     def _pid_command(self, name: str) -> Command:
-        script = 'p=$(cat "$1/pid" 2>/dev/null) && grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null && echo "$p"; true'
+        script = f'p=$(cat "$1/pid" 2>/dev/null) && {_IS_OURS} && echo "$p"; true'
         return Command(("sh", "-c", script, "pid", self._path(name), self._mark(name)))
 
     def _run_all(self, commands: Mapping[str, Command]) -> None:
