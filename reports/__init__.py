@@ -11,7 +11,7 @@ module               subject
 ``figures``          rates, quantiles, counts, gaps
 ``counterexample``   the picture of a violation; ``linearize`` explains it
 ``topology``         who can talk to whom during a fault
-``logs``             excerpts of the nodes' logs
+``logs``             excerpts of the nodes' logs; ``links`` to the files of the run; ``fault_words`` what faults do
 ``findings``         what was wrong, with its surroundings; ``breaches``: by nodes; ``sketch`` draws their indexes
 ``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
 ``plots``            PNG and SVG

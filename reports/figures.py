@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,9 @@ STRIP_NS = 250_000_000
 
 
 MAX_ERRORS = 20
+MAX_READ = 5000
+"""So many different errors are looked at."""
+_DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +116,34 @@ def counts_of(operations: Operations) -> list[CountRow]:
 
 
 def errors_of(operations: Operations) -> list[tuple[str, str, int]]:
-    """(outcome, error, how many), most frequent first, at most :data:`MAX_ERRORS`."""
+    """(outcome, error, how many), most frequent first, at most :data:`MAX_ERRORS`; alike but for a duration is one."""
+    merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for outcome, text, times in _counted(operations):
+        merged.setdefault((outcome, _DURATION.sub("#", text)), []).append((text, times))
+    told = [
+        (outcome, _range(shape, [text for text, _ in found]), sum(times for _, times in found))
+        for (outcome, shape), found in merged.items()
+    ]
+    return sorted(told, key=lambda row: -row[2])[:MAX_ERRORS]
+
+
+def _range(shape: str, texts: list[str]) -> str:
+    """Texts that differ in one duration as one text with the shortest and the longest."""
+    found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
+    if len(texts) == 1 or shape.count("#") != 1 or not found:
+        return texts[0]
+    return shape.replace("#", f"{found[0]} – {found[-1]}")
+
+
+def _counted(operations: Operations) -> list[tuple[str, str, int]]:
+    """(outcome, error, how many) of the errors as they are written, most frequent first."""
     chosen = operations.error.codes >= 0
     combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
     numbers = np.bincount(combined)
-    order = np.argsort(-numbers, kind="stable")[:MAX_ERRORS]
+    order = np.argsort(-numbers, kind="stable")[: np.count_nonzero(numbers)][:MAX_READ]
     return [
         (OUTCOMES[int(place) % len(OUTCOMES)], operations.error.names[int(place) // len(OUTCOMES)], int(numbers[place]))
         for place in order
-        if numbers[place]
     ]
 
 

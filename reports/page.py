@@ -16,17 +16,18 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from reports import figures, logs, recovery_text, snapshots, texts, topology, tracks
+from reports import fault_words, figures, logs, recovery_text, snapshots, texts, topology, tracks
 from reports.breaches import breaches_of
 from reports.faults import FaultWindow
-from reports.findings import Drawn, checks_of, headlines_of, recovery_of, violating_keys, violation_count
+from reports.findings import Drawn, checks_of, examples_of, headlines_of, recovery_of, violating_keys, violation_count
+from reports.links import links_of
 from reports.pack import short
 from reports.palette import family_of
 from reports.run import HARNESS_FAILURE, Run, phase_bounds
 from reports.series import data_of
 
 SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
-SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "main.js")
+SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "text.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
 VERDICT_WORDS: Final = {
     "valid": "Valid",
@@ -122,6 +123,7 @@ def render(drawn: Drawn) -> str:
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "violations": drawn.violations,
+        "told": part("counterexamples", lambda: examples_of(run), []),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
@@ -140,6 +142,8 @@ def render(drawn: Drawn) -> str:
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
+        "links": part("links", lambda: links_of(run.files), []),
+        "does": fault_words.told(window.fault for window in drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": bool(len(run.operations) or run.receipts or run.probes),
         "data": part("data of the charts", lambda: data_of(drawn), ""),

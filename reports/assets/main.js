@@ -112,6 +112,7 @@ async function start() {
   document.getElementById("waiting").hidden = true;
   for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
   initTimeline(data); initCharts(data); initStrips(data);
+  if (Timeline.data) initText();
   wireKeys(); wireFaults(data);
   readHash();
   addEventListener("hashchange", readHash);

@@ -161,8 +161,8 @@ function drawBox(area, i, x0, x1) {
   }
 }
 
-function boxLabel(i) {
-  const { data } = Timeline, kind = data.names.f[data.ops.f[i]], key = plainKey(nameOf(data, "k", i));
+function boxLabel(i, named = true) {
+  const { data } = Timeline, kind = data.names.f[data.ops.f[i]], key = named ? plainKey(nameOf(data, "k", i)) : "";
   const value = kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
   return `${kind} ${key ? key + " " : ""}${value}`;
 }

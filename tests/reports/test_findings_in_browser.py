@@ -223,3 +223,51 @@ def test_no_recovery_leads_to_the_lag(made: Maker, browser: Any) -> None:
             " return top >= 0 && bottom <= innerHeight; })()"
         )
         assert found.complaints == []
+
+
+def rows_of(found: Tab, selector: str) -> list[str]:
+    return [str(text) for text in found.page.locator(f"{selector} tbody tr").all_inner_texts()]
+
+
+CONCURRENT = """(scope) => { const { data } = Timeline, { ops } = data, v = data.violations[0];
+    const end = (i) => endOf(data, i);
+    const members = (scope === "culprit" ? [v.culprit] : v.ops).map(placeOfIndex), key = ops.k[members[0]];
+    const from = Math.min(...members.map((i) => ops.t[i])), to = Math.max(...members.map(end));
+    let n = 0;
+    for (let i = 0; i < ops.t.length; i++)
+        n += ops.k[i] === key && (scope === "all" || (ops.t[i] <= to && end(i) >= from));
+    return n; }"""
+"""How many operations of the violation's key lie in a scope, counted one by one."""
+
+
+def test_the_history_of_the_key_can_be_read_as_text(shown: Tab) -> None:
+    fold = shown.page.locator("details.key-history").first
+    fold.locator("summary").click()
+    fold.locator("tbody tr.culprit").wait_for()
+    assert fold.locator("tbody tr.member").count() == 4
+    for scope in ("violation", "culprit", "all"):
+        fold.locator("select").select_option(scope)
+        wanted = shown.page.evaluate(CONCURRENT, scope)
+        count = fold.locator("tbody tr:not(.nemesis)").count()
+        faults = fold.locator("tbody tr.nemesis").count()
+        if wanted + faults <= 500:
+            assert count == wanted
+        else:
+            assert count + faults == 500
+            fold.locator("button:text('500 more')").click()
+            assert fold.locator("tbody tr").count() == min(1000, wanted + 4)
+    index = shown.js("Timeline.data.violations[0].ops[0]")
+    fold.locator("tbody button", has_text=str(index)).first.click()
+    assert shown.js("Timeline.data.ops.i[View.selected]") == index
+
+
+def test_the_operations_in_view_can_be_read_as_text_with_the_faults(shown: Tab) -> None:
+    start = shown.js("Timeline.data.faults[0].start")
+    shown.js(f"View.set({start - 0.1}, {start + 0.2})")
+    shown.page.click("#as-text summary")
+    shown.page.locator("#as-text tr.nemesis").wait_for()
+    wide = len(rows_of(shown, "#as-text"))
+    shown.page.select_option("#f-kind", "0")
+    shown.page.wait_for_function(f"document.querySelectorAll('#as-text tbody tr').length < {wide}")
+    kind = shown.js("Timeline.data.names.f[0]")
+    assert all(kind in row or "nemesis" in row for row in rows_of(shown, "#as-text"))

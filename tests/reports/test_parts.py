@@ -140,6 +140,25 @@ def test_rates_quantiles_and_availability() -> None:
     assert figures.longest_gap(operations, 0, 3 * S) == (pytest.approx(0.6), pytest.approx(1.8))
 
 
+def test_errors_that_differ_in_a_duration_are_one() -> None:
+    texts = [
+        "no answer within 4 s",
+        "no answer within 3.99912 s",
+        "NOT_LEADER (404)",
+        "NOT_LEADER (405)",
+        "3 ms or 4 ms",
+    ]
+    rows = [replace(ok(n, outcome="fail"), error=text) for n, text in enumerate([*texts, texts[0], "5 ms or 4 ms"], 1)]
+    rows.append(replace(ok(9, outcome="info"), error="no answer within 4 s"))
+    assert figures.errors_of(from_operations(rows)) == [
+        ("fail", "no answer within 3.99912 – 4 s", 3),
+        ("fail", "3 ms or 4 ms", 2),
+        ("info", "no answer within 4 s", 1),
+        ("fail", "NOT_LEADER (404)", 1),
+        ("fail", "NOT_LEADER (405)", 1),
+    ]
+
+
 def test_retired_processes_share_a_lane() -> None:
     rows = [
         ok(1, process=0),

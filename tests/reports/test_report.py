@@ -9,12 +9,14 @@ import shutil
 import struct
 import zlib
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import reports
 from history import RunFiles
+from reports.links import links_of
 from tests.reports.conftest import Maker
 from tests.reports.runs import HOSTILE, KINDS
 
@@ -114,7 +116,46 @@ def test_policy_names_the_script_and_forbids_the_rest(made: Maker) -> None:
     assert "unsafe" not in page.split("<title>")[0]
     body = page.split("<style>")[1].split("</style>")[1]
     assert not re.search(r"<[^>]+\sstyle=", body.split('<script id="packed"')[0])
-    assert not re.search(r'\b(?:src|href)="(?!#)', page.split('<script id="packed"')[0])
+    assert not re.search(r'\bsrc="', page.split('<script id="packed"')[0])
+    for address in re.findall(r'\bhref="([^#"][^"]*)"', page.split('<script id="packed"')[0]):
+        assert address.startswith("./")
+        assert (files.root / unquote(address)).is_file()
+
+
+def test_files_beside_the_page_are_linked_where_they_are_and_nothing_else(fresh: Maker) -> None:
+    files = fresh("valid")
+    odd = files.nodes / 'n1" onclick="x' / "a#b?c.log"
+    odd.parent.mkdir()
+    odd.write_text("2026-03-01T02:00:01Z INFO x\n")
+    (files.nodes / "n1" / "out.log").symlink_to("/etc/passwd")
+    links = dict(links_of(files))
+    assert links["history.jsonl"] == "./history.jsonl"
+    assert links["nodes/n1/register.log"] == "./nodes/n1/register.log"
+    assert "nodes/n1/out.log" not in links
+    assert "summary.txt" not in links
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert "onclick=" not in page.split("<style>")[0] + page.split("</style>")[1].split("<script>")[0].replace(
+        "n1&#34; onclick=&#34;x", ""
+    )
+    assert 'href="./nodes/n1%22%20onclick%3D%22x/a%23b%3Fc.log"' in page
+
+
+def test_violations_beyond_those_drawn_are_told_and_those_beyond_the_results_counted(fresh: Maker) -> None:
+    files = fresh("invalid")
+    results = json.loads(files.results.read_text())
+    (broken,) = [key for key in results["keys"] if key["counterexamples"]]
+    broken["counterexamples"] *= 20
+    broken["violations"] = 33
+    files.results.write_text(json.dumps(results))
+    assert reports.write_report(files).warnings == []
+    page = files.report.read_text()
+    assert "33 violations found, 8 drawn, 20 told" in page
+    assert "12 further violations, told and not drawn; the check counted 13 more" in page
+    assert page.count('class="key-history"') == 8
+    assert len(re.findall(r'class="(?:link )?go" data-violation=', page)) == 20
+    _, data = unpack(page)
+    assert len(data["violations"]) == 20
 
 
 @pytest.mark.parametrize("missing", ["plan", "history", "probes", "results"])
