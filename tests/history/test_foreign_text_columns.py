@@ -18,7 +18,7 @@ from history.foreign.text_columns import read_lines
 from tests.history.foreign_files import TEXTS, story_of
 from tests.history.test_foreign_fuzz import spoilt
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 KINDS = ("edn", "jepsen-log", "porcupine-kv")
 
 
@@ -234,3 +234,10 @@ def test_files_that_others_recorded(tmp_path: Path) -> None:
         same(tmp_path / "history", file.read_bytes())
     assert all(isinstance(read_lines(file, "jepsen-log"), OperationColumns) for file in logs)
     assert all(isinstance(read_lines(file, "porcupine-kv"), list) for file in texts)
+
+
+@pytest.mark.parametrize("dress", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_our_own_files_too_are_read_alike_in_any_dress(end: bytes, dress: bytes, tmp_path: Path) -> None:
+    found = same(tmp_path / "history", dress + TEXTS["jsonl"](story_of("jsonl")).replace(b"\n", end))
+    assert (found[0], len(found[2])) == ("jsonl", 2)
