@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,12 +14,16 @@ from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
 from harness.progress import Progress
 
+DEADLINE_S: Final = 60.0
+
 
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE")
 @click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
-@click.option("--deadline", type=float, default=60.0, help="Seconds for a FILE; beyond it the verdict is unknown.")
+@click.option(
+    "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer on a FILE as JSON.")
 @click.option("--spark/--no-spark", default=True, help="A RUN: through Spark, or here by the same functions.")
 @spark_master_option
@@ -27,7 +32,7 @@ def check(
     target: str,
     model: str | None,
     engine: str | None,
-    deadline: float,
+    deadline: float | None,
     as_json: bool,
     spark: bool,
     spark_master: str,
@@ -40,9 +45,9 @@ def check(
     """
     path = Path(target)
     if path.is_file():
-        return _check_file(path, model, engine, deadline, as_json=as_json)
-    if model or engine or as_json:
-        raise UsageError(f"--model, --engine and --json are for a history file; {target} is none")
+        return _check_file(path, model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
+    if model or engine or as_json or deadline is not None:
+        raise UsageError(f"--model, --engine, --deadline and --json are for a history file; {target} is none")
     return _check_run(target, store, spark_master if spark else None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import click
@@ -22,7 +23,8 @@ def serve(store: Path, host: str, port: int) -> int:
         server = make(store, host, port)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot serve {store} on {host}:{port}: {why}; --port 0 takes a free port") from None
+        mend = "; --port 0 takes a free one" if getattr(error, "errno", None) == errno.EADDRINUSE else ""
+        raise UsageError(f"cannot serve {store} on {host}:{port}: {why}{mend}") from None
     with server:
         click.echo(f"http://{host}:{server.server_port}/  (Ctrl-C ends it)")
         server.serve_forever()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import urllib.request
 from pathlib import Path
@@ -146,7 +147,25 @@ def test_a_valid_history_has_nothing_to_shrink(tmp_path: Path, capsys: pytest.Ca
 
 def test_serve_without_a_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["serve", "--store", str(tmp_path / "none")]) == 254
-    assert "cannot serve" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "cannot serve" in said
+    assert "--port" not in said
+
+
+def test_serve_on_a_port_that_is_taken_tells_the_mend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert run_command(["serve", "--store", str(tmp_path), "--port", str(taken.getsockname()[1])]) == 254
+    assert "--port 0 takes a free one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"], ["--json"]])
+def test_what_is_for_a_file_is_refused_for_a_run(
+    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
+    assert "are for a history file; latest is none" in capsys.readouterr().err
 
 
 def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
