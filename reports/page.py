@@ -29,6 +29,17 @@ from reports.series import data_of
 SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
 SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "text.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
+CHECK_PLACES: Final = {
+    "linearizable": "coverage",
+    "recovery": "faults",
+    "election-safety": "charts",
+    "committed-kept": "charts",
+    "node-logs": "logs",
+    "operations": "coverage",
+    "under-fault": "faults",
+    "faults": "faults",
+    "final-reads": "coverage",
+}
 VERDICT_WORDS: Final = {
     "valid": "Valid",
     "invalid": "Invalid",
@@ -128,6 +139,7 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
         "headlines": part("headlines", lambda: headlines_of(drawn), []),
+        "places": part("headlines", lambda: places_of(drawn), {}),
         "meaning": MEANINGS[run.verdict],
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
@@ -154,6 +166,13 @@ def render(drawn: Drawn) -> str:
     }
     context["warnings"] = [*run.notes.warnings, *run.results.get("warnings", ())]
     return environment().get_template("report.html.j2").render(context)
+
+
+def places_of(drawn: Drawn) -> dict[str, str]:
+    """Check or gate -> the part of the page that tells more of it: where it failed, else where its figures are."""
+    run = drawn.run
+    known = CHECK_PLACES if len(run.operations) or run.receipts or run.probes else {}
+    return {**known, **{name: place for name, _, place in headlines_of(drawn) if place}}
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:

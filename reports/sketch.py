@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -16,16 +17,18 @@ from reports.tracks import Track, progress_of
 
 WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
-LEFT: Final = 8.0
+LEFT: Final = 52.0
 RIGHT: Final = 132.0
 BOTTOM: Final = 22.0
 LABEL: Final = 14.0
 """Least distance between two labels."""
+WIDTHS: Final = (5.0, 3.75, 2.75, 2.0, 1.25)
+"""Of the lines in the order in which they are drawn: of lines on top of each other every colour is seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One node: an SVG path of its index, a colour, and its label at the right edge."""
+    """One node: an SVG path of its index, its colour and width, and its label at the right edge."""
 
     node: str
     path: str
@@ -33,15 +36,19 @@ class Line:
     late: bool
     label: str
     label_y: float
+    width: float
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """``bands`` are (x, width, family); ``ticks`` (x, text)."""
+    """``bands`` are (x, width, family); ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
 
     lines: tuple[Line, ...]
     bands: tuple[tuple[float, float, str], ...]
     ticks: tuple[tuple[float, str], ...]
+    levels: tuple[tuple[float, str], ...]
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -76,6 +83,7 @@ def sketch_of(
             late=track.node in late,
             label=f"{track.node[:8]} {number(int(ends[place] or 0))}",
             label_y=places[place],
+            width=WIDTHS[min(place, len(WIDTHS) - 1)],
         )
         for place, (track, row) in enumerate(zip(tracks, rows, strict=True))
     )
@@ -84,7 +92,16 @@ def sketch_of(
         for w in windows
         if w.installed
     )
-    return Sketch(lines, bands, tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5)))
+    ticks = tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5))
+    return Sketch(lines, bands, ticks, tuple((y(level), number(int(level))) for level in _levels(top)))
+
+
+def _levels(top: float) -> list[float]:
+    """Zero and up to four round indexes above it."""
+    power = 10.0 ** math.floor(math.log10(top))
+    step = next((power * part for part in (0.25, 0.5, 1.0) if top / (power * part) <= 4), power * 2.5)
+    step = max(1.0, float(math.ceil(step)))
+    return [step * place for place in range(int(top / step) + 1)]
 
 
 def _last(row: Floats) -> float | None:

@@ -259,6 +259,9 @@ def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
     assert heights[0] > 0
     assert heights[-1] <= picture.height
     assert picture.lines[0].label == "n1 390"
+    assert [text for _, text in picture.levels] == ["0", "100", "200", "300"]
+    assert [height for height, _ in picture.levels] == sorted((height for height, _ in picture.levels), reverse=True)
+    assert [line.width for line in picture.lines] == sorted((line.width for line in picture.lines), reverse=True)
     assert sketch_of([], [], 10.0, []) is None
 
 

@@ -261,6 +261,18 @@ def test_a_click_on_a_fault_zooms_to_it(shown: Tab) -> None:
     assert stop - start < shown.js("View.end") * 0.8
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_link_within_the_page_leads_somewhere(made: Maker, browser: Any, kind: str) -> None:
+    files = made(kind)
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        lost = found.js(
+            "[...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.getAttribute('href').slice(1))"
+            ".filter((id) => !document.getElementById(id))"
+        )
+        assert lost == []
+
+
 def test_prints_on_white(shown: Tab, pictures: Path) -> None:
     shown.page.pdf(path=pictures / "invalid.pdf", format="A4", landscape=True, print_background=True)
     assert (pictures / "invalid.pdf").stat().st_size > 20_000
