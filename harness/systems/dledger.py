@@ -104,6 +104,8 @@ class DLedgerRegister(SystemOnNodes):
         self._run_all({name: self.copy_command(name) for name in self._nodes})
         for directory in {node.data_dir for node in self._nodes.values()}:
             self._remote.upload_all(self.jar, f"{directory}/harness/{self._jar_name}")
+        # A power cut in the first seconds must not take the program away: that would be our doing.
+        self._run_all({name: Command(("sync", "-f", node.data_dir)) for name, node in self._nodes.items()})
 
     def copy_command(self, name: str) -> Command:
         """Take the jar from where it is on this machine, if the node sees the very same file there.
@@ -133,7 +135,7 @@ class DLedgerRegister(SystemOnNodes):
         """Start in a session and process group of its own, unless it is running."""
         script = (
             f'if p=$(cat "$1/pid" 2>/dev/null) && {_IS_OURS}; then exit 0; fi\n'
-            "pid_file=$1/pid; log=$1/log/console.log; shift 2\n"
+            'mkdir -p "$1/log"; pid_file=$1/pid; log=$1/log/console.log; shift 2\n'
             'setsid -f sh -c \'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null\' '
             '"$pid_file" "$log" "$@"\n'
         )

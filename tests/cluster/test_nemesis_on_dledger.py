@@ -26,6 +26,7 @@ from nemesis.clock import MonotonicClock
 from nemesis.clocks import environment, prepare
 from nemesis.facts import survey
 from nemesis.fault import Context, Settings, Targets
+from nemesis.view import Command
 from tests.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster
@@ -95,6 +96,22 @@ def servers() -> Iterator[Servers]:
         system.kill(remote.names)
 
 
+def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
+    """A server that could not be started again for want of its jar would look like a system that does not come back."""
+    plan = Plan(seed=1)
+    with real_cluster("t-nem-cut") as cluster, Remote(cluster.nodes) as remote:
+        system = DLedgerRegister(plan, cluster.nodes, remote, time.monotonic)
+        ctx = Context(remote, SystemView(system, lambda: probes(system)), MonotonicClock(), survey(remote), Settings())
+        fault = find("crash-all")
+        if why := fault.precheck(ctx):
+            pytest.skip(why)
+        system.install()
+        remote.run(dict.fromkeys(remote.names, Command(("xfs_io", "-x", "-c", "shutdown", ctx.settings.data_dir))))
+        fault.heal(ctx, Targets(remote.names, detail={"pids": {}}))
+        assert all(probe.answered for probe in probes(system).values())
+        system.kill(remote.names)
+
+
 def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
     fault = find("clock-skew")
     assert fault.precheck(servers.ctx) is None
@@ -161,8 +178,6 @@ def test_the_server_meets_the_full_disk(servers: Servers) -> None:
     targets = fault.plan(replace(servers.ctx, wanted=Targets((follower,))), random.Random(1))
 
     def log_size() -> int:
-        from nemesis.view import Command
-
         look = Command(("stat", "-c", "%s", "/data/harness/log/register.log"))
         return int(servers.remote.run({follower: look})[follower].stdout)
 
