@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from harness.fault_figures import by_fault, with_details
 from harness.kept import committed_kept
+from harness.occasions import occasions, told
 from harness.plan import Plan
 from harness.recovery import Recovery, assess, last_heal
 from harness.runstate import RunState
@@ -29,6 +30,8 @@ ALARMS: Final = (
     ("Apply task exception", "applying committed entries failed and was tried again", "note"),
     ("IllegalAccessError", "the JVM lacks a module open: the set-up is wrong", "harness"),
     ("OutOfMemoryError", "the server ran out of the memory that the harness gave it", "harness"),
+    ("Invalid or corrupt jarfile", "the server's program was damaged or lost on its node", "harness"),
+    ("Unable to access jarfile", "the server's program was damaged or lost on its node", "harness"),
 )
 
 
@@ -51,7 +54,7 @@ def judge(
     """All checks and gates, the worst of which is the verdict."""
     recovery = recovery_of(recorded)
     checks = (
-        linearizability(keys),
+        linearizability(keys, len(recorded.operations), occasions(recorded.operations, keys, recorded.receipts)),
         recovery_check(recorded, recovery),
         election_safety(recorded.probes),
         terms_kept(recorded.probes),
@@ -64,7 +67,7 @@ def judge(
     failures = [*recorded.state.failures, *_setup_failures(recorded.log_hits)]
     return Results(
         verdict=verdict,
-        sentence=planted(recorded.plan) + sentence(checks, keys, recovery, failures),
+        sentence=planted(recorded.plan, checks[0]) + sentence(checks, keys, recovery, failures),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -81,21 +84,28 @@ def judge(
 # -- checks: the system's ---------------------------------------------------------------------------------------------
 
 
-def linearizability(keys: Sequence[KeyVerdict]) -> Check:
-    """The worst verdict over all keys."""
+def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any]) -> Check:
+    """The worst verdict over all keys.
+
+    ``recorded`` is the number of all operations, also of those without any effect, which no order has to hold;
+    ``when`` says when the violations were seen (``harness.occasions``).
+    """
     verdict = worst(key.verdict for key in keys)
     checked = sum(key.operations for key in keys)
     bad = [str(key.key) for key in keys if key.verdict == "invalid"]
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
-    seen = f"{checked} operations on {len(keys)} keys"
+    left_out = f" ({recorded - checked} without effect left out)" if recorded > checked else ""
+    seen = f"{max(checked, recorded)} operations on {len(keys)} keys{left_out}"
     if bad:
         violations = sum(key.violations for key in keys)
-        seen += f", {violations} violations on {', '.join(bad)}"
+        seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
+        seen += f": {told(when)}" if when else ""
     elif lost:
         seen += f", undecided: {'; '.join(lost)}"
     engines = dict(Counter(key.engine for key in keys))
     asked = "every key's operations fit into one order that respects real time"
-    return Check("linearizable", "check", verdict, asked, seen, {"engines": engines})
+    details = {"engines": engines, **({"seen": when} if when else {})}
+    return Check("linearizable", "check", verdict, asked, seen, details)
 
 
 def recovery_of(recorded: Recorded) -> tuple[Recovery, Recovery] | None:
@@ -304,9 +314,12 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
 
 
-def planted(plan: Plan) -> str:
+def planted(plan: Plan, linearizable: Check) -> str:
     """What stands before every word on a run whose server is wrong on purpose."""
-    return f"with the planted bug {plan.canary}: " if plan.canary else ""
+    if not plan.canary:
+        return ""
+    found = "found, as intended" if linearizable.verdict == "invalid" else "not found: the harness was blind to it"
+    return f"the planted bug {plan.canary} was {found}; "
 
 
 def sentence(

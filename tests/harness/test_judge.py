@@ -89,7 +89,11 @@ def without(moment: str) -> Recorded:
 
 def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
     plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
-    assert judged(replace(good(), plan=plan)).sentence.startswith("with the planted bug stale-reads: linearizable: yes")
+    planted = replace(good(), plan=plan)
+    blind = "the planted bug stale-reads was not found: the harness was blind to it; linearizable: yes"
+    assert judged(planted).sentence.startswith(blind)
+    caught = judged(planted, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),)).sentence
+    assert caught.startswith("the planted bug stale-reads was found, as intended; linearizable: no")
 
 
 def test_a_run_without_blemish_is_valid() -> None:
@@ -115,8 +119,16 @@ def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
     example = Counterexample("lost-write", "A write was lost.", (OPERATIONS[1],))
     results = judged(good(), (*KEYS, KeyVerdict("k1", "invalid", "zones", 3, 0.1, 2, (example,))))
     assert results.verdict == "invalid"
-    assert check_named("linearizable", results).seen == "8 operations on 2 keys, 2 violations on k1"
+    seen = "8 operations on 2 keys, 2 violations on k1: of the 1 that are told: 1 in main; 1 without a fault"
+    assert check_named("linearizable", results).seen == seen
     assert results.sentence.startswith("linearizable: no (lost-write: A write was lost); recovery: yes")
+
+
+@pytest.mark.parametrize(("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 keys (2 without effect")])
+def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
+    results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))
+    assert check_named("linearizable", results).seen.startswith(seen)
+    assert results.counts["all"] == 5
 
 
 def test_a_key_that_could_not_be_decided_makes_the_run_unknown() -> None:
