@@ -144,7 +144,7 @@ def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
 
 
 def _is_culprit(operation: Operation, found: Explanation | None) -> bool:
-    return found is not None and found.culprit is operation
+    return found is not None and any(suspect is operation for suspect in found.suspects)
 
 
 def _box(

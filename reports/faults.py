@@ -103,6 +103,27 @@ def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
     return {str(node): tuple(map(str, peers)) for node, peers in grudge.items() if isinstance(peers, list | tuple)}
 
 
+def sides_of(
+    grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """The sides of a clean cut, the one with ``first`` in front; empty where links cross in another pattern.
+
+    A cut is clean if nodes that exchange packets both ways form groups of which no two exchange any.
+    """
+    cut = {frozenset((node, peer)) for node, peers in grudge.items() for peer in peers if peer != node}
+    sides: list[list[str]] = []
+    for node in nodes:
+        mine = [side for side in sides if any(frozenset((node, other)) not in cut for other in side)]
+        if not mine:
+            sides.append([node])
+        elif len(mine) > 1 or any(frozenset((node, other)) in cut for other in mine[0]):
+            return ()
+        else:
+            mine[0].append(node)
+    ordered = sorted(sides, key=lambda side: (first not in side, len(side)))
+    return tuple(map(tuple, ordered)) if len(ordered) > 1 else ()
+
+
 def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> bool | None:
     """Whether the leader exchanges packets both ways with too few nodes for a majority (itself counted)."""
     if leader is None or not nodes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from history import Counterexample
+from history import Counterexample, Operation
 from reports import faults, logs, tracks
+from reports.answers import Answer, answer_of, missed_write
 from reports.counterexample import Picture, picture_of
 from reports.faults import FaultWindow
 from reports.run import Run
@@ -31,7 +32,8 @@ class Violation:
 
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
     operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
-    stood during those.
+    stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
+    last acknowledged change that a single one shows no sign of.
     """
 
     key: Any
@@ -47,6 +49,8 @@ class Violation:
     faults: list[FaultWindow]
     earlier: list[FaultWindow]
     logged: logs.Excerpt | None
+    suspects: list[Answer]
+    missed: Answer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,11 @@ def _violation(
     until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
     standing = [window for window in windows if overlaps(window, since, until)]
     node, leader = told_by.node if told_by else None, tracks.leader_at(found, until)
+
+    def answer(operation: Operation) -> Answer:
+        return answer_of(operation, operations, found, windows, run.nodes)
+
+    missed = missed_write(operations, told_by) if len(culprits) == 1 else None
     return Violation(
         key=key,
         example=example,
@@ -176,6 +185,8 @@ def _violation(
             lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
             None,
         ),
+        suspects=[answer(operation) for operation in culprits],
+        missed=answer(missed) if missed else None,
     )
 
 

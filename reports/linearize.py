@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from history import Operation
@@ -32,13 +32,16 @@ class Point:
 class Explanation:
     """``initial`` is the state before the first point; ``culprit`` cannot be placed among the others.
 
-    ``legal`` holds the results that a read culprit could have had instead.
+    ``suspects`` are the culprit and every other read without which the rest fits as well: the few operations do not
+    tell which of them is wrong.  None of them has a point.  ``legal`` holds the results that a read
+    culprit could have had instead.
     """
 
     initial: Any
     points: tuple[Point, ...]
     culprit: Operation | None
     legal: tuple[Any, ...]
+    suspects: tuple[Operation, ...] = ()
 
 
 def explain(operations: Sequence[Operation]) -> Explanation | None:
@@ -51,8 +54,19 @@ def explain(operations: Sequence[Operation]) -> Explanation | None:
     for culprit in sorted(real, key=lambda operation: (operation.f == "read", operation.invoked), reverse=True):
         rest = [operation for operation in real if operation is not culprit]
         if found := _linearize(rest):
-            return Explanation(found[0], place_points(found[1]), culprit, _legal_results(culprit, rest))
+            return _accused(culprit, real, Explanation(found[0], place_points(found[1]), culprit, (), (culprit,)))
     return None
+
+
+def _accused(culprit: Operation, real: Sequence[Operation], alone: Explanation) -> Explanation:
+    """The explanation with every read that is as suspicious as the culprit."""
+    rest = [operation for operation in real if operation is not culprit]
+    others = [o for o in rest if culprit.f == o.f == "read" and _linearize([p for p in real if p is not o])]
+    fitting = _linearize([operation for operation in rest if operation not in others]) if others else None
+    if fitting is None:
+        return replace(alone, legal=_legal_results(culprit, rest))
+    suspects = sorted([*others, culprit], key=lambda operation: operation.invoked)
+    return Explanation(fitting[0], place_points(fitting[1]), culprit, (), tuple(suspects))
 
 
 def _linearize(operations: Sequence[Operation]) -> tuple[Any, list[tuple[Operation, Any]]] | None:

@@ -35,6 +35,18 @@ def test_the_stale_read_is_the_culprit_and_what_it_could_have_read_is_told() -> 
     assert [point.state for point in found.points] == [1, 2, 2]
 
 
+def test_of_two_reads_that_contradict_each_other_both_are_suspects_and_neither_has_a_point() -> None:
+    overlap = (operation("write", 41, 0, 20), operation("write", 44, 10, 30, process=1))
+    found = explain((*overlap, operation("read", 41, 40, 50, process=2), operation("read", 44, 60, 70, process=3)))
+    assert found is not None
+    assert [suspect.result for suspect in found.suspects] == [41, 44]
+    assert [point.operation.f for point in found.points] == ["write", "write"]
+    assert found.legal == ()
+    one = explain(STALE)
+    assert one is not None
+    assert one.suspects == (STALE[3],)
+
+
 def test_a_phantom_value_may_be_the_initial_one_but_not_twice() -> None:
     one = (operation("read", 7, 0, 10), operation("write", 1, 20, 30))
     found = explain(one)
