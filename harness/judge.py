@@ -318,8 +318,8 @@ def planted(plan: Plan, linearizable: Check) -> str:
     """What stands before every word on a run whose server is wrong on purpose."""
     if not plan.canary:
         return ""
-    found = "found, as intended" if linearizable.verdict == "invalid" else "not found: the harness was blind to it"
-    return f"the planted bug {plan.canary} was {found}; "
+    found = {"invalid": "found, as intended", "valid": "not found: the harness was blind to it"}
+    return f"the planted bug {plan.canary} was {found.get(linearizable.verdict, 'not found')}; "
 
 
 def sentence(

@@ -120,6 +120,20 @@ def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
     return found
 
 
+def occasions_of(run: Run) -> str:
+    """When the violations were seen, in words: by phase, and by the faults that stood; empty if nobody counted."""
+    checks = run.results.get("checks", ()) or ()
+    details = next((check.get("details") for check in checks if check.get("name") in LINEARIZABLE), None)
+    seen = details.get("seen") if isinstance(details, dict) else None
+    if not isinstance(seen, dict) or not seen.get("counted"):
+        return ""
+    phases = [f"{count} in {phase}" for phase, count in seen["phases"].items()]
+    faults = [f"{fault['count']} during #{fault['id']} {fault['fault']}" for fault in seen["faults"]]
+    faults += [f"{seen['calm']} with no fault installed"] if seen["calm"] else []
+    among = "" if seen["counted"] == seen["of"] else f"Of the {seen['counted']} that are told: "
+    return f"{among}{', '.join(phases)}; {', '.join(faults)}"
+
+
 def violation_count(run: Run) -> int:
     return sum(int(key.get("violations") or 0) for key in run.results.get("keys", ()) or ())
 

@@ -19,11 +19,21 @@ from markupsafe import Markup
 from reports import fault_words, figures, logs, recovery_text, snapshots, texts, topology, tracks
 from reports.breaches import breaches_of
 from reports.faults import FaultWindow
-from reports.findings import Drawn, checks_of, examples_of, headlines_of, recovery_of, violating_keys, violation_count
+from reports.findings import (
+    Drawn,
+    checks_of,
+    examples_of,
+    headlines_of,
+    occasions_of,
+    recovery_of,
+    violating_keys,
+    violation_count,
+)
 from reports.links import links_of
 from reports.pack import short
 from reports.palette import family_of
-from reports.run import HARNESS_FAILURE, Run, phase_bounds
+from reports.planted import meaning_of, word_of
+from reports.run import Run, phase_bounds
 from reports.series import data_of
 
 SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
@@ -39,19 +49,6 @@ CHECK_PLACES: Final = {
     "under-fault": "faults",
     "faults": "faults",
     "final-reads": "coverage",
-}
-VERDICT_WORDS: Final = {
-    "valid": "Valid",
-    "invalid": "Invalid",
-    "unknown": "Unknown",
-    HARNESS_FAILURE: "Harness failure",
-}
-
-MEANINGS: Final = {
-    "valid": "Every check passed, and the run was worth something: every gate was met.",
-    "invalid": "The system under test broke a promise.",
-    "unknown": "This run proves nothing, for the system or against it.",
-    HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }
 
 
@@ -129,7 +126,7 @@ def render(drawn: Drawn) -> str:
 
     context = {
         "run": run,
-        "word": VERDICT_WORDS[run.verdict],
+        "word": word_of(run),
         "verdict_class": run.verdict.replace(" ", "-"),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
@@ -140,7 +137,8 @@ def render(drawn: Drawn) -> str:
         "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
         "headlines": part("headlines", lambda: headlines_of(drawn), []),
         "places": part("headlines", lambda: places_of(drawn), {}),
-        "meaning": MEANINGS[run.verdict],
+        "meaning": meaning_of(run),
+        "occasions": part("counterexamples", lambda: occasions_of(run), ""),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),

@@ -1,0 +1,52 @@
+"""What a verdict means on a run whose server was made wrong on purpose: a test of the harness, not of the system."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reports.findings import LINEARIZABLE, checks_of
+from reports.run import HARNESS_FAILURE, Run
+
+VERDICT_WORDS: Final = {
+    "valid": "Valid",
+    "invalid": "Invalid",
+    "unknown": "Unknown",
+    HARNESS_FAILURE: "Harness failure",
+}
+MEANINGS: Final = {
+    "valid": "Every check passed, and the run was worth something: every gate was met.",
+    "invalid": "The system under test broke a promise.",
+    "unknown": "This run proves nothing, for the system or against it.",
+    HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
+}
+
+
+def found(run: Run) -> bool:
+    """Did clients see the planted bug?  Both bugs that there are make histories that are not linearizable."""
+    return any(row["name"] in LINEARIZABLE and row["state"] == "invalid" for row in checks_of(run))
+
+
+def word_of(run: Run) -> str:
+    """The page's first word."""
+    word = VERDICT_WORDS[run.verdict]
+    if not run.plan.get("canary") or run.verdict == HARNESS_FAILURE:
+        return word
+    return f"{word}, as intended" if found(run) else f"{word}: the planted bug was not found"
+
+
+def meaning_of(run: Run) -> str:
+    """What the verdict says of the system under test, or of the harness."""
+    bug: Any = run.plan.get("canary")
+    if not bug or run.verdict == HARNESS_FAILURE:
+        return MEANINGS[run.verdict]
+    if found(run):
+        return (
+            f"The planted bug {bug} was found, as intended: the harness can see it. The server was wrong on purpose; "
+            "this says nothing about the system under test."
+        )
+    if run.verdict == "unknown":
+        return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
+    return (
+        f"The planted bug {bug} was not found. The server was wrong on purpose and the harness did not see it: it is "
+        "blind, and its valid runs prove nothing until that is understood."
+    )
