@@ -22,7 +22,7 @@ LEFT: Final = 150.0
 RIGHT: Final = 24.0
 ROW: Final = 44.0
 TOP: Final = 30.0
-FOLD: Final = 56.0
+FOLD: Final = 72.0
 """Width of a folded stretch."""
 
 
@@ -199,6 +199,6 @@ def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
         moments += [low, high] if folded else []
     found: list[Span] = []
     for moment in sorted(set(moments)):
-        if not found or axis.x(moment) - found[-1].x > 64:
+        if not found or axis.x(moment) - found[-1].x > 60:
             found.append(Span(axis.x(moment), 0.0, seconds_text(moment, digits)))
     return tuple(found)

@@ -58,7 +58,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 
 
 def violation_data(key: Any, example: Counterexample) -> dict[str, Any]:
-    """What charts mark of a violation: ``ops`` and ``culprit`` are indexes of invocations, ``at`` is in seconds."""
+    """What charts mark of a violation: ``ops``, ``culprit``, ``suspects`` are indexes of invocations, ``at`` seconds."""
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     found = explain(operations)
     culprit = found.culprit if found else None
@@ -67,6 +67,7 @@ def violation_data(key: Any, example: Counterexample) -> dict[str, Any]:
         "key": None if key is None else short(json.dumps(key, ensure_ascii=False, separators=(",", ":"))),
         "ops": [operation.invoke_index for operation in operations],
         "culprit": culprit.invoke_index if culprit else None,
+        "suspects": [suspect.invoke_index for suspect in found.suspects] if found else [],
         "at": (culprit.invoked if culprit else example.shown_at) / 1e9,
     }
 

@@ -22,7 +22,7 @@ RIGHT: Final = 132.0
 BOTTOM: Final = 22.0
 LABEL: Final = 14.0
 """Least distance between two labels."""
-WIDTHS: Final = (5.0, 3.75, 2.75, 2.0, 1.25)
+WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
 """Of the lines in the order in which they are drawn: of lines on top of each other every colour is seen."""
 
 

@@ -97,7 +97,7 @@ function shareView() {
 
 // Replicas often have the same index: what is drawn first is wider and each has a dash of its own, so that lines on top
 // of each other show both.
-const NODE_DASHES = [[], [14, 5], [7, 5], [12, 4, 3, 4], [2, 5]], NODE_WIDTHS = [4.5, 3.5, 2.75, 2, 1.5];
+const NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]], NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
 
 function progressCharts(data, progress) {
   const series = () => data.nodes.map((node, i) => line(node.name, () => node.colour, { width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)], dash: NODE_DASHES[i % NODE_DASHES.length] }));

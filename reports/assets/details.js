@@ -39,7 +39,7 @@ function roleText(data, name, seconds) {
 
 function violationText(data, index) {
   const places = data.violations.flatMap((violation, place) => violation.ops.includes(index) ? [place] : []);
-  return places.slice(0, 4).map((place) => `${data.violations[place].kind} (${place + 1})` + (data.violations[place].culprit === index ? ", cannot be placed" : "")).join("; ");
+  return places.slice(0, 4).map((place) => `${data.violations[place].kind} (${place + 1})` + (data.violations[place].suspects.includes(index) ? (data.violations[place].suspects.length > 1 ? ", one of those that cannot all be placed" : ", cannot be placed") : "")).join("; ");
 }
 
 function listOf(rows) {
@@ -94,7 +94,7 @@ function drawPins() {
 
 function pinCard(i, name, action) {
   const box = document.createElement("div"), { data } = Timeline;
-  box.className = "pin" + (i === View.selected ? " chosen" : "") + (data.violations.some((violation) => violation.culprit === data.ops.i[i]) ? " culprit" : "");
+  box.className = "pin" + (i === View.selected ? " chosen" : "") + (data.violations.some((violation) => violation.suspects.includes(data.ops.i[i])) ? " culprit" : "");
   box.append(listOf(describe(i)), button(name, action), button("Show", () => reveal(i)));
   return box;
 }

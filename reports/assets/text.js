@@ -34,7 +34,7 @@ function operationRow(i) {
 
 function memberClass(data, index) {
   const mine = data.violations.filter(({ ops }) => ops.includes(index));
-  return mine.some(({ culprit }) => culprit === index) ? "member culprit" : mine.length ? "member" : "";
+  return mine.some(({ suspects }) => suspects.includes(index)) ? "member culprit" : mine.length ? "member" : "";
 }
 
 function faultRow({ fault, at, what }) {

@@ -177,7 +177,7 @@ function drawMarked(area, toX) {
     context.globalAlpha = focus === null || focused ? 1 : 0.45;
     outline(area, toX, i, Ink.mark, focused ? 2.5 : focus === null ? 2 : 1);
     context.globalAlpha = 1;
-    if (data.violations.some(({ culprit }, place) => culprit === index && (focus === null || place === focus))) pointAt(area, toX, i);
+    if (data.violations.some(({ suspects }, place) => suspects.includes(index) && (focus === null || place === focus))) pointAt(area, toX, i);
   }
   if (View.selected !== null) outline(area, toX, View.selected, Ink.ink, 1.5, 2);
 }

@@ -271,3 +271,27 @@ def test_the_operations_in_view_can_be_read_as_text_with_the_faults(shown: Tab) 
     shown.page.wait_for_function(f"document.querySelectorAll('#as-text tbody tr').length < {wide}")
     kind = shown.js("Timeline.data.names.f[0]")
     assert all(kind in row or "nemesis" in row for row in rows_of(shown, "#as-text"))
+
+
+@pytest.mark.parametrize(("width", "drawn"), [(1400, ".proof.broad"), (420, ".proof.slim")])
+def test_the_whole_counterexample_is_seen_in_every_width(shown: Tab, width: int, drawn: str) -> None:
+    shown.look("light", width)
+    assert shown.js("[...document.querySelectorAll('article .proof')].filter((e) => e.checkVisibility()).length") == 1
+    box = shown.page.locator(drawn).bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    for bar in shown.page.locator(f"{drawn} .op").all():
+        inner = bar.bounding_box()
+        assert box["x"] <= inner["x"] < inner["x"] + inner["width"] <= box["x"] + box["width"]
+
+
+@pytest.mark.parametrize("selector", ["#faults td", "#verdict .checks td", ".bar nav"])
+def test_nothing_of_a_narrow_page_is_out_of_sight(shown: Tab, selector: str) -> None:
+    shown.look("light", 420)
+    wide = shown.page.evaluate(
+        "(s) => [...document.querySelectorAll(s)].filter((e) => e.checkVisibility()"
+        " && e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent)",
+        selector,
+    )
+    assert wide == []
+    assert shown.js("document.querySelector('header.bar').offsetHeight") < 60
