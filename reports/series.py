@@ -58,7 +58,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 
 
 def violation_data(key: Any, example: Counterexample) -> dict[str, Any]:
-    """What charts mark of a violation: ``ops``, ``culprit``, ``suspects`` are indexes of invocations, ``at`` seconds."""
+    """What charts mark of a violation: ``ops``, ``culprit``, ``suspects`` are indexes of invocations; ``at``: s."""
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     found = explain(operations)
     culprit = found.culprit if found else None
