@@ -18,7 +18,9 @@ The definitions, which ``docs/tables.md`` repeats:
   a cluster that never answers again has a gap up to the end.
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
 - ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
-  ok reaches 95 % of ``rate_before``; that second must be over at ``next``.  Null means *never* if both rates are
+  ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
+  arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
+  seconds after it are not looked at, ``rate_after`` tells of them.  Null means *never* if both rates are
   there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a
   calm without a single ok, one ok in a second is the way back.
 """
@@ -39,6 +41,8 @@ from history.receipts import Receipt
 CALM_S: Final = 5
 LEAST_S: Final = 1
 RECOVERED: Final = 0.95
+#: Standard deviations of a Poisson count by which a second may fall short of that and be as good.
+CHANCE: Final = 2.0
 
 Times = npt.NDArray[np.int64]
 
@@ -150,7 +154,7 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
     """
     if healed + SECOND > end:
         return None
-    need = max(1, math.ceil(RECOVERED * before - 1e-9))
+    need = enough(before)
     after = ok[np.searchsorted(ok, healed) : np.searchsorted(ok, end, side="right")]
     if len(after) < need:
         return None
@@ -159,6 +163,11 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
         return None
     last = int(after[need - 1 + int(np.argmax(full))])
     return max(0, last - SECOND - healed) / 1e6
+
+
+def enough(before: float) -> int:
+    """How many ok in one second are the rate of before again."""
+    return max(1, math.ceil(RECOVERED * before - CHANCE * math.sqrt(before) - 1e-9))
 
 
 def moment_or(time: int | None, otherwise: int) -> int:

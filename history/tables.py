@@ -81,7 +81,12 @@ FAULTS: Final = pa.schema(
         _field("rate_after", pa.float64(), "ok operations a second until the next fault", nullable=True),
         _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok until the next fault", nullable=True),
         _field("first_ok_ms", pa.float64(), "ms from healing to the first ok; null: never", nullable=True),
-        _field("recovered_ms", pa.float64(), "ms from healing to 95 % of the rate before; null: never", nullable=True),
+        _field(
+            "recovered_ms",
+            pa.float64(),
+            "ms from healing until the rate is back (see above); null: not before next",
+            nullable=True,
+        ),
     ]
 )
 

@@ -21,7 +21,7 @@ def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
                 lines.append(_kind_line(window, kind, figures))
     if not lines:
         return []
-    head = ("#", "fault", "kind", "before", "during", "after", "gap s", "first ok ms", "95 % ms")
+    head = ("#", "fault", "kind", "before", "during", "after", "gap s", "first ok ms", "rate back ms")
     return [head, *lines]
 
 
@@ -74,7 +74,7 @@ def faults_of(figures: Mapping[str, Any]) -> Rows:
             lines.append((one_line(fault, 32), str(record.get("windows", "")), *spreads, never))
     if not lines:
         return []
-    head = ("fault", "windows", "gap ms", "first ok ms", "95 % ms", "caught up ms", "never: rate, nodes")
+    head = ("fault", "windows", "gap ms", "first ok ms", "rate back ms", "caught up ms", "not back: rate, nodes")
     return [head, *lines]
 
 

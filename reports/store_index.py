@@ -23,7 +23,7 @@ from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
 from reports.texts import one_line
 
-INDEX_VERSION: Final = 3
+INDEX_VERSION: Final = 4
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -33,7 +33,7 @@ class RunRow:
     """One run.  Seconds, operations a second; None where the run does not tell.
 
     ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
-    ``recovery_s`` is the longest way back to 95 % of the rate after a fault, ``never`` how many faults had none,
+    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).
     """
 
@@ -187,17 +187,23 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
 
 
 def _kind(results: Mapping[str, Any], failure: str) -> str:
-    """A counterexample's kind, else the name of the worst check."""
+    """The kind of the earliest counterexample, of which the sentence tells too, else the name of the worst check."""
     if failure:
         return ""
-    kinds = [str(e.get("kind", "")) for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
-    if kinds:
-        return kinds[0]
+    examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
+    if examples:
+        return str(min(examples, key=_shown_at).get("kind", ""))
     for verdict in ("invalid", "unknown"):
         names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
         if names:
             return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
     return ""
+
+
+def _shown_at(example: Mapping[str, Any]) -> int:
+    """As ``history.Counterexample.shown_at``, from what may be anybody's JSON."""
+    operations = [o for o in example.get("operations") or () if isinstance(o, Mapping)]
+    return max((_whole(operation.get("invoked")) or 0 for operation in operations), default=0)
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:

@@ -107,7 +107,7 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
         "after",
         "gap s",
         "first ok ms",
-        "95 % ms",
+        "rate back ms",
     )
     lines = [head]
     for row in rows:

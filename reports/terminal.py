@@ -131,7 +131,7 @@ def _nodes(window: FaultWindow) -> str:
 def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not drawn.windows:
         return ""
-    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "95 % ms")
+    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "rate back ms")
     rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
     fixed = sum(max(len(row[column]) for row in [head, *rows]) for column in range(len(head)) if column != 1)
     room = max(columns - fixed - (len(head) - 1) - 1, 8)

@@ -27,7 +27,7 @@ POINTS: Final = 60
 WIDTH: Final = 360.0
 HEIGHT: Final = 44.0
 _METRICS: Final = (
-    ("recovery_s", "recovery time", "s", 1),
+    ("recovery_s", "time until the rate was back", "s", 1),
     ("gap_s", "longest gap", "s", 1),
     ("rate", "rate", "ok/s", -1),
 )
@@ -117,7 +117,7 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     dots = []
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
-        told = "no recovery time" if sample.recovery_s is None else f"recovery {sample.recovery_s:.2f} s"
+        told = "rate not back" if sample.recovery_s is None else f"rate back after {sample.recovery_s:.2f} s"
         dots.append(
             Dot(6 + step * number, y, sample.verdict, sample.place, f"{sample.place}: {sample.verdict}, {told}")
         )

@@ -16,7 +16,7 @@ from reports.trend_rows import Group, Regression, Sample, Trends
 _FIGURES: Final = {
     "rate": ("rate", "ok/s", 1.0),
     "unavailable_s": ("time without an ok", "s", 1.0),
-    "recovery_ms": ("recovery time", "s", 1e-3),
+    "recovery_ms": ("time until the rate was back", "s", 1e-3),
     "p99_ms": ("p99 latency", "ms", 1.0),
 }
 """Title, unit, and the factor to it."""

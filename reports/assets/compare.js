@@ -1,7 +1,7 @@
 "use strict";
 // Two runs over each other. The runs are in the page; which two is in its address (?a=…&b=…), so that it can be sent on.
 const Compare = { data: null, a: null, b: null };
-const FIGURES = [["rate", "ok/s", 1, 1], ["gap_s", "longest gap, s", 2, -1], ["recovery_s", "worst recovery, s", 2, -1], ["never", "faults without recovery", 0, -1], ["violations", "violations", 0, -1], ["operations", "operations", 0, 0], ["length_s", "length, s", 1, 0]];
+const FIGURES = [["rate", "ok/s", 1, 1], ["gap_s", "longest gap, s", 2, -1], ["recovery_s", "rate back, worst, s", 2, -1], ["never", "faults after which the rate was not back", 0, -1], ["violations", "violations", 0, -1], ["operations", "operations", 0, 0], ["length_s", "length, s", 1, 0]];
 const FACTS = ["test", "run", "started", "nemesis", "version", "timers", "seed"];
 
 function el(name, text, className) {
@@ -60,7 +60,7 @@ function drawTables(a, b) {
 }
 
 function drawFaultTable(a, b) {
-  const heads = [["#", "num"], ["fault of A"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["95 % ms", "num"], ["fault of B"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["95 % ms", "num"]];
+  const heads = [["#", "num"], ["fault of A"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"], ["fault of B"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"]];
   const told = (fault) => fault ? [[fault.state === "installed" ? fault.fault : `${fault.fault} (${fault.state})`], [fault.nodes.join(" "), "nowrap"], [figure(fault.start, 1), "num"], [figure(fault.gap_s, 2), "num"], [fault.never ? "never" : figure(fault.recovered_ms, 0), "num" + (fault.never ? " red strong" : "")]] : [["–"], [""], [""], [""], [""]];
   if (!a.length && !b.length) { tableOf("cmp-faults", [["faults"]], [{ cells: [["No fault was started in either."]] }]); return; }
   tableOf("cmp-faults", heads, Array.from({ length: Math.max(a.length, b.length) }, (_, place) => ({ differs: false, cells: [[String(place), "num"], ...told(a[place]), ...told(b[place])] })));

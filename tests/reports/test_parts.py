@@ -37,7 +37,7 @@ def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
     assert (window.rate_before, window.rate_during) == (pytest.approx(10, rel=0.05), pytest.approx(1 / 3))
     assert window.longest_gap_ms == pytest.approx(2500)
     assert window.first_ok_ms == pytest.approx(2000)
-    assert window.recovered_ms == pytest.approx(1900)
+    assert window.recovered_ms == pytest.approx(1300)
     assert (other.rate_before, other.first_ok_ms) == (None, None)
     run.fault_rows = {3: {"rate_before": 99.0}}
     assert faults.fault_windows(run, [])[0].rate_before == 99.0  # type: ignore[arg-type]

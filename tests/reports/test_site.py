@@ -17,7 +17,7 @@ import reports
 from reports import site, trends
 from reports.compare import curves_of
 from reports.logs import log_files
-from reports.store_index import INDEX_NAME, RunRow, StoreIndex
+from reports.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
 from tests.reports.runs import KINDS, Shape, make
 
 EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
@@ -127,7 +127,13 @@ def test_a_change_beyond_the_spread_is_a_regression() -> None:
     calm = [row(day, recovery_s=2.0 + 0.1 * (day % 3)) for day in range(1, 11)]
     assert trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=2.15)])) == []
     (found,) = trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=9.0)]))
-    assert (found.metric, found.seen, len(found.before), found.low, found.high) == ("recovery time", 9.0, 10, 2.0, 2.2)
+    assert (found.metric, found.seen, len(found.before), found.low, found.high) == (
+        "time until the rate was back",
+        9.0,
+        10,
+        2.0,
+        2.2,
+    )
     (slow,) = trends.regressions_of(trends.groups_of([*calm, row(11, rate=90.0)]))
     assert slow.metric == "rate"
     assert trends.regressions_of(trends.groups_of([*calm, row(11, rate=400.0)])) == []
@@ -193,3 +199,17 @@ def test_the_pages_of_the_site_name_their_scripts_and_load_nothing(store: Path) 
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in head
         assert attributes_of(rest) & {"style", "src", "srcset"} == set()
         assert not any(name.startswith("on") for name in attributes_of(rest))
+
+
+def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_tells(tmp_path: Path) -> None:
+    files = make(tmp_path / "register" / "one", Shape(kind="invalid", operations=600, rate=60.0, interval_s=2.0))
+    results = json.loads(files.results.read_text())
+    bad = next(key for key in results["keys"] if key["counterexamples"])
+    (late,) = bad["counterexamples"]
+    first = {**late, "kind": "lost-write", "operations": [{**late["operations"][0], "invoked": 1}]}
+    results["keys"] = [bad, {**bad, "key": "k99", "counterexamples": [first]}]
+    files.results.write_text(json.dumps(results))
+    assert row_of(files).kind == "lost-write"
+    results["keys"][1]["counterexamples"] = [{"kind": "odd", "operations": [3]}, {"kind": "odd", "operations": None}]
+    files.results.write_text(json.dumps(results))
+    assert row_of(files).kind == "odd"

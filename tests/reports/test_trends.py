@@ -90,7 +90,7 @@ def test_the_warehouse_is_drawn(store: Path) -> None:
 
 def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
     slow, verdict = trends.trends_of(store, []).regressions
-    assert (slow.metric, slow.unit, slow.seen, slow.middle) == ("recovery time", "s", 9.0, 2.0)
+    assert (slow.metric, slow.unit, slow.seen, slow.middle) == ("time until the rate was back", "s", 9.0, 2.0)
     assert (slow.low, slow.high, len(slow.before)) == (1.95, 2.15, 5)
     dots = trends.evidence(slow)
     assert [dot.verdict for dot in dots] == [*["valid"] * 5, "invalid"]
