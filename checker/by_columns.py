@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
 from checker.api import Report, counterexamples, key_verdict, untold
+from checker.automaton import ENGINE as AUTOMATON
 from checker.calls import Call, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part
@@ -30,6 +31,8 @@ from history.foreign.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColu
 _SMALL: Final = 400
 # With so many operations even loading the compiled zones is worth it.
 _LARGE: Final = 5_000_000
+# Of many keys so many events are decided before the clock is looked at again.
+_AT_ONCE: Final = 100_000
 _NEAR: Final = 120
 _TAIL: Final = 4000
 _SHOWN: Final = 8
@@ -75,15 +78,16 @@ def check_columns(
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
     check = _Check(columns, chosen, limits, proofs)
-    verdicts: Sequence[KeyVerdict] = ()
     others: dict[int, KeyVerdict] = {}
+    verdicts = _Verdicts(columns.keys, np.zeros(len(columns.keys), np.int64), 0.0, others)
     rest: IntArray | range = range(len(columns.keys))
     if engine in (None, "zones") and chosen.initial is None:
         verdicts, rest = check.by_zones(others)
+    if len(rest) > 1 and columns.kind.size > _SMALL and chosen.initial is None and engine in (None, "automaton"):
+        verdicts, rest = check.many(rest, verdicts)
     for key, rows in _rows_by_key(columns, rest):
         others[key] = check.one(rows, key, engine)
-    ordered = verdicts or tuple(others[key] for key in range(len(columns.keys)))
-    return Report(worst(verdict.verdict for verdict in others.values()), ordered)
+    return Report(worst(verdict.verdict for verdict in others.values()), verdicts)
 
 
 def _rows_by_key(columns: OperationColumns, keys: IntArray | range) -> Any:
@@ -97,12 +101,16 @@ def _rows_by_key(columns: OperationColumns, keys: IntArray | range) -> Any:
 
 
 class _Verdicts(Sequence[KeyVerdict]):
-    """One verdict a key; those on keys that the zones found valid are made when they are asked for."""
+    """One verdict a key; those on keys that were found valid in one pass are made when they are asked for.
+
+    ``engines`` is the number of an engine a key: 0 the zones, 1 the automaton.
+    """
 
     def __init__(
         self, keys: Sequence[str | int | None], counts: IntArray, seconds: float, others: dict[int, KeyVerdict]
     ) -> None:
         self.keys, self.counts, self.seconds, self.others = keys, counts, seconds, others
+        self.engines = np.zeros(len(keys), np.int8)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -117,7 +125,8 @@ class _Verdicts(Sequence[KeyVerdict]):
         number = range(len(self.keys))[place]
         if number in self.others:
             return self.others[number]
-        return KeyVerdict(self.keys[number], "valid", ZONES, int(self.counts[number]), self.seconds)
+        engine = AUTOMATON if self.engines[number] else ZONES
+        return KeyVerdict(self.keys[number], "valid", engine, int(self.counts[number]), self.seconds)
 
 
 def _zones_kernel(size: int) -> Any:
@@ -136,7 +145,7 @@ class _Check:
     limits: Limits
     proofs: bool
 
-    def by_zones(self, others: dict[int, KeyVerdict]) -> tuple[Sequence[KeyVerdict], IntArray]:
+    def by_zones(self, others: dict[int, KeyVerdict]) -> tuple[_Verdicts, IntArray]:
         """(a verdict a key, the keys that the zones cannot decide); ``others`` takes the verdicts on invalid keys."""
         columns, keys = self.columns, len(self.columns.keys)
         kernel = _zones_kernel(columns.kind.size)
@@ -156,6 +165,24 @@ class _Check:
             for key in bad.tolist():
                 others[key] = KeyVerdict(columns.keys[key], "invalid", ZONES, int(counts[key]), seconds, violations=1)
         return _Verdicts(columns.keys, counts, seconds, others), np.flatnonzero(~simple)
+
+    def many(self, rest: IntArray | range, verdicts: _Verdicts) -> tuple[_Verdicts, IntArray | range]:
+        """The keys that the zones cannot decide, by the automaton in one compiled pass; answers what is left."""
+        kernel: Any = import_module("checker.keys_kernel")
+        columns = self.columns
+        wanted = np.zeros(len(columns.keys), np.bool_)
+        wanted[rest] = True
+        fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
+        keyed = kernel.arrange_keys(*_behaved(fields), wanted)
+        if keyed is None:
+            return verdicts, rest
+        state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
+        while key < wanted.size and not self.limits.over():
+            key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
+        good = wanted & (state == kernel.VALID)
+        verdicts.counts[good] = np.diff(keyed.starts)[good]
+        verdicts.engines[good] = 1
+        return verdicts, np.flatnonzero(wanted & ~good)
 
     def _tell(self, prepared: Prepared, counts: IntArray, others: dict[int, KeyVerdict]) -> IntArray:
         """Find what is wrong; answers the invalid keys, and puts their verdicts into ``others`` if that is wanted."""

@@ -29,6 +29,9 @@ Judged: TypeAlias = Callable[[Sequence[Call]], bool]
 _LARGEST: Final = 2000
 # All parts of so many calls are soon looked at.
 _PARTS: Final = 9
+# Of larger contradictions it is not tried what may be left out; and this much memory is for one such trial.
+_TRIED: Final = 60
+_ENOUGH: Final = 4 << 20
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -200,27 +203,32 @@ def _root(value: Any, calls: Sequence[Call], start: int) -> Call | None:
 
 
 def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out, one by one, what the definition itself says is not needed (``irreducible``).
+    """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
 
     What the shrinking had forgotten of a call is put back first: people are shown whole operations.
     """
     whole = {call.source: call for call in calls}
     kept = [whole[call.source] for call in core]
-    return kept if len(kept) > SMALL else irreducible(kept, model)
+    return kept if len(kept) > _TRIED else irreducible(kept, model)
 
 
 def irreducible(core: Sequence[Call], model: Model, contradicts: Judged | None = None) -> list[Call]:
-    """The smallest part of a contradiction that is contradiction enough; at most ``SMALL`` calls.
+    """The smallest part of a contradiction that is contradiction enough.
+
+    Of more than nine calls it is not the smallest one, but none of them may be left out alone.
 
     Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
     contradiction that was there, and no new one: without the write, the read of its value would be another story, and
-    not the system's.  ``contradicts`` judges a part, by default with the definition.
+    not the system's.  ``contradicts`` judges a part, by default with the definition, or with an engine what is too
+    large for it; a part that the engine cannot decide soon counts as no contradiction.
     """
 
-    def by_definition(part: Sequence[Call]) -> bool:
-        return not linearizable(part, model)
+    def judged(part: Sequence[Call]) -> bool:
+        if len(part) <= SMALL:
+            return not linearizable(part, model)
+        return decide(part, model, Limits(lambda: 0.0, memory=_ENOUGH), proof=False).verdict == "invalid"
 
-    wrong = contradicts or by_definition
+    wrong = contradicts or judged
     kept = list(core)
     if not wrong(kept):
         return kept

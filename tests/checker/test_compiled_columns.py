@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import by_columns
+from checker import by_columns, keys_kernel
 from checker.by_columns import check_columns
 from checker.calls import NEVER
 from checker.columns import prepare, takes_part
@@ -18,7 +18,7 @@ from checker.zones import zones
 from checker.zones_kernel import INVALID, REPEATED, VALID, judge
 from history import Operation
 from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
-from tests.checker.oracle import Sampler, is_linearizable
+from tests.checker.oracle import Sampler, dense_history, is_linearizable
 
 
 def columns_of(objects: list[list[Operation]], random: Random, *, apart: int = 0, gap: int = 0) -> OperationColumns:
@@ -89,6 +89,42 @@ def test_compiled_zones_judge_every_key_as_the_definition_does(keys: int, apart:
             seen[state[key]] += 1
             assert state[key] == REPEATED or (state[key] == VALID) == is_linearizable(operations), operations
     assert min(seen.values()) > 20 or apart == 10**6
+
+
+@pytest.mark.parametrize(("apart", "gap", "budget"), [(0, 0, 1), (20, 0, 10**6), (10**6, 0, 1), (0, 30, 10**6)])
+def test_many_keys_with_repeated_values_are_judged_as_by_the_definition(apart: int, gap: int, budget: int) -> None:
+    random, seen, missed = Random(apart + gap), dict.fromkeys((keys_kernel.VALID, keys_kernel.OPEN), 0), 0
+    for _ in range(500):
+        objects = [
+            Sampler(random, values=random.choice([1, 2, 3, None]), cas=random.random() < 0.1,
+                    truth=random.choice([0.8, 1])).history(random.randint(1, 8), 3)
+            if random.random() < 0.5
+            else dense_history(random, random.randint(2, 8), values=random.randint(1, 3), doubt=random.choice([0, 0.5]))
+            for _ in range(random.randint(1, 5))
+        ]  # fmt: skip
+        columns = columns_of(objects, random, apart=apart, gap=gap)
+        wanted = np.array([random.random() < 0.8 for _ in objects])
+        fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
+        keyed = keys_kernel.arrange_keys(*fields, wanted)
+        if keyed is None:
+            assert apart == 10**6
+            continue
+        state, key = np.full(len(objects), 7, np.int8), 0
+        while key < len(objects):
+            before = key
+            key = keys_kernel.judge_keys(keyed, key, budget, state)
+            assert budget > 1 or key == before + 1
+        counts = np.bincount(columns.key[takes_part(columns)], minlength=len(objects))
+        assert (np.diff(keyed.starts) == np.where(wanted, counts, 0)).all()
+        for number in np.flatnonzero(wanted).tolist():
+            truth = is_linearizable(objects[number])
+            plain = all(o.f != "cas" or o.outcome == "fail" for o in objects[number])
+            # A swap is not for the automaton, and a dead end after pending writes were only counted proves nothing.
+            assert state[number] == keys_kernel.OPEN or (truth and plain), objects[number]
+            missed += truth and plain and state[number] == keys_kernel.OPEN
+            seen[state[number]] += 1
+    assert min(seen.values()) > 20 or apart == 10**6
+    assert missed < 5
 
 
 def test_far_too_large_numbers_are_left_to_others() -> None:
