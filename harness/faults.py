@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
+from harness.plan import Plan
 from harness.systems.base import StatusPort
 from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
 from harness.systems.remoting import transfer_leadership
@@ -29,7 +30,6 @@ from nemesis.view import Nodes, StartError
 
 if TYPE_CHECKING:
     from harness.conductor import RecordFault
-    from harness.plan import Plan
     from harness.probes import ProbeLog
     from harness.systems import DLedgerRegister
 
@@ -211,14 +211,31 @@ def node_names(plan: Plan) -> tuple[str, ...]:
 
 
 def scripted(plan: Plan, path: Path) -> Plan:
-    """The plan with the faults of a script (see ``nemesis.script``).  Raises UsageError that names file and fault."""
+    """The plan with the faults of a script (see ``nemesis.script``), or of the ``plan.json`` of a scripted run.
+
+    Raises UsageError that names file and fault.
+    """
     names = node_names(plan)
     try:
-        return _with_schedule(plan, read_script(path, plan.time_limit, names))
+        steps = _written_steps(path, plan.time_limit) or read_script(path, plan.time_limit, names)
+        return _with_schedule(plan, steps)
     except ScheduleError as error:
         raise UsageError(f"--schedule: {error}") from None
     except OSError as error:
         raise UsageError(f"--schedule {path}: {error.strerror}") from None
+
+
+def _written_steps(path: Path, time_limit: float) -> list[Step]:
+    """The schedule in a ``plan.json``; empty for another file.  Raises UsageError, ScheduleError, OSError."""
+    if not path.read_bytes().lstrip().startswith(b"{"):
+        return []
+    schedule = Plan.read(path).schedule
+    if not schedule:
+        raise UsageError(f"--schedule {path}: that plan has no schedule of its own; give it as --plan")
+    try:
+        return checked((Step(**step) for step in schedule), time_limit)
+    except TypeError as error:
+        raise UsageError(f"--schedule {path}: not a schedule: {error}") from None
 
 
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:

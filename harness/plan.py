@@ -128,8 +128,11 @@ class Plan:
         except (ValueError, TypeError) as error:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
-    def command(self) -> str:
-        """The command line that runs this plan again; one with a schedule of its own is run again by ``replay``."""
+    def command(self, written: str = "plan.json") -> str:
+        """The command line that runs this plan again, the same tomorrow: what is under test is named, default or not.
+
+        ``written`` is the file that holds this plan: a schedule of its own is taken from there.
+        """
         words = ["harness", "run"]
         for one in fields(self):
             value = getattr(self, one.name)
@@ -140,13 +143,16 @@ class Plan:
                 figures = ",".join(f"{name}={_word(number)}" for name, number in value.items())
                 words += [option, figures] if value else []
             elif one.name == "schedule":
-                continue
+                words += [option, written] if value else []
             elif one.name == "nemesis":
-                words += [option, ",".join(value)] if value else []
-            elif one.name == "seed" or value != one.default:
+                words += [option, ",".join(value)] if value and not self.schedule else []
+            elif one.name in _PINNED or value != one.default:
                 words += [option, _word(value)]
         return shlex.join(words)
 
+
+#: Named in every command, because a later release may have another default.
+_PINNED: Final = ("seed", "version")
 
 _OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 

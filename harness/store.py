@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,11 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
     run = RunFiles(store / plan.test / name)
     try:
         run.root.mkdir(parents=True)
-        write_json(run.plan, {**plan.to_json(), "replay_command": f"harness replay {run.root}"})
+        commands = {
+            "command": plan.command(str(run.plan)),
+            "replay_command": shlex.join(["harness", "replay", str(run.root)]),
+        }
+        write_json(run.plan, {**plan.to_json(), **commands})
         point_link(store / plan.test / "latest", Path(name))
         point_link(store / "latest", Path(plan.test) / name)
     except OSError as error:

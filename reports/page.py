@@ -33,7 +33,7 @@ from reports.links import links_of
 from reports.pack import short
 from reports.palette import family_of
 from reports.planted import meaning_of, word_of
-from reports.run import Run, phase_bounds
+from reports.run import Run, commands_of, phase_bounds
 from reports.series import data_of
 
 SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
@@ -138,6 +138,7 @@ def render(drawn: Drawn) -> str:
         "headlines": part("headlines", lambda: headlines_of(drawn), []),
         "places": part("headlines", lambda: places_of(drawn), {}),
         "meaning": meaning_of(run),
+        "commands": part("commands", lambda: commands_of(run.plan), []),
         "occasions": part("counterexamples", lambda: occasions_of(run), ""),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),

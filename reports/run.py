@@ -7,6 +7,7 @@ files; the page is then shorter and says why.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +201,23 @@ def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
     if not path.exists():
         return {}
     return {int(row["id"]): row for row in pq.read_table(path).to_pylist()}
+
+
+def commands_of(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(what it repeats, command line) of the commands in a plan.
+
+    Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
+    then the command does not repeat the faults, and says so.
+    """
+    again, replay = (plan.get(name) for name in ("command", "replay_command"))
+    found = []
+    if again:
+        again, version = str(again), plan.get("version")
+        scripted = bool(plan.get("schedule")) and "--schedule" not in again
+        if isinstance(version, str) and version and "--dledger-version" not in again:
+            again += f" --dledger-version {shlex.quote(version)}"
+        found.append(("same settings, other faults" if scripted else "run again", again))
+    return found + ([("replay the faults", str(replay))] if replay else [])
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:

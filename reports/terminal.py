@@ -16,7 +16,7 @@ from reports import boxes, figures, tracks
 from reports.breaches import Moment, breaches_of
 from reports.faults import FaultWindow
 from reports.findings import Drawn, Violation, checks_of, headlines_of, violation_count
-from reports.run import HARNESS_FAILURE, Run
+from reports.run import HARNESS_FAILURE, Run, commands_of
 from reports.summary import MARKS, spark, table
 from reports.texts import milliseconds, number, one_line, printable, seconds
 
@@ -198,8 +198,8 @@ def _counts(run: Run) -> str:
 
 def _commands(run: Run, paint: Paint) -> str:
     """Whole lines: they are there to be copied."""
-    named = (("run again", run.plan.get("command")), ("replay the faults", run.plan.get("replay_command")))
-    lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named if command]
+    named = commands_of(run.plan)
+    lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
     if run.files.report.is_file():
         lines.append(f"{paint('report:', 'quiet')} {printable(run.files.report)}")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from dataclasses import FrozenInstanceError, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 
 from harness.cli.run import run
 from harness.errors import UsageError
+from harness.faults import scripted
 from harness.plan import Plan, field_of, option_of, validate
+from harness.store import create_run
 
 OTHERS: dict[str, Any] = {
     "nemesis": ("kill-one", "pause-all"),
@@ -182,8 +185,46 @@ def test_the_name_of_a_test_is_one_folder() -> None:
 
 
 def test_the_shortest_command() -> None:
-    assert Plan(seed=3).command() == "harness run --seed 3"
-    assert Plan(seed=3, rate=50.0, nemesis=("a", "b")).command() == "harness run --seed 3 --nemesis a,b --rate 50"
+    assert Plan(seed=3).command() == "harness run --seed 3 --dledger-version 0.4.0"
+    two = Plan(seed=3, rate=50.0, nemesis=("a", "b"))
+    assert two.command() == "harness run --seed 3 --nemesis a,b --dledger-version 0.4.0 --rate 50"
+
+
+STEPS: tuple[dict[str, Any], ...] = (
+    {"at_s": 4.5, "action": "inject", "fault": "leader-transfer", "id": 0, "targets": {"choose": "n3"}, "when": None,
+     "within_s": 0.0, "for_s": None},
+    {"at_s": 5.0, "action": "inject", "fault": "kill-leader", "id": 1, "targets": None,
+     "when": "n3 leads and ledger_end(n1) < 6000", "within_s": 10.0, "for_s": 8.0},
+    {"at_s": 6.5, "action": "heal", "fault": "leader-transfer", "id": 0, "targets": None, "when": None,
+     "within_s": 0.0, "for_s": None},
+)  # fmt: skip
+
+
+def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(seed=4, nemesis=("leader-transfer", "kill-leader"), schedule=STEPS, time_limit=60.0, keys=7)
+    run = create_run(tmp_path / "a store", plan, datetime(2026, 1, 1, tzinfo=UTC))
+    record = json.loads(run.plan.read_text())
+    assert f"--schedule '{run.plan}'" in record["command"]
+    assert "--nemesis" not in record["command"]
+    assert parsed(record["command"], monkeypatch) == plan
+    assert Plan.read(run.plan) == plan
+    assert shlex.split(record["replay_command"])[-1] == str(run.root)
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        (Plan(seed=4), "has no schedule of its own"),
+        (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), "not a schedule"),
+    ],
+)
+def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(plan.to_json()))
+    with pytest.raises(UsageError, match=told):
+        scripted(Plan(seed=1), file)
 
 
 @settings(deadline=None, max_examples=50)

@@ -15,6 +15,7 @@ from nemesis.catalogue import FAULTS
 from reports import fault_words, faults, figures, logs, snapshots, topology, tracks
 from reports.columns import from_operations
 from reports.palette import FAULT_COLOURS, family_of
+from reports.run import commands_of
 from reports.sketch import sketch_of
 
 S = 10**9
@@ -350,3 +351,26 @@ def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_
     assert found.left_out == 2
     nowhere = logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
     assert (nowhere.lines, nowhere.nodes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ({"command": "harness run --seed 1"}, [("run again", "harness run --seed 1")]),
+        (
+            {"command": "harness run --seed 1", "version": "0.4.0", "replay_command": "harness replay r"},
+            [("run again", "harness run --seed 1 --dledger-version 0.4.0"), ("replay the faults", "harness replay r")],
+        ),
+        (
+            {"command": "harness run --seed 1 --dledger-version 0.3.2", "version": "0.3.2", "schedule": [{"at_s": 1}]},
+            [("same settings, other faults", "harness run --seed 1 --dledger-version 0.3.2")],
+        ),
+        (
+            {"command": "harness run --schedule r/plan.json --dledger-version 0.3.2", "schedule": [{"at_s": 1}]},
+            [("run again", "harness run --schedule r/plan.json --dledger-version 0.3.2")],
+        ),
+        ({}, []),
+    ],
+)
+def test_a_command_says_what_it_repeats(plan: dict[str, object], told: list[tuple[str, str]]) -> None:
+    assert commands_of(plan) == told
