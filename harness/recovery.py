@@ -15,10 +15,10 @@ FRESH_NS = 2_000_000_000
 class Recovery:
     """What each node had reached after a heal at ``healed_at`` (ns since the run's start).
 
-    ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led), ``applied``
-    the last applied index that each node told since (-1: it applied nothing; None: it told nothing), ``reached`` when
-    it passed the target (ns since the run's start, None: never).  ``committed_again`` is the return of the first
-    operation that was invoked after the heal and went through a quorum.
+    ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led, or if the
+    leader had none yet), ``applied`` the last applied index that each node told since (-1: it applied nothing; None:
+    it told nothing), ``reached`` when it passed the target (ns since the run's start, None: never).
+    ``committed_again`` is the return of the first operation that was invoked after the heal and went through a quorum.
     """
 
     healed_at: int
@@ -103,8 +103,10 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
             newest[probe.node] = probe
     leaders = [probe for probe in newest.values() if probe.role == "leader"]
-    if leaders:
-        leader = max(leaders, key=lambda probe: probe.term)
+    leader = max(leaders, key=lambda probe: probe.term, default=None)
+    if leader and leader.committed >= 0:
         return leader.node, leader.committed
+    # Nobody leads, or who leads was just elected by servers that had all been started anew, and has not committed yet:
+    # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
-    return None, max(known, default=-1)
+    return leader.node if leader else None, max(known, default=-1)

@@ -90,6 +90,14 @@ def test_without_a_leader_the_highest_commit_index_known_up_to_the_heal_is_the_t
     assert assess(probes, NODES, HEAL, None).target == 45
 
 
+def test_a_leader_that_has_committed_nothing_yet_does_not_make_the_target_empty() -> None:
+    """After a power cut of all nodes the new leader's commit index is -1 until its first entry is acknowledged."""
+    before, new = probe(-9, "n1", 49, role="leader", committed=550), Probe(HEAL - S, "n3", "leader", 4)
+    assert new.committed == -1
+    recovery = assess([before, new, probe(1, "n1", 550)], NODES, HEAL, HEAL + S)
+    assert (recovery.leader, recovery.target, recovery.behind) == ("n3", 550, ("n2", "n3"))
+
+
 def test_a_leader_that_stepped_down_since_is_none() -> None:
     assert assess([LEADER, probe(-0.1, "n2", 49, committed=50)], NODES, HEAL, None).leader is None
 
