@@ -228,6 +228,9 @@ def gates(recorded: Recorded) -> tuple[Check, ...]:
     )
 
 
+_SPANS_TOLD: Final = 4
+
+
 def _gate(name: str, met: bool, asked: str, seen: str) -> Check:
     return Check(name, "gate", "valid" if met else "unknown", asked, seen)
 
@@ -240,7 +243,7 @@ def _gate_operations(recorded: Recorded) -> Check:
 
 
 def _gate_under_fault(recorded: Recorded) -> Check:
-    asked = "some operations ok while a fault was installed"
+    asked = "some operations ok while a fault stood, from its last command to the first of its healing"
     if not recorded.plan.nemesis:
         return _gate("under-fault", met=True, asked=asked, seen="no fault was asked for")
     spans = [
@@ -256,7 +259,22 @@ def _gate_under_fault(recorded: Recorded) -> Check:
         and op.returned is not None
         and any(begin <= op.returned <= end for begin, end in spans)
     )
-    return _gate("under-fault", count > 0, asked, f"{count} operations")
+    seen = f"{count} operations" if count else f"0 operations{_why_none(spans, recorded)}"
+    return _gate("under-fault", count > 0, asked, seen)
+
+
+def _why_none(spans: Sequence[tuple[int, float]], recorded: Recorded) -> str:
+    """When a fault stood, and whether anybody could have answered then."""
+    if not spans:
+        return ": no fault stood"
+    when = ", ".join(f"{begin / 1e9:.1f} to {end / 1e9:.1f} s" for begin, end in spans[:_SPANS_TOLD])
+    more = f" and {len(spans) - _SPANS_TOLD} times more" if len(spans) > _SPANS_TOLD else ""
+    installed = [receipt for receipt in recorded.receipts if receipt.state == "installed"]
+    all_struck = all(set(recorded.nodes) <= set(r.nodes) and "grudge" not in r.targets for r in installed)
+    nobody = (
+        ", which struck every node, so that none could answer: only another fault can meet this" if all_struck else ""
+    )
+    return f" from {when}{more}{nobody}"
 
 
 def _gate_faults(recorded: Recorded) -> Check:

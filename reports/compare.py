@@ -89,10 +89,10 @@ def _lengths(cells: Any) -> list[list[int]]:
 
 def _fault(window: FaultWindow, origin: float, end: float) -> dict[str, Any]:
     drawn = fault_data(window, end)
+    moments = ("start", "stood", "heal", "end")
     return {
         **drawn,
-        "start": drawn["start"] - origin,
-        "end": drawn["end"] - origin,
+        **{name: None if drawn[name] is None else drawn[name] - origin for name in moments},
         "gap_s": None if window.longest_gap_ms is None else window.longest_gap_ms / 1000,
         "first_ok_ms": window.first_ok_ms,
         "recovered_ms": window.recovered_ms,

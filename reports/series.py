@@ -82,6 +82,8 @@ def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
         "nodes": list(window.nodes),
         "leader": window.leader,
         "start": window.started,
+        "stood": window.stood,
+        "heal": window.heal_started,
         "end": _drawn_end(window, end),
     }
 

@@ -40,7 +40,14 @@ function drawBands(context, data, toX, left, right, top, height) {
     const a = Math.max(toX(fault.start), left), b = Math.min(Math.max(toX(fault.end), a + 1), right);
     if (b <= left || a >= right) continue;
     context.fillStyle = data.faultColours[fault.family];
-    context.fillRect(a, top, b - a, height);
+    // Full while it stood for certain, half while it was being installed and healed.
+    const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b), heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
+    const full = context.globalAlpha;
+    context.fillRect(stood, top, Math.max(heal - stood, 1), height);
+    context.globalAlpha = full / 2;
+    context.fillRect(a, top, stood - a, height);
+    context.fillRect(heal, top, b - heal, height);
+    context.globalAlpha = full;
   }
   context.restore();
 }

@@ -16,6 +16,7 @@ from reports import fault_words, faults, figures, logs, snapshots, topology, tra
 from reports.columns import from_operations
 from reports.palette import FAULT_COLOURS, family_of
 from reports.run import commands_of
+from reports.series import fault_data
 from reports.sketch import sketch_of
 
 S = 10**9
@@ -374,3 +375,15 @@ def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_
 )
 def test_a_command_says_what_it_repeats(plan: dict[str, object], told: list[tuple[str, str]]) -> None:
     assert commands_of(plan) == told
+
+
+def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_and_healed() -> None:
+    operations = from_operations([ok(0.1 * n) for n in range(1, 130)])
+    receipt = Receipt(3, "bridge", "installed", 5 * S, stood=6 * S, heal_started=8 * S, healed=9 * S, witness={"a": 1})
+    unhealed = Receipt(4, "bridge", "indeterminate", 10 * S)
+    run = SimpleNamespace(operations=operations, receipts=[receipt, unhealed], end=13 * S, fault_rows={}, nodes=NODES)
+    drawn = [fault_data(window, 13.0) for window in faults.fault_windows(run, [])]  # type: ignore[arg-type]
+    assert [[one[name] for name in ("start", "stood", "heal", "end")] for one in drawn] == [
+        [5, 6, 8, 9],
+        [10, None, None, 10],
+    ]
