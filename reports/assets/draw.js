@@ -97,7 +97,7 @@ function inOrder(a, b) { return ORDER.compare(a, b); }
 
 function niceStep(span, wanted) {
   const rough = span / wanted, power = 10 ** Math.floor(Math.log10(rough));
-  for (const factor of [1, 2, 5, 10]) if (factor * power >= rough) return factor * power;
+  for (const factor of [1, 2, 2.5, 5, 10]) if (factor * power >= rough) return factor * power;
   return 10 * power;
 }
 

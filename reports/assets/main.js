@@ -35,6 +35,11 @@ function wireButtons() {
     row.addEventListener("click", (event) => { if (!event.target.closest("button, a, summary, details") && !String(getSelection())) row.querySelector("button.go").click(); });
 }
 
+// A link to the words opens the fold in which they stand.
+function wireWords() {
+  for (const link of document.querySelectorAll('a[href="#words"]')) link.addEventListener("click", () => { document.querySelector("#words details").open = true; });
+}
+
 // To the violation, or to a stretch of time in the chart that shows it, with the index that tells.
 function go(button) {
   const { from, to, violation, chart, index } = button.dataset, kind = document.getElementById("progress-kind");
@@ -103,7 +108,7 @@ function redrawWhenResized(element) {
 }
 
 async function start() {
-  wireTheme(redrawAll); wireButtons(); readInk();
+  wireTheme(redrawAll); wireButtons(); wireWords(); readInk();
   const packed = document.getElementById("packed").textContent;
   if (!packed.trim()) { nothingToDraw(); return; }
   const data = await unpack(packed);

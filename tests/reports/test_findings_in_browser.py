@@ -295,3 +295,11 @@ def test_nothing_of_a_narrow_page_is_out_of_sight(shown: Tab, selector: str) -> 
     )
     assert wide == []
     assert shown.js("document.querySelector('header.bar').offsetHeight") < 60
+
+
+def test_a_link_to_the_words_opens_them(shown: Tab) -> None:
+    assert not shown.page.locator("#words dl").is_visible()
+    shown.page.click("#faults a[href='#words']")
+    shown.page.locator("#words dl").wait_for()
+    named = shown.page.locator("#faults .does dt").all_inner_texts()
+    assert "partition-majorities-ring" in named

@@ -64,6 +64,14 @@ def test_filters_search_and_sorting(listed: Tab) -> None:
     assert verdicts == sorted(verdicts)
 
 
+def test_a_narrow_list_shows_every_sentence(listed: Tab) -> None:
+    listed.look("light", 420)
+    for cell in listed.page.locator("#runs tbody td").all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= 420
+    assert listed.page.locator("#runs tbody td.what").first.is_visible()
+
+
 def test_two_runs_are_compared(listed: Tab) -> None:
     assert listed.page.is_disabled("#s-compare")
     valid, invalid = "register/20260301T020000.000Z-7", "register/20260301T020001.000Z-7"
