@@ -28,7 +28,10 @@ def election_safety(probes: Sequence[Probe]) -> Check:
     if double:
         seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
         return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
-    return Check("election-safety", "check", "valid", asked, f"{len(claims)} terms, {leaders} leaderships seen")
+    seen = f"{len(claims)} term{'' if len(claims) == 1 else 's'} with a leader"
+    if leaders > len(claims):
+        seen += f", {leaders} claims to lead"
+    return Check("election-safety", "check", "valid", asked, seen)
 
 
 def terms_kept(probes: Sequence[Probe]) -> Check:

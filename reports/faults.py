@@ -52,6 +52,9 @@ class FaultWindow:
     reason: str | None
     witness: dict[str, Any]
 
+    sides: str = ""
+    """The two or more sides of a clean cut, the leader's first, such as ``n2 n4 | n1 n3 n5``; else empty."""
+
     @property
     def installed(self) -> bool:
         return self.state == "installed"
@@ -84,6 +87,7 @@ def _window(
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
+        sides=" | ".join(" ".join(side) for side in sides_of(grudge, nodes, leader)),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),
         heal_started=_seconds(receipt.heal_started),

@@ -13,6 +13,7 @@ from reports.faults import FaultWindow
 from reports.run import Run
 from reports.sketch import sketch_of
 from reports.snapshots import Snapshot, snapshots_of
+from reports.stuck import stuck_of
 from reports.tracks import Track
 
 MAX_EXAMPLES: Final = 8
@@ -212,6 +213,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
     telling = [line for line in lines if line.weight]
+    nothing: list[str] = []
     late = [word.node for word in tracks.last_words(drawn.tracks) if word.late]
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.tracks, drawn.windows, end, late), None)
@@ -221,6 +223,9 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
         "picture": picture,
         "until": drawn.run.end / 1e9,
         "lines": telling or lines,
+        "stuck": drawn.run.notes.attempt(
+            "replica progress", lambda: [one.sentence() for one in stuck_of(drawn.tracks, drawn.windows)], nothing
+        ),
     }
 
 

@@ -139,6 +139,7 @@ def render(drawn: Drawn) -> str:
         "places": part("headlines", lambda: places_of(drawn), {}),
         "meaning": meaning_of(run),
         "commands": part("commands", lambda: commands_of(run.plan), []),
+        "late": part("recovery figures", lambda: late_of(run), {}),
         "occasions": part("counterexamples", lambda: occasions_of(run), ""),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
@@ -201,6 +202,17 @@ def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]
+
+
+def late_of(run: Run) -> dict[int, str]:
+    """By a fault's id: which nodes had not caught up when the next fault came, or until the end; nothing for others."""
+    found = {}
+    for window in run.results.get("windows", ()):
+        nodes = (window.get("caught_up") or {}).get("nodes") or {}
+        late = [str(node) for node, took in nodes.items() if took is None]
+        if late and isinstance(window.get("id"), int):
+            found[window["id"]] = f"not caught up before the next: {' '.join(late)}"
+    return found
 
 
 def _mapping(run: Run, name: str) -> Mapping[str, Any]:

@@ -119,11 +119,16 @@ def term_at(tracks: Sequence[Track], seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Elections:
-    """Counts over the whole run: leaders (each term's leader once), and terms."""
+    """Counts over the whole run: leaders (each term's leader once), and terms.
+
+    ``again`` holds (node, term, from when, in seconds) where a node led once more in a term that it had led in: it had
+    been something else meanwhile, as a process is that was restarted and elected with the votes that it had on disk.
+    """
 
     leader_changes: int
     first_term: int
     last_term: int
+    again: tuple[tuple[str, int, float], ...] = ()
 
 
 def elections_of(tracks: Sequence[Track]) -> Elections:
@@ -136,7 +141,26 @@ def elections_of(tracks: Sequence[Track]) -> Elections:
         leader_changes=max(len(leaders) - 1, 0),
         first_term=min(terms, default=-1),
         last_term=max(terms, default=-1),
+        again=tuple(sorted((found for track in tracks for found in _led_again(track)), key=lambda found: found[2])),
     )
+
+
+def _led_again(track: Track) -> list[tuple[str, int, float]]:
+    """Silence alone does not end a leadership: a paused process never gave it up."""
+    found: list[tuple[str, int, float]] = []
+    led: set[int] = set()
+    leading = -1
+    for time, role, term in zip(track.time.tolist(), track.role.tolist(), track.term.tolist(), strict=True):
+        if role == SILENT:
+            continue
+        if role != 0:
+            leading = -1
+        elif leading != term:
+            if term in led:
+                found.append((track.node, term, time))
+            led.add(term)
+            leading = term
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +197,7 @@ class LastWord:
     """What a node said last.  ``behind``: entries between the cluster's highest commit index and its own applied one.
 
     ``late`` tells that this is more than the cluster committed in its last second, so not just the age of the answer.
-    ``silent_s`` is the time between this answer and the last probe of any node.
+    ``silent_s`` is the time between this answer, which was asked for at ``at`` s, and the last probe of any node.
     """
 
     node: str
@@ -184,6 +208,7 @@ class LastWord:
     behind: int
     late: bool
     silent_s: float
+    at: float
 
 
 def last_words(tracks: Sequence[Track]) -> list[LastWord]:
@@ -205,6 +230,7 @@ def last_words(tracks: Sequence[Track]) -> list[LastWord]:
                 behind=behind,
                 late=behind > allowed,
                 silent_s=end - float(track.time[last]),
+                at=float(track.time[last]),
             )
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,14 +11,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import reports
 from history import Event, Operation, Probe, Receipt, RunFiles, receipts_of
 from nemesis.catalogue import FAULTS
 from reports import fault_words, faults, figures, logs, snapshots, topology, tracks
 from reports.columns import from_operations
+from reports.page import late_of
 from reports.palette import FAULT_COLOURS, family_of
-from reports.run import commands_of
+from reports.run import commands_of, read_run
 from reports.series import fault_data
 from reports.sketch import sketch_of
+from reports.stuck import stuck_of
+from tests.reports.conftest import Maker
 
 S = 10**9
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -98,7 +103,7 @@ def test_leader_stretches_and_elections() -> None:
     assert [tracks.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
     assert tracks.term_at(found, 2.1) == 2
     elections = tracks.elections_of(found)
-    assert (elections.leader_changes, elections.first_term, elections.last_term) == (1, 1, 2)
+    assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
 
 
 def test_silence_ends_a_stretch() -> None:
@@ -387,3 +392,63 @@ def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_an
         [5, 6, 8, 9],
         [10, None, None, 10],
     ]
+
+
+def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
+    roles = ["leader", "leader", "candidate", "leader", "leader"]
+    probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
+    assert tracks.elections_of(tracks.tracks_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
+    silent = Probe(S // 2, "n1", error="no connection")
+    paused = [*probes[:2], silent, *probes[3:]]
+    assert tracks.elections_of(tracks.tracks_of(paused, ("n1",))).again == ()
+    later = [*probes[:3], probe(0.75, "n1", "leader", 2)]
+    assert tracks.elections_of(tracks.tracks_of(later, ("n1",))).again == ()
+
+
+def test_a_last_word_has_its_own_moment() -> None:
+    found = tracks.last_words(tracks.tracks_of([probe(1.0, "n1"), probe(1.25, "n2"), probe(1.5, "n1")], ("n1", "n2")))
+    assert [(word.node, word.at, word.silent_s) for word in found] == [("n1", 1.5, 0.0), ("n2", 1.25, 0.25)]
+
+
+def replica(moves: dict[float, int], end: float = 20.0) -> list[Probe]:
+    """n1 commits a hundred a second; n2 applies what ``moves`` says from a moment on."""
+    probes = []
+    for tick in range(int(end * 4)):
+        now = tick / 4
+        mine = max((index for at, index in moves.items() if at <= now), default=int(now * 100))
+        probes.append(probe(now, "n1", "leader", applied=int(now * 100), committed=int(now * 100)))
+        probes.append(probe(now, "n2", applied=mine, committed=mine))
+    return probes
+
+
+def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_moved() -> None:
+    cut = Receipt(0, "bridge", "installed", 8 * S, stood=8 * S, heal_started=16 * S, healed=16 * S, witness={"a": 1})
+    run = SimpleNamespace(operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, nodes=("n1", "n2"))
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+
+    def told(moves: dict[float, int]) -> list[str]:
+        found = tracks.tracks_of(replica(moves), ("n1", "n2"))
+        return [one.sentence() for one in stuck_of(found, windows)]
+
+    still = "n2 has been behind since 8.0 s in #0 bridge, when it stood at 800; it "
+    assert told({8.0: 800}) == [still + "has not moved since"]
+    assert told({8.0: 800, 14.0: 900}) == [still + "moved once since, at 14.0 s"]
+    assert told({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
+        still + "moved 2 times since, the last time at 17.0 s"
+    ]
+    assert told({8.0: 800, 19.0: 1900}) == []
+    assert told({}) == []
+    early = tracks.tracks_of(replica({2.0: 200}), ("n1", "n2"))
+    assert stuck_of(early, windows)[0].faults == ()
+    assert stuck_of([], []) == []
+
+
+def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
+    files.results.write_text(json.dumps(results))
+    run = read_run(files)
+    assert late_of(run) == {0: "not caught up before the next: n2 n4"}
+    reports.write_report(files)
+    assert "not caught up before the next: n2 n4" in files.report.read_text()
