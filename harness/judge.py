@@ -271,9 +271,7 @@ def _why_none(spans: Sequence[tuple[int, float]], recorded: Recorded) -> str:
     more = f" and {len(spans) - _SPANS_TOLD} times more" if len(spans) > _SPANS_TOLD else ""
     installed = [receipt for receipt in recorded.receipts if receipt.state == "installed"]
     all_struck = all(set(recorded.nodes) <= set(r.nodes) and "grudge" not in r.targets for r in installed)
-    nobody = (
-        ", which struck every node, so that none could answer: only another fault can meet this" if all_struck else ""
-    )
+    nobody = "; every node was struck, so none could answer: only another fault can meet this" if all_struck else ""
     return f" from {when}{more}{nobody}"
 
 

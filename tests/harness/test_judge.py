@@ -395,7 +395,7 @@ def test_gate_under_fault_says_where_nobody_could_have_answered(targets: dict[st
         operations=(*OPERATIONS[:2], *OPERATIONS[3:], operation(40, "read")),
     )
     seen = unknown_because("under-fault", everybody)
-    nobody = ", which struck every node, so that none could answer: only another fault can meet this"
+    nobody = "; every node was struck, so none could answer: only another fault can meet this"
     assert seen == "0 operations from 20.0 to 30.0 s" + ("" if targets else nobody)
 
 
