@@ -50,6 +50,7 @@ def test_a_node_that_stayed_behind_is_1_and_told_apart(tmp_path: Path) -> None:
     [
         ("ERROR truncate for data file error 17", 1),
         ("java.lang.OutOfMemoryError: Java heap space", 255),
+        ("Error: Invalid or corrupt jarfile /data/harness/register-ab.jar", 255),
         ("WARN \udcff nothing of note", 0),
     ],
 )
