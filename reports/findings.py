@@ -113,7 +113,8 @@ def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
             place = "counterexample" if drawn.violations else ""
             if drawn.violations:
                 told = drawn.violations[0]
-                text = f"{told.example.kind}. {told.example.sentence} ({text})"
+                count = violation_count(drawn.run)
+                text = f"{told.example.kind}. {told.example.sentence} ({count} violation{'' if count == 1 else 's'})"
         elif row["state"] == "invalid":
             breaches += 1
             place = f"breach-{breaches}"
