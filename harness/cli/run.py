@@ -33,7 +33,9 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 @click.option("--fault-options", type=FIGURES, default="", help="The faults' own figures: loss=0.4,delay_ms=100.")
 @click.option("--beyond-quorum", is_flag=True, help="Faults may stop, or damage, a majority of the nodes.")
 @click.option(
-    "--schedule", type=click.Path(path_type=Path, dir_okay=False), help="Faults from a script (TOML) instead."
+    "--schedule",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Faults from a script (TOML), or as in a plan.json.",
 )
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
