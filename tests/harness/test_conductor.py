@@ -23,7 +23,7 @@ from harness.conductor import Conductor
 from harness.plan import Plan
 from harness.probes import ProbeLog
 from harness.runstate import MOMENTS, RunState
-from history import Event, Header, HistoryWriter, Operation, pair, read_history, read_probes, receipts_of
+from history import Event, Header, HistoryWriter, Operation, Probe, pair, read_history, read_probes, receipts_of
 from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister
 
@@ -246,6 +246,30 @@ def test_a_register_that_answers_nothing_gives_a_history_without_any_ok(
     assert scene.state.failures == []
     assert {operation.outcome for operation in scene.operations} == {"fail", "info"}
     assert "recovered" not in scene.state.moments
+
+
+def test_a_run_waits_for_what_was_committed_at_the_last_heal_and_not_only_at_its_end(
+    tmp_path: Path, register: ToyRegister
+) -> None:
+    scene = Scene(tmp_path, register)
+    conductor, names = scene.conductor, list(register.endpoints)
+    conductor._record_fault("ok", "toy", {"action": "heal", "id": 0})
+    healed = conductor._last_heal
+    assert healed is not None
+    end = healed + 10**9
+    conductor._healed_at = conductor._committed_again = end
+
+    def say(time_ns: int, index: int) -> None:
+        for name in names:
+            role = "leader" if name == names[0] else "follower"
+            scene.probes.append(Probe(time_ns, name, role, 1, committed=index, applied=index))
+
+    say(healed - 1, 50)
+    say(end - 1, 10)  # the logs have lost what had been committed
+    say(end + 1, 10)
+    assert not conductor._recovered()
+    say(end + 2, 50)
+    assert conductor._recovered()
 
 
 # -- stopping ----------------------------------------------------------------------------------------------------------
