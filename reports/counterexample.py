@@ -24,6 +24,8 @@ ROW: Final = 44.0
 TOP: Final = 30.0
 FOLD: Final = 72.0
 """Width of a folded stretch."""
+TICK: Final = 60.0
+"""Least distance between the times below the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +195,14 @@ def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operatio
 
 
 def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
-    """Moments at the ends of the axis and of its folds."""
+    """Moments at the ends of the axis and of its folds, so far as there is room; the last one always."""
     moments = [axis.spans[0][0], axis.spans[-1][1]]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
         moments += [low, high] if folded else []
     found: list[Span] = []
     for moment in sorted(set(moments)):
-        if not found or axis.x(moment) - found[-1].x > 60:
+        if len(found) > 1 and moment == axis.spans[-1][1] and axis.x(moment) - found[-1].x <= TICK:
+            found.pop()
+        if not found or axis.x(moment) - found[-1].x > TICK:
             found.append(Span(axis.x(moment), 0.0, seconds_text(moment, digits)))
     return tuple(found)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Counterexample, Operation
-from reports.counterexample import LEFT, RIGHT, WIDTH, picture_of
+from reports.counterexample import LEFT, RIGHT, TICK, WIDTH, picture_of
 from reports.linearize import IMPOSSIBLE, explain, step
 
 
@@ -119,6 +119,9 @@ def test_every_counterexample_can_be_drawn(operations: list[Operation]) -> None:
         assert box.x + box.width <= WIDTH - RIGHT + 5
     starts = [box.x for box in picture.boxes]
     assert starts == sorted(starts)
+    places = [tick.x for tick in picture.ticks]
+    assert all(b - a > TICK for a, b in pairwise(places))
+    assert round(places[-1]) == round(WIDTH - RIGHT)
 
 
 def test_a_long_pause_is_folded_and_says_how_long_it_was() -> None:
