@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,13 @@ class Tab:
 
     def js(self, expression: str) -> Any:
         return self.page.evaluate(expression)
+
+    def until(self, expression: str, within_s: float = 30.0) -> None:
+        """Wait for it to be true.  Playwright's own waiting compiles text in the page: the page's policy forbids it."""
+        deadline = time.monotonic() + within_s
+        while not self.js(expression):
+            assert time.monotonic() < deadline, f"still not true after {within_s:g} s: {expression}"
+            self.settle()
 
     def look(self, theme: str, width: int) -> None:
         """The same page in another theme and width, drawn again."""

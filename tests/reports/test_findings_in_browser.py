@@ -113,7 +113,7 @@ def test_errors_and_violations_are_stepped_through_apart_and_pin_nothing_by_them
 def test_a_key_from_elsewhere_on_the_page_brings_the_timeline_into_view(shown: Tab) -> None:
     shown.js("scrollTo(0, 0)")
     shown.page.keyboard.press("n")
-    shown.page.wait_for_function("document.getElementById('timeline').getBoundingClientRect().top < innerHeight / 2")
+    shown.until("document.getElementById('timeline').getBoundingClientRect().top < innerHeight / 2")
 
 
 def test_escape_works_from_a_field_too(shown: Tab) -> None:
@@ -169,9 +169,7 @@ def test_the_network_at_the_cursor_stays_beside_the_charts_and_follows_the_keys(
 def test_no_chart_is_wider_than_its_column(shown: Tab) -> None:
     for width in (1400, 1000, 420):
         shown.look("light", width)
-        shown.page.wait_for_function(
-            "[...document.querySelectorAll('.chart')].every((c) => c.scrollWidth <= c.clientWidth + 1)"
-        )
+        shown.until("[...document.querySelectorAll('.chart')].every((c) => c.scrollWidth <= c.clientWidth + 1)")
 
 
 def test_a_row_of_the_fault_table_leads_to_its_stretch(shown: Tab) -> None:
@@ -206,7 +204,7 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
         assert found.page.locator(".breach tr.event").count() == len(moments)
         found.page.click("#breach-1 button.go")
         assert found.page.input_value("#progress-kind") == "log_end"
-        found.page.wait_for_function(
+        found.until(
             "(() => { const { top, bottom } = document.getElementById('c-applied').getBoundingClientRect();"
             " return top >= 0 && bottom <= innerHeight; })()"
         )
@@ -218,7 +216,7 @@ def test_no_recovery_leads_to_the_lag(made: Maker, browser: Any) -> None:
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
         found.page.click("#recovery button.go")
-        found.page.wait_for_function(
+        found.until(
             "(() => { const { top, bottom } = document.getElementById('c-lag').getBoundingClientRect();"
             " return top >= 0 && bottom <= innerHeight; })()"
         )
@@ -268,7 +266,7 @@ def test_the_operations_in_view_can_be_read_as_text_with_the_faults(shown: Tab) 
     shown.page.locator("#as-text tr.nemesis").wait_for()
     wide = len(rows_of(shown, "#as-text"))
     shown.page.select_option("#f-kind", "0")
-    shown.page.wait_for_function(f"document.querySelectorAll('#as-text tbody tr').length < {wide}")
+    shown.until(f"document.querySelectorAll('#as-text tbody tr').length < {wide}")
     kind = shown.js("Timeline.data.names.f[0]")
     assert all(kind in row or "nemesis" in row for row in rows_of(shown, "#as-text"))
 
