@@ -53,7 +53,7 @@ class Passer:
 
     def answer(self, request: dict) -> dict:
         for attempt in range(4 if self.bug == "retried" else 1):
-            answer = self.ask(request, 0.3 if self.bug == "retried" and attempt < 3 else 2.5)
+            answer = self.ask(request, 0.1 if self.bug == "retried" and attempt < 3 else 2.5)
             if answer["ok"]:
                 self.last[request["key"]] = answer["value"]
                 return answer
