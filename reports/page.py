@@ -43,6 +43,7 @@ CHECK_PLACES: Final = {
     "linearizable": "coverage",
     "recovery": "faults",
     "election-safety": "charts",
+    "terms-kept": "charts",
     "committed-kept": "charts",
     "node-logs": "logs",
     "operations": "coverage",
