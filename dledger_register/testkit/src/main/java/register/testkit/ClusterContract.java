@@ -91,7 +91,7 @@ public abstract class ClusterContract {
             assertEquals(true, written.get("ok"));
             assertEquals(true, written.get("applied"));
             assertEquals("n" + leader, written.get("leader"));
-            // The first leader may be one of term 0: the library asks for votes in the term that it has before it counts up.
+            // The first leader may be one of term 0: the library asks for votes in its term before it counts up.
             assertTrue((long) written.get("term") >= 0);
             assertEquals(7L, client.read("k", "log").get("value"));
             assertEquals(true, client.cas("k", 7L, 1000).get("swapped"));
