@@ -9,6 +9,7 @@ from typing import Any, Final
 from checker.api import by_key
 from checker.census import Sighting, sightings
 from history import KeyVerdict, Operation, Receipt
+from history.occasions import occasions_text
 
 _PHASES: Final = ("warm-up", "main", "final")
 
@@ -47,10 +48,4 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 def told(found: dict[str, Any]) -> str:
     """In words, such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
-    if not found:
-        return ""
-    parts = [f"{count} in {phase}" for phase, count in found["phases"].items()]
-    faults = [f"{fault['count']} during #{fault['id']} {fault['fault']}" for fault in found["faults"]]
-    faults += [f"{found['calm']} without a fault"] if found["calm"] else []
-    among = "" if found["counted"] == found["of"] else f"of the {found['counted']} that are told: "
-    return f"{among}{', '.join(parts)}; {', '.join(faults)}"
+    return occasions_text(found, "without a fault") if found else ""

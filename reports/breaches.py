@@ -57,8 +57,12 @@ def breaches_of(drawn: Drawn) -> list[Breach]:
 
 def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
     details = details if isinstance(details, Mapping) else {}
-    deleted = details.get("kind") == "committed-entries-deleted"
-    told = _deletions(details) if deleted else _steps_back(details) or _leaders(drawn, details)
+    kind = details.get("kind")
+    deleted = kind == "committed-entries-deleted"
+    if say := _TOLD.get(str(kind)):
+        told = [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
+    else:
+        told = _leaders(drawn, details)
     moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
     marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
@@ -73,27 +77,23 @@ def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
     )
 
 
-def _deletions(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
-    """(seconds, node, what it did), from the check's own evidence; nothing for results that hold none."""
+def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The check's own evidence, by node and time; nothing for results that hold none."""
     found = details.get("moments")
-    return [
-        (
-            moment["time"] / 1e9,
-            str(moment["node"]),
-            f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there"
-            + (" before it was restarted" if moment.get("restarted") else ""),
-        )
-        for moment in (found if isinstance(found, list) else ())
-    ]
+    return found if isinstance(found, list) else []
 
 
-def _steps_back(details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
-    """Nodes that were in an earlier term again."""
-    found = details.get("moments") if details.get("kind") == "term-forgotten" else None
-    return [
-        (moment["time"] / 1e9, str(moment["node"]), f"in term {moment['term']}, after term {moment['before']}")
-        for moment in (found if isinstance(found, list) else ())
-    ]
+def _deletion(moment: Mapping[str, Any]) -> str:
+    before = " before it was restarted" if moment.get("restarted") else ""
+    return f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there{before}"
+
+
+def _step_back(moment: Mapping[str, Any]) -> str:
+    return f"in term {moment['term']}, after term {moment['before']}"
+
+
+_TOLD: Final = {"committed-entries-deleted": _deletion, "term-forgotten": _step_back}
+"""What a node did, in words, for the kinds of violation whose checks keep the moments."""
 
 
 def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[tuple[float, str, str]]:

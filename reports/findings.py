@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample, Operation
+from history.occasions import occasions_text
 from reports import faults, logs, tracks
 from reports.answers import Answer, answer_of, missed_write
 from reports.counterexample import Picture, picture_of
@@ -129,11 +130,8 @@ def occasions_of(run: Run) -> str:
     seen = details.get("seen") if isinstance(details, dict) else None
     if not isinstance(seen, dict) or not seen.get("counted"):
         return ""
-    phases = [f"{count} in {phase}" for phase, count in seen["phases"].items()]
-    faults = [f"{fault['count']} during #{fault['id']} {fault['fault']}" for fault in seen["faults"]]
-    faults += [f"{seen['calm']} with no fault installed"] if seen["calm"] else []
-    among = "" if seen["counted"] == seen["of"] else f"Of the {seen['counted']} that are told: "
-    return f"{among}{', '.join(phases)}; {', '.join(faults)}"
+    text = occasions_text(seen, "with no fault installed")
+    return text[:1].upper() + text[1:]
 
 
 def violation_count(run: Run) -> int:

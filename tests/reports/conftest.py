@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import reports
 from history import RunFiles
-from tests.reports.browser import chromium
+from tests.reports.browser import Tab, chromium, tab
 from tests.reports.runs import Shape, make
 
 Maker = Callable[..., RunFiles]
@@ -48,6 +49,16 @@ def browser() -> Iterator[Any]:
     """One Chromium for a file.  While its driver runs there is an event loop, in which no other can be run."""
     with chromium() as found:
         yield found
+
+
+@pytest.fixture
+def shown(made: Maker, browser: Any) -> Iterator[Tab]:
+    """The page of an invalid run; whoever looks at it, it complains of nothing."""
+    files = made("invalid")
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        yield found
+        assert found.complaints == []
 
 
 @pytest.fixture(scope="session")

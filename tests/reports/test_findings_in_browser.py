@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,15 +12,6 @@ from tests.reports.browser import Tab, tab
 from tests.reports.conftest import Maker
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def shown(made: Maker, browser: Any) -> Iterator[Tab]:
-    files = made("invalid")
-    reports.write_report(files)
-    with tab(browser, files.report.as_uri()) as found:
-        yield found
-        assert found.complaints == []
 
 
 def said(found: Tab) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,6 @@ from tests.reports.conftest import Maker
 from tests.reports.runs import KINDS, Shape, make
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def shown(made: Maker, browser: Any) -> Iterator[Tab]:
-    files = made("invalid")
-    reports.write_report(files)
-    with tab(browser, files.report.as_uri()) as found:
-        yield found
-        assert found.complaints == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
