@@ -22,7 +22,7 @@ import numpy as np
 from checker.answer import Answer, Limits
 from checker.calls import NEVER, Call
 from checker.models import Model
-from checker.zones import crossing
+from checker.zones import IntArray, crossing
 
 ENGINE: Final = "cas chains"
 
@@ -55,8 +55,17 @@ class _Links:
     initial: Any
 
 
-def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
-    """Decide a cas register whose new values are unique (``new_values_unique``)."""
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """A chain's f and s, and L of each of its values."""
+
+    first: int
+    last: int
+    earliest: list[int]
+
+
+def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
+    """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
     links = _Links(_collect(calls, limits), model.initial)
     roots = _roots(links)
     bad = _bad_value(links)
@@ -66,14 +75,14 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits) -> Ans
     if bad is not None:
         return Answer("invalid", ENGINE, violations=1)
     bounds = [_bounds(links, chain) for chain in chains]
-    if any(bound is None for bound in bounds):
+    sound = [bound for bound in bounds if bound is not None]
+    if len(sound) < len(bounds):
         return Answer("invalid", ENGINE, violations=1)
-    first = np.array([bound[0] for bound in bounds if bound], np.int64)
-    last = np.array([bound[1] for bound in bounds if bound], np.int64)
+    first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
     outer, _ = crossing(first, last)
     if outer.size:
         return Answer("invalid", ENGINE, violations=int(np.unique(outer).size))
-    return Answer("valid", ENGINE)
+    return Answer("valid", ENGINE, order=_order(calls, chains, sound, _free_moments(first, last)) if proof else None)
 
 
 def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
@@ -129,8 +138,8 @@ def _chain(links: _Links, root: Any) -> list[Any]:
     return chain
 
 
-def _bounds(links: _Links, chain: list[Any]) -> tuple[int, int] | None:
-    """f and s of a chain, or None if it contradicts itself.  The initial value was made at -1."""
+def _bounds(links: _Links, chain: list[Any]) -> _Bounds | None:
+    """The bounds of a chain, or None if it contradicts itself.  The initial value was made at -1."""
     earliest, before = [], -1
     reach = -1
     for value in chain:
@@ -145,4 +154,37 @@ def _bounds(links: _Links, chain: list[Any]) -> tuple[int, int] | None:
         latest = min(latest, of.maker.ret if of.maker else -1, of.first_read)
         if low > latest:
             return None
-    return latest, last
+    return _Bounds(latest, last, earliest)
+
+
+def _free_moments(first: IntArray, last: IntArray) -> IntArray:
+    """For chains that are done by f: s, or the end of the chain that lasts over s."""
+    lasting = np.flatnonzero(first < last)
+    lasting = lasting[np.argsort(first[lasting])]
+    # They do not intersect, so of those that began before s only the newest can still last.
+    ends = np.concatenate([[-1], last[lasting]])
+    moments: IntArray = np.maximum(last, ends[np.searchsorted(first[lasting], last)])
+    return moments
+
+
+def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[_Bounds], free: IntArray) -> list[Call]:
+    """A linearization: a chain with f < s stands on [f, s], any other at one moment that none of those covers.
+
+    On [f, s] the value v_i is made at max(f, L_i), which is at most U_i, and a read of it stands there or, if that is
+    later, at its own invocation, which is at most L_(i+1).
+    """
+    stands: dict[Any, tuple[int, bool, int, int]] = {}
+    for number, (chain, bound) in enumerate(zip(chains, bounds, strict=True)):
+        lasts = bound.first < bound.last
+        for place, (value, low) in enumerate(zip(chain, bound.earliest, strict=True)):
+            moment = max(bound.first, low) if lasts else int(free[number])
+            stands[value] = (moment, not lasts, number, place)
+    keyed: list[tuple[tuple[int, bool, int, int, bool, int], Call]] = []
+    for call in calls:
+        is_read = call.f == "read"
+        value = call.result if is_read else call.value if call.f == "write" else call.value[1]
+        if value in stands:  # others are pending, and nobody asked for what they may have done
+            moment, squeezed, number, place = stands[value]
+            at = max(moment, call.invoke) if is_read and not squeezed else moment
+            keyed.append(((at, squeezed, number, place, is_read, call.invoke), call))
+    return [call for _, call in sorted(keyed, key=lambda item: item[0])]

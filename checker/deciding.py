@@ -70,7 +70,7 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
         quick = _quick(calls, model, limits)
         return quick or _with_order(_automaton(calls, model, limits), calls, model, limits, proof=proof)
     if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
-        return _with_order(decide_by_chains(calls, model, limits), calls, model, limits, proof=proof)
+        return decide_by_chains(calls, model, limits, proof=proof)
     return _search(calls, model, limits, proof=proof)
 
 
@@ -151,7 +151,7 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
         "automaton": (register and _plain(calls), by_automaton),
         "chains": (
             register and model.initial is not ANY and new_values_unique(calls, model.initial),
-            lambda: decide_by_chains(calls, model, limits),
+            lambda: decide_by_chains(calls, model, limits, proof=proof),
         ),
         "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits, proof=proof)),
         "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits, proof=proof)),
