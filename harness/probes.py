@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from harness.clients.wire import LostError, NotSentError, Wire
 from history import Probe
-from history.probes import probes_header
+from history.probes import leader_among, probes_header
 
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
@@ -68,9 +68,9 @@ class ProbeLog:
         os.close(self._fd)
 
     def leader(self) -> str | None:
-        """Who leads by its own word: the highest term wins."""
-        claims = [probe for probe in self.latest.values() if probe.answered and probe.role == "leader"]
-        return max(claims, key=lambda probe: probe.term).node if claims else None
+        """Who leads by the newest probes."""
+        newest = self.latest.values()
+        return leader_among((probe.node, probe.term) for probe in newest if probe.answered and probe.role == "leader")
 
 
 async def probe_forever(endpoints: Mapping[str, tuple[str, int]], log: ProbeLog, run_clock: Callable[[], int]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from history import Probe, Receipt
+from history.probes import leader_among
 
 #: A probe older than this (ns) says nothing about the moment of the heal.
 FRESH_NS = 2_000_000_000
@@ -102,11 +103,10 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
     for probe in probes:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
             newest[probe.node] = probe
-    leaders = [probe for probe in newest.values() if probe.role == "leader"]
-    leader = max(leaders, key=lambda probe: probe.term, default=None)
-    if leader and leader.committed >= 0:
-        return leader.node, leader.committed
+    leader = leader_among((probe.node, probe.term) for probe in newest.values() if probe.role == "leader")
+    if leader is not None and newest[leader].committed >= 0:
+        return leader, newest[leader].committed
     # Nobody leads, or who leads was just elected by servers that had all been started anew, and has not committed yet:
     # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
-    return leader.node if leader else None, max(known, default=-1)
+    return leader, max(known, default=-1)

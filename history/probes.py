@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -46,6 +46,14 @@ class Probe:
         if self.error is not None:
             return {"time": self.time, "node": self.node, "error": self.error}
         return {name: getattr(self, name) for name in self.__slots__ if name != "error"}
+
+
+def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:
+    """Who leads, of the (node, term) that call themselves leader: the highest term, in one term the first by name.
+
+    Several may do so at once: those that were cut off do not know yet that they were succeeded.
+    """
+    return min(claims, key=lambda claim: (-claim[1], claim[0]), default=(None, -1))[0]
 
 
 def probes_header() -> str:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from history import Probe
+from history.probes import leader_among
 from reports.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -90,14 +91,12 @@ def stretches(track: Track) -> list[Stretch]:
 
 def leader_at(tracks: Sequence[Track], seconds: float) -> str | None:
     """Who called itself leader with the highest term in its newest probe before a moment."""
-    best: tuple[int, str] | None = None
-    for track in tracks:
-        place = int(np.searchsorted(track.time, seconds, side="right")) - 1
-        if place < 0 or seconds - float(track.time[place]) > STALE_S or track.role[place] != 0:
-            continue
-        if best is None or int(track.term[place]) > best[0]:
-            best = (int(track.term[place]), track.node)
-    return best[1] if best else None
+    newest = ((track, int(np.searchsorted(track.time, seconds, side="right")) - 1) for track in tracks)
+    return leader_among(
+        (track.node, int(track.term[place]))
+        for track, place in newest
+        if place >= 0 and seconds - float(track.time[place]) <= STALE_S and track.role[place] == 0
+    )
 
 
 def role_at(tracks: Sequence[Track], node: str | None, seconds: float) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from history import FormatError, Probe, read_probes
-from history.probes import probes_header
+from history.probes import leader_among, probes_header
 
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
@@ -48,3 +48,17 @@ def test_a_bad_header_is_line_1(tmp_path: Path, line: str) -> None:
     (tmp_path / "p").write_text(line + "\n")
     with pytest.raises(FormatError, match="line 1"):
         read_probes(tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    ("claims", "leader"),
+    [
+        ([], None),
+        ([("n3", 0)], "n3"),
+        ([("n1", 4), ("n2", 5)], "n2"),
+        ([("n2", 5), ("n1", 4)], "n2"),
+        ([("n2", 5), ("n1", 5)], "n1"),
+    ],
+)
+def test_who_claims_the_highest_term_leads(claims: list[tuple[str, int]], leader: str | None) -> None:
+    assert leader_among(claims) == leader
