@@ -21,7 +21,8 @@ from history import RunFiles
 from reports import site
 from reports.store_index import StoreIndex
 from tests.reports.browser import Tab, chromium, tab
-from tests.reports.runs import Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import Shape
 from tests.reports.stores import many_runs
 
 TIMED = """(work) => {

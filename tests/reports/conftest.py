@@ -13,7 +13,8 @@ import pytest
 import reports
 from history import RunFiles
 from tests.reports.browser import Tab, chromium, tab
-from tests.reports.runs import Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import Shape
 
 Maker = Callable[..., RunFiles]
 

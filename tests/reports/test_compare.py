@@ -13,7 +13,8 @@ import pytest
 from history import RunFiles
 from reports import compare, serve, site
 from reports.store_index import StoreIndex
-from tests.reports.runs import HOSTILE, Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import HOSTILE, Shape
 from tests.reports.test_report import unpack
 from tests.reports.test_serve import Answer
 

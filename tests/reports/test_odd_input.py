@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import reports
 from history import RunFiles
 from reports.store_index import row_of
-from tests.reports.runs import Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import Shape
 
 names = st.sampled_from(
     [

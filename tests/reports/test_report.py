@@ -18,7 +18,7 @@ import reports
 from history import RunFiles
 from reports.links import links_of
 from tests.reports.conftest import Maker
-from tests.reports.runs import HOSTILE, KINDS
+from tests.reports.shapes import HOSTILE, KINDS
 
 
 def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:

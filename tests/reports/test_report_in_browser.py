@@ -12,7 +12,8 @@ import pytest
 import reports
 from tests.reports.browser import Tab, serious_faults, tab
 from tests.reports.conftest import Maker
-from tests.reports.runs import KINDS, Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import KINDS, Shape
 
 pytestmark = pytest.mark.browser
 

@@ -17,7 +17,8 @@ import pytest
 import reports
 from history import RunFiles
 from reports import serve
-from tests.reports.runs import Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import Shape
 
 RUN = "/runs/register/20260301T020000.000Z-7"
 

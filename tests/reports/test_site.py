@@ -18,7 +18,8 @@ from reports import site, trends
 from reports.compare import curves_of
 from reports.logs import log_files
 from reports.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
-from tests.reports.runs import KINDS, Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import KINDS, Shape
 
 EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
 

@@ -15,7 +15,8 @@ import pytest
 import reports
 from reports import serve, site
 from tests.reports.browser import Tab, serious_faults, tab
-from tests.reports.runs import HOSTILE, KINDS, Shape, make
+from tests.reports.runs import make
+from tests.reports.shapes import HOSTILE, KINDS, Shape
 
 pytestmark = pytest.mark.browser
 

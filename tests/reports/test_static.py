@@ -13,7 +13,7 @@ import pytest
 import reports
 from history import RunFiles
 from tests.reports.conftest import Maker
-from tests.reports.runs import HOSTILE
+from tests.reports.shapes import HOSTILE
 
 
 def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:

@@ -10,7 +10,7 @@ import pytest
 import reports
 from history import RunFiles
 from tests.reports.conftest import Maker
-from tests.reports.runs import KINDS
+from tests.reports.shapes import KINDS
 
 WORDS = {"valid": "VALID", "unknown": "UNKNOWN", "harness-failure": "HARNESS FAILURE"}
 

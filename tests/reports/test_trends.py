@@ -14,7 +14,7 @@ from history.tables import RUNS, TRENDS
 from history.warehouse import stamp
 from reports import site, trends
 from reports.store_index import StoreIndex
-from tests.reports.runs import HOSTILE
+from tests.reports.shapes import HOSTILE
 
 EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
 

@@ -1,0 +1,160 @@
+"""Fault windows, their families and words, topology, and the commands that repeat a run."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+import reports
+from history import Event, Operation, Receipt, receipts_of
+from nemesis.catalogue import FAULTS
+from reports import fault_words, faults, topology
+from reports.columns import from_operations
+from reports.page import late_of
+from reports.palette import FAULT_COLOURS, family_of
+from reports.run import commands_of, read_run
+from reports.series import fault_data
+from tests.reports.conftest import Maker
+
+S = 10**9
+
+
+NODES = ("n1", "n2", "n3", "n4", "n5")
+
+
+def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -> Operation:
+    start, stop = int(at_s * S - took_ms * 1e6), int(at_s * S)
+    return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
+
+
+def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
+    operations = [ok(0.1 * n) for n in range(1, 50)] + [ok(7.5)] + [ok(10 + 0.1 * n) for n in range(30)]
+    receipt = Receipt(3, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
+    skipped = Receipt(4, "bridge", "skipped", 9 * S)
+    run = SimpleNamespace(
+        operations=from_operations(operations), receipts=[receipt, skipped], end=13 * S, fault_rows={}, nodes=NODES
+    )
+    window, other = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert (window.rate_before, window.rate_during) == (pytest.approx(10, rel=0.05), pytest.approx(1 / 3))
+    assert window.longest_gap_ms == pytest.approx(2500)
+    assert window.first_ok_ms == pytest.approx(2000)
+    assert window.recovered_ms == pytest.approx(1300)
+    assert (other.rate_before, other.first_ok_ms) == (None, None)
+    run.fault_rows = {3: {"rate_before": 99.0}}
+    assert faults.fault_windows(run, [])[0].rate_before == 99.0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("grudge", "leader", "cut"),
+    [
+        ({"n1": ["n2", "n3", "n4"]}, "n1", True),
+        ({"n1": ["n2", "n3"], "n2": ["n1"], "n3": ["n1"]}, "n1", False),
+        ({n: ["n1"] for n in NODES[1:]}, "n1", True),
+        ({n: ["n1"] for n in NODES[1:]}, "n2", False),
+        ({}, None, None),
+    ],
+)
+def test_whether_the_leader_still_reaches_a_majority(
+    grudge: dict[str, list[str]], leader: str | None, cut: bool | None
+) -> None:
+    assert faults.leader_cut(leader, grudge, NODES) is cut
+
+
+def test_links_are_kept_cut_or_one_way() -> None:
+    network = topology.network(NODES, {"n1": ("n2",), "n2": ("n1",), "n3": ("n4",)}, ("n5", "n9"))
+    states = {frozenset((link.source, link.target)): link for link in network.links}
+    assert len(states) == 10
+    assert states[frozenset(("n1", "n2"))].state == "cut"
+    one_way = states[frozenset(("n3", "n4"))]
+    assert (one_way.state, one_way.source, one_way.target) == ("one-way", "n3", "n4")
+    assert sum(link.state == "kept" for link in network.links) == 8
+    assert network.struck == ("n5",)
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_positions_are_on_the_unit_circle_from_the_top(count: int) -> None:
+    places = topology.positions(tuple(f"n{n}" for n in range(count)))
+    assert len(places) == count
+    if count > 1:
+        assert places["n0"] == (pytest.approx(0.5), pytest.approx(0.0, abs=1e-6))
+        assert all(abs((x - 0.5) ** 2 + (y - 0.5) ** 2 - 0.25) < 1e-6 for x, y in places.values())
+
+
+@pytest.mark.parametrize(
+    ("fault", "family"),
+    [
+        ("partition-majorities-ring", "partition"),
+        ("bridge", "partition"),
+        ("kill-leader-then-successor", "kill"),
+        ("crash-random-nodes", "kill"),
+        ("hammer-time", "pause"),
+        ("packet-delay", "packet"),
+        ("slow-link", "packet"),
+        ("clock-strobe", "clock"),
+        ("disk-full", "other"),
+    ],
+)
+def test_families(fault: str, family: str) -> None:
+    assert family_of(fault) == family
+    assert family in FAULT_COLOURS
+
+
+def test_receipts_become_windows_even_without_a_healing() -> None:
+    value = {"action": "inject", "id": 0, "nodes": ["n1"], "targets": {"grudge": {"n1": ["n2"]}}}
+    events = [Event(0, S, "invoke", "nemesis", "bridge", value)]
+    (receipt,) = receipts_of(events)
+    assert faults.grudge_of(receipt) == {"n1": ("n2",)}
+    assert receipt.state == "indeterminate"
+
+
+def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
+    assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
+    assert [name for name, _ in fault_words.told(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ({"command": "harness run --seed 1"}, [("run again", "harness run --seed 1")]),
+        (
+            {"command": "harness run --seed 1", "version": "0.4.0", "replay_command": "harness replay r"},
+            [("run again", "harness run --seed 1 --dledger-version 0.4.0"), ("replay the faults", "harness replay r")],
+        ),
+        (
+            {"command": "harness run --seed 1 --dledger-version 0.3.2", "version": "0.3.2", "schedule": [{"at_s": 1}]},
+            [("same settings, other faults", "harness run --seed 1 --dledger-version 0.3.2")],
+        ),
+        (
+            {"command": "harness run --schedule r/plan.json --dledger-version 0.3.2", "schedule": [{"at_s": 1}]},
+            [("run again", "harness run --schedule r/plan.json --dledger-version 0.3.2")],
+        ),
+        ({}, []),
+    ],
+)
+def test_a_command_says_what_it_repeats(plan: dict[str, object], told: list[tuple[str, str]]) -> None:
+    assert commands_of(plan) == told
+
+
+def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_and_healed() -> None:
+    operations = from_operations([ok(0.1 * n) for n in range(1, 130)])
+    receipt = Receipt(3, "bridge", "installed", 5 * S, stood=6 * S, heal_started=8 * S, healed=9 * S, witness={"a": 1})
+    unhealed = Receipt(4, "bridge", "indeterminate", 10 * S)
+    run = SimpleNamespace(operations=operations, receipts=[receipt, unhealed], end=13 * S, fault_rows={}, nodes=NODES)
+    drawn = [fault_data(window, 13.0) for window in faults.fault_windows(run, [])]  # type: ignore[arg-type]
+    assert [[one[name] for name in ("start", "stood", "heal", "end")] for one in drawn] == [
+        [5, 6, 8, 9],
+        [10, None, None, 10],
+    ]
+
+
+def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
+    files.results.write_text(json.dumps(results))
+    run = read_run(files)
+    assert late_of(run) == {0: "not caught up before the next: n2 n4"}
+    reports.write_report(files)
+    assert "not caught up before the next: n2 n4" in files.report.read_text()

@@ -1,0 +1,73 @@
+"""Rates, quantiles, availability, errors and lanes, on inputs worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from history import Operation
+from reports import figures
+from reports.columns import from_operations
+
+S = 10**9
+
+
+def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -> Operation:
+    start, stop = int(at_s * S - took_ms * 1e6), int(at_s * S)
+    return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
+
+
+def test_rates_quantiles_and_availability() -> None:
+    operations = from_operations([ok(0.5, took_ms=1), ok(0.6, took_ms=3), ok(2.2, outcome="fail"), ok(2.4, took_ms=9)])
+    rates = figures.rates_of(operations, 3 * S)
+    assert rates.rows[0].tolist() == [2, 0, 1, 0]
+    assert rates.rows[2].tolist() == [0, 0, 1, 0]
+    quantiles = figures.quantiles_of(operations, 3 * S)
+    assert quantiles.rows[0][0] == pytest.approx(1)
+    assert quantiles.rows[3][0] == pytest.approx(3)
+    assert np.isnan(quantiles.rows[0][1])
+    width, cells = figures.availability_of(operations, 3 * S)
+    assert width == 0.25
+    assert cells[:10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 2, 1]
+    assert figures.longest_gap(operations, 0, 3 * S) == (pytest.approx(0.6), pytest.approx(1.8))
+
+
+def test_errors_that_differ_in_a_duration_are_one() -> None:
+    texts = [
+        "no answer within 4 s",
+        "no answer within 3.99912 s",
+        "NOT_LEADER (404)",
+        "NOT_LEADER (405)",
+        "3 ms or 4 ms",
+    ]
+    rows = [replace(ok(n, outcome="fail"), error=text) for n, text in enumerate([*texts, texts[0], "5 ms or 4 ms"], 1)]
+    rows.append(replace(ok(9, outcome="info"), error="no answer within 4 s"))
+    assert figures.errors_of(from_operations(rows)) == [
+        ("fail", "no answer within 3.99912 – 4 s", 3),
+        ("fail", "3 ms or 4 ms", 2),
+        ("info", "no answer within 4 s", 1),
+        ("fail", "NOT_LEADER (404)", 1),
+        ("fail", "NOT_LEADER (405)", 1),
+    ]
+
+
+def test_retired_processes_share_a_lane() -> None:
+    rows = [
+        ok(1, process=0),
+        ok(1.1, process=1, took_ms=200),
+        ok(2, process=10, outcome="info"),
+        ok(3, process=20),
+        ok(3.1, process=1),
+    ]
+    lanes, count = figures.lanes_of(from_operations(rows), 4 * S)
+    assert count == 2
+    assert lanes.tolist() == [1, 0, 0, 0, 1]
+
+
+def test_errors_are_counted_by_outcome() -> None:
+    rows = [replace(ok(1, process=n, outcome="fail"), error=f"e{n % 2}") for n in range(5)]
+    rows += [replace(ok(1, process=9, outcome="info"), error="e0"), ok(2, process=10)]
+    assert figures.errors_of(from_operations(rows)) == [("fail", "e0", 3), ("fail", "e1", 2), ("info", "e0", 1)]
+    assert figures.errors_of(from_operations([])) == []

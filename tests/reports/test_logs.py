@@ -1,0 +1,93 @@
+"""Excerpts of the nodes' logs around a moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from history import RunFiles
+from reports import logs
+
+LOG = """2026-03-01T02:00:01.000Z INFO  [a] early
+2026-03-01 02:00:10,500 WARN  [b] [n1] [HeartBeatTimeOut]
+    at some.Class
+2026-03-01T02:00:10.600Z INFO  [c] Complete closure, term=1
+no time at all
+2026-03-01T02:00:11.000Z ERROR [d] broken
+2026-03-01T02:01:00.000Z INFO  [e] late
+"""
+
+
+def test_log_excerpts_are_tied_to_the_run_and_free_of_noise(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    (tmp_path / "nodes" / "n1" / "register.log").write_text(LOG)
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12)
+    assert [(line.seconds, line.level) for line in found] == [
+        (pytest.approx(10.5), "WARN"),
+        (pytest.approx(10.5), ""),
+        (pytest.approx(10.6), ""),
+        (pytest.approx(11), "ERROR"),
+    ]
+    assert logs.excerpt(RunFiles(tmp_path), "not a time", 10, 12) == []
+    assert [line.level for line in logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12, limit=2)] == [
+        "WARN",
+        "ERROR",
+    ]
+
+
+def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    lines = [
+        f"2026-03-01T02:{n // 60000:02d}:{n // 1000 % 60:02d}.{n % 1000:03d}Z INFO line {n} {'x' * 90}"
+        for n in range(0, 300_000, 20)
+    ]
+    (tmp_path / "nodes" / "n1" / "register.log").write_text("\n".join(lines) + "\n")
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 200.0, 200.1)
+    (line,) = found
+    assert (round(line.seconds, 3), line.times) == (200.0, 6)
+
+
+def test_rotated_logs_are_searched_too(tmp_path: Path) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    for name, clock in (("register.log.1", "10"), ("register.log", "11"), ("register.log.gz", "11")):
+        (tmp_path / "nodes" / "n1" / name).write_text(f"2026-03-01T02:00:{clock}.000Z WARN  [x] in {name}\n")
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 9, 12)
+    assert [line.file for line in found] == ["register.log.1", "register.log"]
+
+
+def _log(files: RunFiles, node: str, lines: list[tuple[float, str]]) -> None:
+    (files.nodes / node).mkdir(parents=True)
+    text = "".join(f"2026-03-01 02:00:{at:06.3f} {rest}\n" for at, rest in lines)
+    (files.nodes / node / "register.log").write_text(text)
+
+
+def test_an_excerpt_is_centred_on_its_event_and_counts_what_it_leaves_out(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    letters = [f"{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(400)]
+    _log(files, "n1", [(10 + n / 100, f"INFO line {letters[n]}") for n in range(400)])
+    _log(files, "n2", [(10.5, "WARN [ChangeRoleToLeader] early"), (12.9, "WARN [TRUNCATE] late"), (12.1, "INFO x")])
+    _log(files, "n3", [(12.0, "ERROR not asked for")])
+    found = logs.around(files, "2026-03-01T02:00:00Z", (12.0, 12.0), ["n1", "n2", "n4", "n1"], (1.6, 1.0), 30)
+    assert found.nodes == ("n1", "n2", "n4")
+    assert found.silent == ("n4",)
+    mine = [line for line in found.lines if line.node == "n1"]
+    assert len(mine) == 10
+    assert min(line.seconds for line in mine) < 12.0 < max(line.seconds for line in mine)
+    assert max(abs(line.seconds - 12.0) for line in mine) <= 0.051
+    assert [line.seconds for line in found.lines if line.node == "n2"] == pytest.approx([10.5, 12.1, 12.9])
+    assert found.left_out == 261 - 10
+    assert [line.seconds for line in found.lines] == sorted(line.seconds for line in found.lines)
+
+
+def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_of_a_stack_trace(
+    tmp_path: Path,
+) -> None:
+    files = RunFiles(tmp_path)
+    trace = "ERROR java.io.IOException: full\n\tat a.b.C.d(C.java:1)\n\tat a.b.E.f(E.java:2)"
+    _log(files, "n1", [(at, f"INFO append {round(at * 10)}") for at in (1.0, 1.9, 2.9)] + [(2.95, trace)])
+    found = logs.around(files, "2026-03-01T02:00:00Z", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    assert [(line.seconds, line.times) for line in found.lines] == [(pytest.approx(1.9), 3), (pytest.approx(2.95), 1)]
+    assert found.left_out == 2
+    nowhere = logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    assert (nowhere.lines, nowhere.nodes) == ((), ())

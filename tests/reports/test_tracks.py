@@ -1,0 +1,169 @@
+"""What the probes tell over time: leaders, terms, replicas, snapshots; on inputs worked out by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+from history import Probe, Receipt
+from reports import faults, snapshots, tracks
+from reports.columns import from_operations
+from reports.sketch import sketch_of
+from reports.stuck import stuck_of
+
+S = 10**9
+
+
+NODES = ("n1", "n2", "n3", "n4", "n5")
+
+
+def probe(
+    time_s: float, node: str, role: str = "follower", term: int = 1, applied: int = 0, committed: int = 0
+) -> Probe:
+    return Probe(int(time_s * S), node, role, term, committed=committed, applied=applied)  # type: ignore[arg-type]
+
+
+def test_leader_stretches_and_elections() -> None:
+    probes = [probe(t / 4, "n1", "leader" if t < 8 else "follower", 1 if t < 8 else 2) for t in range(16)]
+    probes += [probe(t / 4, "n2", "follower" if t < 10 else "leader", 1 if t < 10 else 2) for t in range(16)]
+    found = tracks.tracks_of(probes, ("n1", "n2"))
+    assert [(s.role, s.term, s.start, s.end) for s in tracks.stretches(found[0])] == [
+        ("leader", 1, 0.0, 2.0),
+        ("follower", 2, 2.0, 4.0),
+    ]
+    assert [tracks.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
+    assert tracks.term_at(found, 2.1) == 2
+    elections = tracks.elections_of(found)
+    assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
+
+
+def test_silence_ends_a_stretch() -> None:
+    found = tracks.tracks_of([probe(0, "n1", "leader"), probe(10, "n1", "leader")], ("n1",))
+    assert [(s.start, s.end) for s in tracks.stretches(found[0])] == [(0.0, tracks.STALE_S), (10.0, 10.25)]
+    assert tracks.leader_at(found, 5.0) is None
+
+
+def test_replica_progress_and_last_words() -> None:
+    probes = [probe(t / 4, "n1", "leader", applied=t * 10, committed=t * 10) for t in range(40)]
+    probes += [probe(t / 4, "n2", applied=min(t, 5) * 10, committed=min(t, 5) * 10) for t in range(40)]
+    probes += [probe(t / 4, "n3", applied=t * 10 - 3, committed=t * 10) for t in range(40)]
+    found = tracks.tracks_of(probes, ("n1", "n2", "n3"))
+    progress = tracks.progress_of(found, 9.75)
+    assert progress.lag[0].max() == 0
+    assert progress.lag[1][39] == 340
+    late = {word.node: (word.behind, word.late) for word in tracks.last_words(found)}
+    assert late == {"n1": (0, False), "n2": (340, True), "n3": (3, False)}
+
+
+def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:
+    found = tracks.tracks_of(
+        [probe(0, "n1", applied=-1, committed=-1), probe(0, "n2", applied=9, committed=9)], ("n1", "n2")
+    )
+    assert tracks.progress_of(found, 1.0).applied[0][0] == 0
+    assert [word.behind for word in tracks.last_words(found)] == [9, 0]
+
+
+def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
+    probes = [
+        probe(t / 4, f"n{n}", applied=t * 10 if n < 4 else 50, committed=t * 10) for t in range(40) for n in range(1, 6)
+    ]
+    found = tracks.tracks_of(probes, NODES)
+    picture = sketch_of(found, [], 10.0, ["n4", "n5"])
+    assert picture is not None
+    assert [line.late for line in picture.lines] == [False, False, False, True, True]
+    heights = sorted(line.label_y for line in picture.lines)
+    assert all(b - a >= 13.9 for a, b in pairwise(heights))
+    assert heights[0] > 0
+    assert heights[-1] <= picture.height
+    assert picture.lines[0].label == "n1 390"
+    assert [text for _, text in picture.levels] == ["0", "100", "200", "300"]
+    assert [height for height, _ in picture.levels] == sorted((height for height, _ in picture.levels), reverse=True)
+    assert [line.width for line in picture.lines] == sorted((line.width for line in picture.lines), reverse=True)
+    assert sketch_of([], [], 10.0, []) is None
+
+
+def snapshot_probe(
+    time_s: float, saved: int, loaded: int, applied: int, node: str = "n1", error: str | None = None
+) -> Probe:
+    return Probe(
+        int(time_s * S),
+        node,
+        "follower",
+        1,
+        applied=applied,
+        snapshots_saved=saved,
+        snapshots_loaded=loaded,
+        error=error,
+    )
+
+
+def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> None:
+    gone = {"saved": 0, "loaded": 0, "applied": -1, "error": "ECONNREFUSED"}
+    rows = [
+        snapshot_probe(0.0, 0, 0, 10),
+        snapshot_probe(0.25, 2, 0, 500),
+        snapshot_probe(0.5, **gone),
+        snapshot_probe(0.75, 0, 1, 490),
+        snapshot_probe(1.0, 1, 1, 900),
+        snapshot_probe(1.25, **gone),
+        snapshot_probe(1.5, 1, 1, 900),
+        snapshot_probe(1.75, 1, 2, 2000),
+        snapshot_probe(0.0, 0, 0, 5, node="n2"),
+    ]
+    found = snapshots.snapshots_of(tracks.tracks_of(rows, ("n1", "n2", "n3")))
+    assert [(s.time, s.kind, s.times, s.applied) for s in found] == [
+        (0.25, "saved", 2, 500),
+        (0.75, "loaded", 1, 490),
+        (1.0, "saved", 1, 900),
+        (1.75, "installed", 1, 2000),
+    ]
+    assert snapshots.counts_of(found) == {"n1": {"saved": 3, "loaded": 1, "installed": 1}}
+
+
+def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
+    roles = ["leader", "leader", "candidate", "leader", "leader"]
+    probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
+    assert tracks.elections_of(tracks.tracks_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
+    silent = Probe(S // 2, "n1", error="no connection")
+    paused = [*probes[:2], silent, *probes[3:]]
+    assert tracks.elections_of(tracks.tracks_of(paused, ("n1",))).again == ()
+    later = [*probes[:3], probe(0.75, "n1", "leader", 2)]
+    assert tracks.elections_of(tracks.tracks_of(later, ("n1",))).again == ()
+
+
+def test_a_last_word_has_its_own_moment() -> None:
+    found = tracks.last_words(tracks.tracks_of([probe(1.0, "n1"), probe(1.25, "n2"), probe(1.5, "n1")], ("n1", "n2")))
+    assert [(word.node, word.at, word.silent_s) for word in found] == [("n1", 1.5, 0.0), ("n2", 1.25, 0.25)]
+
+
+def replica(moves: dict[float, int], end: float = 20.0) -> list[Probe]:
+    """n1 commits a hundred a second; n2 applies what ``moves`` says from a moment on."""
+    probes = []
+    for tick in range(int(end * 4)):
+        now = tick / 4
+        mine = max((index for at, index in moves.items() if at <= now), default=int(now * 100))
+        probes.append(probe(now, "n1", "leader", applied=int(now * 100), committed=int(now * 100)))
+        probes.append(probe(now, "n2", applied=mine, committed=mine))
+    return probes
+
+
+def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_moved() -> None:
+    cut = Receipt(0, "bridge", "installed", 8 * S, stood=8 * S, heal_started=16 * S, healed=16 * S, witness={"a": 1})
+    run = SimpleNamespace(operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, nodes=("n1", "n2"))
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+
+    def told(moves: dict[float, int]) -> list[str]:
+        found = tracks.tracks_of(replica(moves), ("n1", "n2"))
+        return [one.sentence() for one in stuck_of(found, windows)]
+
+    still = "n2 has been behind since 8.0 s in #0 bridge, when it stood at 800; it "
+    assert told({8.0: 800}) == [still + "has not moved since"]
+    assert told({8.0: 800, 14.0: 900}) == [still + "moved once since, at 14.0 s"]
+    assert told({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
+        still + "moved 2 times since, the last time at 17.0 s"
+    ]
+    assert told({8.0: 800, 19.0: 1900}) == []
+    assert told({}) == []
+    early = tracks.tracks_of(replica({2.0: 200}), ("n1", "n2"))
+    assert stuck_of(early, windows)[0].faults == ()
+    assert stuck_of([], []) == []
