@@ -21,7 +21,7 @@ from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model
 from checker.objects import SparseLog
 from checker.sets import ENGINE as SET_SWEEP
-from checker.shrink import irreducible, least, shrink
+from checker.shrink import fewest, irreducible, shrink
 from checker.stories import part_of_set
 from checker.zones import ENGINE as ZONES
 
@@ -37,10 +37,14 @@ OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation: the core, and the answer of the engine that found it (for its kind and states)."""
+    """One violation: the core, and the answer of the engine that found it (for its kind and states).
+
+    ``note`` says what is not known about the core.
+    """
 
     core: tuple[Call, ...]
     answer: Answer
+    note: str | None = None
 
     @property
     def moment(self) -> int:
@@ -64,7 +68,7 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
     held = _findings(answer, calls, model, limits)
     if answer.engine in _COMPLETE or not calls:
         return _sorted(held, max(answer.violations, len(held)), None)
-    more = _second_pass(limits)
+    more = second_pass(limits)
     count, note, left = max(answer.violations, len(held)), None, list(calls)
     fresh = held
     while fresh:
@@ -84,10 +88,12 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
 
 
 def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
-    return Findings(tuple(sorted(held, key=lambda finding: finding.moment)[:MOST]), count, note)
+    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MOST])
+    notes = [note, *(finding.note for finding in shown)]
+    return Findings(shown, count, "; ".join(note for note in notes if note) or None)
 
 
-def _second_pass(limits: Limits) -> Limits:
+def second_pass(limits: Limits) -> Limits:
     """As long again as the first pass took, a second at least, and never beyond the deadline."""
     now = limits.clock()
     end = now + max(_AGAIN_S, now - limits.started)
@@ -105,8 +111,8 @@ def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limit
     """The violations of one answer about these calls."""
     if not answer.cores:
         lasts = (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
-        cores = [least(shrink(calls, model, last, limits).calls, calls, model) for last in lasts]
-        return [Finding(tuple(core), answer) for core in cores]
+        cores = [fewest(shrink(calls, model, last, limits), calls, model, limits) for last in lasts]
+        return [Finding(tuple(core.calls), answer, core.note) for core in cores]
     return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
 
 

@@ -198,6 +198,21 @@ READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
 }  # fmt: skip
 
 
+def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
+    """Two ways to have 1 at the end: written early, with a read of 2 answered on the way, or late, with more hidden.
+
+    The late one is better only in what was open at its last change: 4, which was read for an instant before it (or,
+    without ``flash``, could not be).  ``first`` says which of the two comes first among the configurations.
+    """
+    begin: list[tuple[str, int, int, int | None]] = [("write", 2, 6, 8)]
+    if not first:
+        begin = [("write", 2, 0, 8), ("write", 5, 1, 2)]
+    return history_of([
+        *begin, ("write", 1, 4, 12), ("read", 1, 10, 20), ("read", 2, 13, 100), ("write", 1, 14, 40 if flash else 21),
+        ("write", 3, 16, 18), ("write", 4, 22, 80), ("read", 4, 24, 60), ("read", 1, 62, 64), ("write", 2, 66, 68),
+    ])  # fmt: skip
+
+
 def history_of(spans: Sequence[tuple[str, int, int, int | None]]) -> list[Operation]:
     """Reads and writes by (function, value, invocation, return or None)."""
     return [

@@ -14,7 +14,15 @@ from checker.compiled_search import compiled_search
 from checker.deciding import ENGINES, decide
 from checker.definition import is_linearization, linearizable
 from checker.slots_kernel import SLOTS, earliest
-from tests.checker.oracle import READ_TWICE, Sampler, dense_history, either_pending_write, history_of, is_linearizable
+from tests.checker.oracle import (
+    READ_TWICE,
+    Sampler,
+    dense_history,
+    either_pending_write,
+    history_of,
+    is_linearizable,
+    later_change,
+)
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -92,6 +100,15 @@ def test_a_dead_end_after_counting_pending_writes_together_proves_nothing(first:
     assert is_linearizable(history) == (not both)
     answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
     assert answer.verdict == ("invalid" if both else "valid")
+
+
+@pytest.mark.parametrize("flash", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_what_was_open_at_the_last_change_makes_a_difference(first: bool, flash: bool) -> None:
+    history = later_change(first=first, flash=flash)
+    assert is_linearizable(history) == flash
+    answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
+    assert answer.verdict == ("valid" if flash else "invalid")
 
 
 @pytest.mark.parametrize("how", READ_TWICE)

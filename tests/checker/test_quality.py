@@ -74,6 +74,24 @@ def smaller(example: Counterexample, model: Model) -> list[tuple[Operation, ...]
     return [tuple(pick(example, part)) for part in sound if not starved(example, part)]
 
 
+def with_what_explains(example: Counterexample, history: list[Operation]) -> list[Operation]:
+    """The example and everything in its history that wrote a value which is asked for: that must not explain it."""
+    kept, wanted = {o.invoke_index: o for o in example.operations}, list(example.operations)
+    while wanted:
+        asking = wanted.pop()
+        for other in history:
+            makes = other.f in ("write", "cas") and other.outcome != "fail"
+            if makes and other.invoke_index not in kept and asks(asking, other):
+                kept[other.invoke_index] = other
+                wanted.append(other)
+    return sorted(kept.values(), key=lambda o: o.invoke_index)
+
+
+def asks(operation: Operation, made: Operation) -> bool:
+    new = made.value if made.f == "write" else made.value[1]
+    return operation.result == new if operation.f == "read" else operation.f == "cas" and operation.value[0] == new
+
+
 def pick(example: Counterexample, part: frozenset[int]) -> list[Operation]:
     return [operation for place, operation in enumerate(example.operations) if place in part]
 
@@ -92,6 +110,7 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
     else:
         assert contradicts(example.operations, model), example
         assert not smaller(example, model), example
+        assert contradicts(with_what_explains(example, history), model), example
     moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
     moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
     told = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}
