@@ -44,7 +44,7 @@ def refresh(warehouse: Path, rows: Sequence[pa.Table] = (), trends: Trends = tre
     """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.  Raises OSError."""
     with _locked(warehouse):
         known = _known(warehouse)
-        table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *rows]))
+        table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *(row.cast(RUNS) for row in rows)]))
         if known is not None and table.equals(known) and _has_trends(warehouse):
             return
         _write(warehouse / "runs.parquet", exact(table, stamp("runs")))

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from history import RunFiles
 from history.tables import RUNS
-from pipeline.actions import run_action
+from pipeline.actions import ddl, run_action
+from pipeline.columns import clean
 from pipeline.index import refresh
 from pipeline.jobs import LARGE_BYTES, run_tables
-from pipeline.local import local_tables
+from pipeline.local import written_tables
 from pipeline.places import is_remote
 from pipeline.remote import Files, contents, look_at, staged_without_history
 from pipeline.sources import read_header
-from pipeline.staging import staged, staged_bytes
+from pipeline.staging import staged, staged_bytes, staged_size
 from pipeline.storage import is_current
 from pipeline.trends import spark_trends
 from pipeline.warehouse import bring
@@ -29,8 +30,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
-_Found: TypeAlias = tuple["Outcome", dict[str, Any] | None]
-_REPORT: Final = "place long, report string"
+Compute: TypeAlias = Callable[..., Mapping[str, pa.Table] | None]
+"""Writes the tables of a run; hands them back if it still holds them."""
+
+AT_ONCE: Final = 500
+"""Runs that one task brings: what is done again if it dies."""
+_OUTCOME: Final = pa.schema(
+    [pa.field("_place", pa.int64()), *(pa.field(name, pa.string()) for name in ("_name", "_state", "_error"))]
+)
+_FOUND: Final = pa.schema([*_OUTCOME, *(pa.field(field.name, field.type) for field in RUNS)])
+"""What a task says of a run: which it was, what became of it, and its row if that is new (else nulls)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,75 +71,78 @@ def ingest(
     warehouse.mkdir(parents=True, exist_ok=True)
     texts = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
     if spark is None:
-        found = {number: _one(text, warehouse, deadline_s) for number, text in enumerate(texts)}
+        parts = [_one(number, text, warehouse, deadline_s) for number, text in enumerate(texts)]
     else:
-        found = _by_spark(spark, texts, warehouse, deadline_s, large)
-    rows = [row for _, row in found.values() if row is not None]
-    refresh(
-        warehouse,
-        [pa.Table.from_pylist(rows, schema=RUNS)],
-        *([partial(spark_trends, spark)] if spark is not None else []),
-    )
-    return [found[number][0] for number in range(len(texts))]
+        parts = _by_spark(spark, texts, warehouse, deadline_s, large)
+    found = pa.concat_tables([_FOUND.empty_table(), *parts]).sort_by("_place")
+    rows = found.filter(pc.is_valid(found["run"])).select(RUNS.names)
+    refresh(warehouse, [rows], *([partial(spark_trends, spark)] if spark is not None else []))
+    return [Outcome(*cells) for cells in zip(*(found[name].to_pylist() for name in _OUTCOME.names[1:]), strict=True)]
 
 
-def _by_spark(
-    spark: SparkSession, texts: list[str], warehouse: Path, deadline_s: float, large: int
-) -> dict[int, _Found]:
+def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:
+    """Is the history in a place of this machine better read by all tasks than by one?"""
+    return staged_size(Path(place)) > large
+
+
+def _by_spark(spark: SparkSession, texts: list[str], warehouse: Path, deadline_s: float, large: int) -> list[pa.Table]:
     remote = {number: text for number, text in enumerate(texts) if is_remote(text)}
     here = {number: text for number, text in enumerate(texts) if number not in remote}
-    big = {number: text for number, text in here.items() if _size(Path(text)) > large}
+    big = {number: text for number, text in here.items() if is_large(text, large)}
     small = [(number, text) for number, text in here.items() if number not in big]
-    found: dict[int, _Found] = {}
+    parts: list[pa.Table] = []
     if small:
-        frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)), "place")
-        task = _task(warehouse, deadline_s)
-        found |= _reports(run_action(frame.mapInArrow(task, _REPORT).collect))
+        frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
+        parts.append(run_action(frame.mapInArrow(_task(warehouse, deadline_s), ddl(_FOUND)).toArrow).cast(_FOUND))
     for number, text in big.items():
-        compute = partial(run_tables, spark, deadline_s=deadline_s, large=large)
-        found[number] = _one(text, warehouse, deadline_s, compute)
-    return found | _from_afar(spark, remote, warehouse, deadline_s, large)
+        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark, large=large)))
+    return parts + _from_afar(spark, remote, warehouse, deadline_s, large)
 
 
 def _from_afar(
     spark: SparkSession, places: dict[int, str], warehouse: Path, deadline_s: float, large: int
-) -> dict[int, _Found]:
+) -> list[pa.Table]:
     runs, missing = look_at(spark, places)
     big = {number: files for number, files in runs.items() if files["history.jsonl"][1] > large}
     small = {number: files for number, files in runs.items() if number not in big}
-    found: dict[int, _Found] = {}
+    parts: list[pa.Table] = []
     if small:
-        job = contents(spark, small).groupBy("place")
-        found |= _reports(run_action(job.applyInArrow(_remote_task(warehouse, deadline_s, places), _REPORT).collect))
-        missing |= dict.fromkeys(set(small) - set(found), "FileNotFoundError: it went away meanwhile")
+        job = (
+            contents(spark, small)
+            .groupBy("place")
+            .applyInArrow(_remote_task(warehouse, deadline_s, places), ddl(_FOUND))
+        )
+        parts.append(run_action(job.toArrow).cast(_FOUND))
+        gone = set(small) - set(parts[0]["_place"].to_pylist())
+        missing |= dict.fromkeys(gone, "FileNotFoundError: it went away meanwhile")
     for number, files in big.items():
 
-        def add(place: str = places[number], files: Files = files) -> tuple[str, dict[str, Any] | None]:
+        def add(place: str = places[number], files: Files = files) -> tuple[str, pa.Table | None]:
             with staged_without_history(spark, place, files) as (run, uri):
-                compute = partial(run_tables, spark, history=uri)
-                return _add(run, _short(_root(place)), warehouse, deadline_s, compute)
+                return _add(run, _short(_root(place)), warehouse, deadline_s, _by_all_tasks(spark, history=uri))
 
-        found[number] = _attempt(places[number], add)
-    return found | {n: (Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()}
+        parts.append(_attempt(number, places[number], add))
+    return parts + [_told(n, Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()]
 
 
-def _size(place: Path) -> int:
-    history = place if place.is_file() else place / "history.jsonl"
-    try:
-        return history.stat().st_size
-    except OSError:
-        return 0
+def _by_all_tasks(spark: SparkSession, **options: Any) -> Compute:
+    def compute(run: RunFiles, **more: Any) -> None:
+        run_tables(spark, run, **options, **more)
+
+    return compute
 
 
 def _tasks(spark: SparkSession, runs: int) -> int:
-    return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism))
+    """At least a few for each core, so that none waits long for the last."""
+    return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism), -(-runs // AT_ONCE))
 
 
 def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = [_one(root, warehouse, deadline_s) for root in batch["root"].to_pylist()]
-            yield pa.record_batch({"place": batch["place"], "report": pa.array(map(_report, found), pa.string())})
+            places = zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)
+            found = [_one(number, root, warehouse, deadline_s) for number, root in places]
+            yield from pa.concat_tables(found).combine_chunks().to_batches()
 
     return work
 
@@ -141,42 +153,37 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
         content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
         uri = _root(names[number])
 
-        def add() -> tuple[str, dict[str, Any] | None]:
+        def add() -> tuple[str, pa.Table | None]:
             with staged_bytes(uri, content) as run:
-                return _add(run, _short(uri), warehouse, deadline_s, local_tables)
+                return _add(run, _short(uri), warehouse, deadline_s, written_tables)
 
-        return pa.table({"place": [number], "report": [_report(_attempt(uri, add))]})
+        return _attempt(number, uri, add)
 
     return work
 
 
-def _report(found: _Found) -> str:
-    outcome, row = found
-    return json.dumps([outcome.run, outcome.state, outcome.error, row])
-
-
-def _reports(rows: Sequence[Any]) -> dict[int, _Found]:
-    found: dict[int, _Found] = {}
-    for row in rows:
-        run, state, error, line = json.loads(row.report)
-        found[int(row.place)] = (Outcome(run, state, error), line)
-    return found
-
-
-def _one(place: str, warehouse: Path, deadline_s: float, compute: Callable[..., Any] = local_tables) -> _Found:
-    def work() -> tuple[str, dict[str, Any] | None]:
+def _one(number: int, place: str, warehouse: Path, deadline_s: float, compute: Compute = written_tables) -> pa.Table:
+    def work() -> tuple[str, pa.Table | None]:
         with staged(Path(place)) as (name, run):
             return _add(run, name, warehouse, deadline_s, compute)
 
-    return _attempt(place, work)
+    return _attempt(number, place, work)
 
 
-def _attempt(place: str, work: Callable[[], tuple[str, dict[str, Any] | None]]) -> _Found:
+def _attempt(number: int, place: str, work: Callable[[], tuple[str, pa.Table | None]]) -> pa.Table:
     try:
         name, row = work()
     except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
-        return Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None
-    return Outcome(name, "unchanged" if row is None else "added"), row
+        return _told(number, Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None)
+    return _told(number, Outcome(name, "unchanged" if row is None else "added"), row)
+
+
+def _told(number: int, outcome: Outcome, row: pa.Table | None) -> pa.Table:
+    """One row of :data:`_FOUND`."""
+    texts = [None if cell is None else clean(cell) for cell in (outcome.run, outcome.state, outcome.error)]
+    cells = [pa.array([number]), *(pa.array([text], pa.string()) for text in texts)]
+    more = [pa.nulls(1, field.type) for field in RUNS] if row is None else row.columns
+    return pa.Table.from_arrays([*cells, *more], schema=_FOUND)
 
 
 def _root(uri: str) -> str:
@@ -187,10 +194,8 @@ def _short(place: str) -> str:
     return "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
 
 
-def _add(
-    run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Callable[..., Any]
-) -> tuple[str, dict[str, Any] | None]:
+def _add(run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Compute) -> tuple[str, pa.Table | None]:
+    made = None
     if not is_current(run.tables):
-        compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
-    row = bring(warehouse, run, name)
-    return name, None if row is None else row.to_pylist()[0]
+        made = compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
+    return name, bring(warehouse, run, name, made=made)

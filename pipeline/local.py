@@ -20,7 +20,7 @@ from pipeline.counting import count
 from pipeline.errors import JobError
 from pipeline.judging import Budget, judge
 from pipeline.recovery import installed_spans
-from pipeline.sources import load_of, read_run
+from pipeline.sources import Recording, load_of, read_run
 from pipeline.storage import replacing, write_tables
 from pipeline.tables import Tables, as_values, small_tables
 from pipeline.timing import Stopwatch
@@ -34,6 +34,22 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
     history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
     JobError when the checker fails.
     """
+    recording, tables, watch = _made(run, model, deadline_s, clock)
+    counts = count(tables["operations"], installed_spans(recording.receipts, load_of(recording.events)))
+    watch.lap("count")
+    return as_values(recording, tables, counts, watch.laps)
+
+
+def written_tables(
+    run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time
+) -> dict[str, pa.Table]:
+    """The same, for who wants the tables themselves, as they are now on disk."""
+    return _made(run, model, deadline_s, clock)[1]
+
+
+def _made(
+    run: RunFiles, model: str, deadline_s: float, clock: Callable[[], float]
+) -> tuple[Recording, dict[str, pa.Table], Stopwatch]:
     watch = Stopwatch(clock)
     recording = read_run(run)
     watch.lap("read")
@@ -46,11 +62,10 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
         **small_tables(recording),
     }
     watch.lap("compute")
-    counts = count(operations, installed_spans(recording.receipts, load_of(recording.events)))
     with replacing(run.tables) as fresh:
         write_tables(fresh, tables)
     watch.lap("write")
-    return as_values(recording, tables, counts, watch.laps)
+    return recording, tables, watch
 
 
 def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:

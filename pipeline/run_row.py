@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ _SETTINGS: Final = (
 
 
 def run_row(
-    run: RunFiles, name: str, load: dict[str, Any], tables: dict[str, pa.Table], fingerprint: str, written: int
+    run: RunFiles, name: str, load: dict[str, Any], tables: Mapping[str, pa.Table], fingerprint: str, written: int
 ) -> dict[str, Any]:
     """The row of a run; what plan and results do not tell is left empty.
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
-from history import FormatError, Header, RunFiles
-from history.foreign.reading import kind_of, read_text
+from history import FormatError, RunFiles
+from history.events import line_of_event
+from history.foreign.reading import kind_of
+from history.foreign.transcribed import Line, transcribe
 from pipeline.warehouse import run_name
 
+_GROWTH: Final = 2
+"""About so much longer is our own way of writing the events than somebody else's."""
+_LINE: Final = re.compile(r"^line (\d+)$")
+_INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
 """The files of a run that its tables and its row are made from."""
 
@@ -22,7 +29,7 @@ def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
 
     A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets a directory of its own for as
     long as the block lasts; its name is that of the file and of the directory that it is in.  Raises FileNotFoundError,
-    FormatError with the file's own name.
+    FormatError with the file's own name and lines.
     """
     if place.name == "history.jsonl":
         place = place.parent
@@ -33,9 +40,19 @@ def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
     whole = place.resolve()
     with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
         run = RunFiles(Path(directory))
-        _as_history(whole, run.history)
-        with _named(directory, str(place)):
+        line = _as_history(whole, run.history)
+        with _named(directory, str(place), line):
             yield f"{whole.parent.name}/{whole.name}", run
+
+
+def staged_size(place: Path) -> int:
+    """About how many bytes the history has that :func:`staged` gives; 0 if there is none."""
+    history = place if place.is_file() else place / "history.jsonl"
+    try:
+        size = history.stat().st_size
+        return size * _GROWTH if place.is_file() and size and kind_of(place) == "text" else size
+    except (OSError, FormatError):
+        return 0
 
 
 @contextlib.contextmanager
@@ -48,25 +65,30 @@ def staged_bytes(name: str, files: Mapping[str, bytes]) -> Iterator[RunFiles]:
             yield RunFiles(Path(directory))
 
 
-def _as_history(file: Path, history: Path) -> None:
-    """Put the history of any format where a run has its own.  Raises FormatError, OSError."""
+def _as_history(file: Path, history: Path) -> Line:
+    """Put the history of any format where a run has its own; the answer tells on which line of it an event stands.
+
+    Raises FormatError, OSError.
+    """
     kind = kind_of(file)
     if kind == "jsonl":
         history.symlink_to(file)
-        return
+        return line_of_event
     if kind == "parquet":
         raise FormatError(str(file), "byte 0", "expected a history, found a table; give the directory of its run")
-    read = read_text(file)
-    header = Header(test=file.name, model=read.model or "register")
-    lines = [header.to_json(), *(event.to_json() for event in read.history.events)]
-    history.write_text("".join(json.dumps(line, ensure_ascii=True) + "\n" for line in lines))
+    return transcribe(file, history)
 
 
 @contextlib.contextmanager
-def _named(directory: str, place: str) -> Iterator[None]:
+def _named(directory: str, place: str, line: Line = line_of_event) -> Iterator[None]:
     """Let errors speak of the place that the user knows, not of where it was put."""
+
+    def known(found: re.Match[str]) -> str:
+        index = int(found[1]) - 2
+        return line(index) if index >= 0 else found[0]
+
     try:
         yield
     except FormatError as error:
         source = error.source.replace(f"{directory}/", f"{place}/").removesuffix("/history.jsonl")
-        raise FormatError(source, error.place, error.message) from None
+        raise FormatError(source, _LINE.sub(known, error.place), _INVOKED.sub(known, error.message)) from None

@@ -107,25 +107,36 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
 
 
 @contextlib.contextmanager
-def replacing(final: Path) -> Iterator[Path]:
-    """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise."""
-    sweep(final)
+def replacing(final: Path, *, sweeping: bool = True) -> Iterator[Path]:
+    """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
+
+    What killed jobs left beside it is removed first; not so without ``sweeping``, for a directory of so many that
+    looking through it for each of them would take longer than all else.
+    """
+    if sweeping:
+        sweep(final)
     mark = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
     fresh, old = (final.with_name(f"{final.name}.{kind}-{mark}") for kind in ("tmp", "old"))
     fresh.mkdir(parents=True)
+    aside: list[Path] = []
     try:
         yield fresh
-        _swap(fresh, final, old)
+        _swap(fresh, final, old, aside)
     finally:
-        for rest in (fresh, *final.parent.glob(f"{glob.escape(old.name)}-*")):
+        for rest in (fresh, *aside):
             shutil.rmtree(rest, ignore_errors=True)
 
 
-def _swap(fresh: Path, final: Path, old: Path) -> None:
-    """Put ``fresh`` in the place of ``final``.  Raises OSError if others do the same again and again."""
+def _swap(fresh: Path, final: Path, old: Path, aside: list[Path]) -> None:
+    """Put ``fresh`` in the place of ``final``, what was there into ``aside``.
+
+    Raises OSError if others do the same again and again.
+    """
     for attempt in range(_ATTEMPTS):
+        away = old.with_name(f"{old.name}-{attempt}")
         with contextlib.suppress(FileNotFoundError):
-            final.rename(old.with_name(f"{old.name}-{attempt}"))
+            final.rename(away)
+            aside.append(away)
         try:
             fresh.rename(final)
         except OSError as error:
@@ -146,5 +157,10 @@ def sweep_dead(directory: Path, prefix: str) -> None:
     """Remove the directories ``<prefix>-<pid>-<anything>`` whose process is gone."""
     for rest in directory.glob(f"{glob.escape(prefix)}-*-*"):
         pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+        if pid.isdigit() and is_dead(int(pid)):
             shutil.rmtree(rest, ignore_errors=True)
+
+
+def is_dead(pid: int) -> bool:
+    """Is there no process of that number?"""
+    return not Path(f"/proc/{pid}").exists()

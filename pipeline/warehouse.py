@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -26,11 +26,11 @@ from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.warehouse import read_rows, stamp
 from pipeline.load_figures import batches_of, load_figures
 from pipeline.run_row import run_row
-from pipeline.storage import exact, read_table, replacing, versions_of, write_part
+from pipeline.storage import exact, is_dead, read_table, replacing, versions_of, write_part
 
 _PREFIX: Final = "run="
 _ROW: Final = "runs.parquet"
-_MARK: Final = re.compile(r"\.(tmp|old)-\d+-[0-9a-f]{8}(-\d+)?$")
+_MARK: Final = re.compile(r"\.(tmp|old)-(?P<pid>\d+)-[0-9a-f]{8}(-\d+)?$")
 
 
 def run_name(run: RunFiles) -> str:
@@ -40,11 +40,16 @@ def run_name(run: RunFiles) -> str:
 
 
 def bring(
-    warehouse: Path, run: RunFiles, name: str | None = None, now: Callable[[], int] = time.time_ns
+    warehouse: Path,
+    run: RunFiles,
+    name: str | None = None,
+    now: Callable[[], int] = time.time_ns,
+    made: Mapping[str, pa.Table] | None = None,
 ) -> pa.Table | None:
     """Bring the finished tables of a run into the warehouse; its row, or None if all is there already.
 
-    A run that was judged anew replaces its former self.  Tables of version 1 become today's on the way.  Raises
+    A run that was judged anew replaces its former self.  Tables of version 1 become today's on the way.  ``made`` are
+    the tables of the run, of who has just written them and still holds them.  Raises
     FileNotFoundError without tables or history, FormatError for tables of another version, OSError.
     """
     name = name or run_name(run)
@@ -52,14 +57,15 @@ def bring(
     mark = fingerprint(run)
     if _fingerprint_of(place) == mark:
         return None
-    small = {table: read_table(run.table(table), table) for table in ("verdicts", "faults")}
-    versions_of(run.table("operations"), "operations")
+    small = made or {table: read_table(run.table(table), table) for table in ("verdicts", "faults")}
+    old = () if made else [table for table in TABLES if versions_of(run.table(table), table) != {TABLES_VERSION}]
     written = now() // 1000
-    row = run_row(run, name, load_figures(batches_of(run.table("operations"))), small, mark, written)
+    batches = made["operations"].to_batches if made else batches_of(run.table("operations"))
+    row = run_row(run, name, load_figures(batches), small, mark, written)
     whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
-    with replacing(place) as fresh:
+    with replacing(place, sweeping=False) as fresh:
         for table in TABLES:
-            _copy(run.table(table), fresh, table)
+            _copy(run.table(table), fresh, table, rewrite=table in old)
         (fresh / _ROW).mkdir()
         pq.write_table(whole, fresh / _ROW / "part-00000.parquet")
         # The index sees from the directory's time whether it knows this version of the run.
@@ -67,12 +73,15 @@ def bring(
     return whole
 
 
-def _copy(source: Path, fresh: Path, name: str) -> None:
-    """A table as it is, or rewritten if it is of an older version.  Raises FormatError, FileNotFoundError."""
-    if versions_of(source, name) == {TABLES_VERSION}:
-        shutil.copytree(source, fresh / f"{name}.parquet", copy_function=_link)
-    else:
+def _copy(source: Path, fresh: Path, name: str, *, rewrite: bool) -> None:
+    """A table as it is, or rewritten since it is of an older version.  Raises FormatError, FileNotFoundError."""
+    if rewrite:
         write_part(fresh, name, [read_table(source, name)])
+        return
+    target = fresh / f"{name}.parquet"
+    target.mkdir()
+    for part in os.listdir(source):  # noqa: PTH208 (names alone, 10^5 times)
+        _link(f"{source}/{part}", f"{target}/{part}")
 
 
 def _link(source: str, target: str) -> None:
@@ -115,10 +124,20 @@ def place_of(warehouse: Path, name: str) -> Path:
 
 
 def runs_written(warehouse: Path) -> dict[str, int]:
-    """When each run in a warehouse was written (µs since 1970), by its name."""
+    """When each run in a warehouse was written (µs since 1970), by its name.
+
+    On the way, what killed writers left between the runs is removed.
+    """
+    there: dict[str, int] = {}
     with os.scandir(warehouse) as entries:
-        found = [entry for entry in entries if entry.name.startswith(_PREFIX) and not _MARK.search(entry.name)]
-        return {unquote(entry.name.removeprefix(_PREFIX)): entry.stat().st_mtime_ns // 1000 for entry in found}
+        for entry in entries:
+            if not entry.name.startswith(_PREFIX):
+                continue
+            if (mark := _MARK.search(entry.name)) is None:
+                there[unquote(entry.name.removeprefix(_PREFIX))] = entry.stat().st_mtime_ns // 1000
+            elif is_dead(int(mark["pid"])):
+                shutil.rmtree(entry.path, ignore_errors=True)
+    return there
 
 
 def read_row(warehouse: Path, name: str) -> pa.Table:

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
     from pipeline import Outcome
 
-#: From this many runs on, starting Spark is worth it.
+#: From this many runs on, starting Spark is worth it; so it is for one history that is large.
 MANY = 200
 
 
 @click.command("ingest")
 @click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...")
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
-@click.option("--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on]")
+@click.option(
+    "--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on, and for large ones]"
+)
 @spark_master_option
 @click.option("--spark-memory", default="1g", help="Heap of the driver and of each executor.")
 @store_option
@@ -46,6 +48,7 @@ def ingest(
     from history.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
+    from pipeline.ingest import is_large
     from pipeline.places import is_remote
 
     chosen = list(places) or _runs_of(store)
@@ -54,7 +57,7 @@ def ingest(
         raise UsageError("--no-spark: a URI is read by Spark only")
     session = None
     try:
-        if spark or remote or (spark is None and len(chosen) >= MANY):
+        if spark or remote or (spark is None and (len(chosen) >= MANY or any(map(is_large, chosen)))):
             from pipeline import start_session
 
             session = start_session(spark_master, app="harness ingest", memory=spark_memory)

@@ -59,14 +59,15 @@ def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
 def _all_keyed(records: Sequence[dict[str, Any]]) -> bool:
     """Are all values ``[k v]`` tuples of jepsen.independent?  A cas' own pair must then be inside."""
     clients = [record for record in records if record["process"] != NEMESIS]
+    return bool(clients) and all(map(may_be_keyed, clients))
 
-    def keyed(record: dict[str, Any]) -> bool:
-        value = record.get("value")
-        if "key" in record or not isinstance(value, list) or len(value) != 2:
-            return False
-        return record["f"] not in ("cas", "txn") or value[1] is None or isinstance(value[1], list)
 
-    return bool(clients) and all(map(keyed, clients))
+def may_be_keyed(record: dict[str, Any]) -> bool:
+    """Does the value look like ``[k v]``?"""
+    value = record.get("value")
+    if "key" in record or not isinstance(value, list) or len(value) != 2:
+        return False
+    return record["f"] not in ("cas", "txn") or value[1] is None or isinstance(value[1], list)
 
 
 def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from history.events import Event
 from history.foreign.edn import read_maps
 from history.foreign.jepsen_events import TextHistory, events_of
 
@@ -16,9 +17,16 @@ def parse_porcupine_kv(text: str, source: str) -> TextHistory:
     reader, records = read_maps(text, source)
     history = events_of(records, reader.wrong)
     for (place, _), event in zip(records, history.events, strict=True):
-        if event.f not in FUNCTIONS or event.key is None:
-            raise reader.wrong(place, f"expected get, put or append of a key, found {event.f!r}")
-        unread = event.value is None and event.f == "get" and event.type != "ok"
-        if not unread and not isinstance(event.value, str):
-            raise reader.wrong(place, f"expected a text, found :value {event.value!r}")
+        if (complaint := misfit(event)) is not None:
+            raise reader.wrong(place, complaint)
     return history
+
+
+def misfit(event: Event) -> str | None:
+    """What makes an event none of a key-value history."""
+    if event.f not in FUNCTIONS or event.key is None:
+        return f"expected get, put or append of a key, found {event.f!r}"
+    unread = event.value is None and event.f == "get" and event.type != "ok"
+    if not unread and not isinstance(event.value, str):
+        return f"expected a text, found :value {event.value!r}"
+    return None

@@ -20,9 +20,12 @@ from history.operations import Operation, pair
 
 # From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
+BY_ROWS: Final = 256 << 20
+"""Bytes of the largest text of somebody else that is read event by event: that takes about 15 times as much memory."""
+MODELS: Final = {"porcupine-kv": "kv"}
+"""The model that a format is of, where it is of one."""
 # So many characters tell the format.
 _HEAD: Final = 4096
-_MODELS: Final = {"porcupine-kv": "kv"}
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
 
 Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
@@ -91,7 +94,20 @@ def read_text(path: Path) -> ForeignText:
         raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
     name, parse = _text_format(text[:_HEAD])
     history = parse(text.replace("\r\n", "\n"), str(path))
-    return ForeignText(name, history, _MODELS.get(name))
+    return ForeignText(name, history, MODELS.get(name))
+
+
+def format_of(path: Path) -> str:
+    """Which of the texts a file is: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
+    with path.open("rb") as file:
+        return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD])[0]
+
+
+def too_large(path: Path, why: str, limit: int) -> FormatError:
+    """What is said of a text that could only be read event by event."""
+    return FormatError(
+        str(path), "the lines", f"expected one event a line, as a file of over {limit >> 20} MB must have: {why}"
+    )
 
 
 def _parquet(path: Path) -> Foreign:
@@ -108,16 +124,16 @@ def _text(path: Path, large: int) -> Foreign:
         from history.foreign.scanned import NotColumnarError
         from history.foreign.text_columns import read_lines
 
-        with path.open("rb") as file:
-            name, _ = _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD])
+        name = format_of(path)
         try:
             found = read_lines(path, name)
-        except NotColumnarError:
-            pass
+        except NotColumnarError as error:
+            if path.stat().st_size > BY_ROWS:
+                raise too_large(path, str(error), BY_ROWS) from None
         else:
             if isinstance(found, OperationColumns):
-                return Foreign(name, columns=found, model=_MODELS.get(name))
-            return Foreign(name, found, model=_MODELS.get(name))
+                return Foreign(name, columns=found, model=MODELS.get(name))
+            return Foreign(name, found, model=MODELS.get(name))
     read = read_text(path)
     return Foreign(read.format, pair(read.history.events, str(path), read.history.line), model=read.model)
 

@@ -49,20 +49,45 @@ def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
         raise NotColumnarError(str(error)) from None
 
 
-class _Lines(Scanned):
-    """The events of one file, a line each."""
+class TextScan(Scanned):
+    """The lines of a text, a row each, as the compiled scanner leaves them: some are strange, some no event."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
         from history.foreign import jsonl_kernel, text_kernel
 
-        self.texts, self.is_log, self.keyed = text_kernel, is_log, False
+        self.texts, self.is_log = text_kernel, is_log
         lines = jsonl_kernel.count_lines(data, start) + bool(data.size > start and data[-1] != 10)
         super().__init__(data, np.empty((text_kernel.WIDTH, lines), np.int64).T, source)
         names = np.array([self.hash(name) for name in text_kernel.NAMES], np.int64)
         text_kernel.scan_texts(data, start, self.rows, names, is_log)
+
+    def record(self, row: int, number: int = 0) -> dict[str, Any] | None:
+        """The fields in one line, None if it is no event.
+
+        Raises NotColumnarError for more or less than one map, FormatError, in which a log's line has that ``number``.
+        """
+        start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
+        try:
+            line = self.data[start:end].tobytes().decode()
+        except UnicodeDecodeError as error:
+            raise NotColumnarError(str(error)) from None
+        if self.is_log:
+            return record_of(line, number, self.source)
+        forms = [form.value for form in EdnReader(line, self.source).forms()]
+        if len(forms) != 1 or not isinstance(forms[0], dict):
+            raise NotColumnarError(f"{len(forms)} forms in a line")
+        return forms[0]
+
+
+class _Lines(TextScan):
+    """The events of one file, a line each."""
+
+    def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
+        super().__init__(data, start, source, is_log=is_log)
+        self.keyed = False
         for row in np.flatnonzero(self.rows[:, self.kernel.SHAPE] == self.kernel.STRANGE).tolist():
             self._mend(row)
-        blank = self.rows[:, self.kernel.SHAPE] == text_kernel.BLANK
+        blank = self.rows[:, self.kernel.SHAPE] == self.texts.BLANK
         if blank.any():
             self.rows = self.rows.T[:, ~blank].T
         if not len(self.rows):
@@ -71,31 +96,17 @@ class _Lines(Scanned):
         self._take_keys()
 
     def event(self, row: int) -> Event:
-        record = self._record(row)
+        record = self.record(row)
         assert record is not None
         return event_of(row, 0, record, self.keyed, self._wrong)
 
     def _wrong(self, place: int, message: str) -> FormatError:  # noqa: ARG002 (whoever asks again row by row knows it)
         return FormatError(self.source, "some line", message)
 
-    def _record(self, row: int) -> dict[str, Any] | None:
-        """The fields in one line, None if it is no event.  Raises NotColumnarError for more or less than one map."""
-        start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
-        try:
-            line = self.data[start:end].tobytes().decode()
-        except UnicodeDecodeError as error:
-            raise NotColumnarError(str(error)) from None
-        if self.is_log:
-            return record_of(line, 0, self.source)
-        forms = [form.value for form in EdnReader(line, self.source).forms()]
-        if len(forms) != 1 or not isinstance(forms[0], dict):
-            raise NotColumnarError(f"{len(forms)} forms in a line")
-        return forms[0]
-
     def _mend(self, number: int) -> None:
         """A line that the scanner does not know: nemesis events, odd values, and mistakes."""
         k, row = self.kernel, self.rows[number]
-        if (record := self._record(number)) is None:
+        if (record := self.record(number)) is None:
             row[k.SHAPE] = self.texts.BLANK
             return
         check_record(0, record, self._wrong)

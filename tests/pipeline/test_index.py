@@ -92,10 +92,10 @@ import os, pathlib, signal, sys
 from history import RunFiles
 from pipeline import append_run, warehouse
 copy = warehouse._copy
-def half(source, fresh, name):
+def half(source, fresh, name, **options):
     if name == "faults":
         os.kill(os.getpid(), signal.SIGKILL)
-    copy(source, fresh, name)
+    copy(source, fresh, name, **options)
 warehouse._copy = half
 append_run(pathlib.Path(sys.argv[1]), RunFiles(pathlib.Path(sys.argv[2])))
 """

@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from codecs import BOM_UTF8
+from functools import partial
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -16,11 +17,12 @@ import pytest
 from checker import check
 from history import FormatError, RunFiles
 from history.foreign import read_any
+from history.foreign.transcribed import transcribe
 from history.tables import RUNS, TABLES, WINDOWS
 from history.warehouse import read_runs
-from pipeline import append_run, ingest, local_tables, read_all, read_table
+from pipeline import append_run, ingest, local_tables, read_all, read_table, staging
 from pipeline.warehouse import runs_in
-from tests.history.foreign_files import TEXTS, story_of
+from tests.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 
 
 @pytest.fixture
@@ -147,10 +149,10 @@ def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) 
     runs, warehouse = [judged(1), judged(2)], tmp_path / "warehouse"
     copy = module._copy
 
-    def gone(source: Path, fresh: Path, name: str) -> None:
+    def gone(source: Path, fresh: Path, name: str, **options: bool) -> None:
         if name == "windows" and runs[0].root.name in str(source):
             shutil.rmtree(runs[0].root)
-        copy(source, fresh, name)
+        copy(source, fresh, name, **options)
 
     monkeypatch.setattr(module, "_copy", gone)
     outcomes = ingest(runs, warehouse, deadline_s=10)
@@ -247,6 +249,39 @@ def test_what_is_wrong_with_a_history_file_is_told_with_its_place(content: bytes
     assert outcome.state == "failed"
     assert outcome.error is not None
     assert outcome.error.startswith(f"FormatError: {path}: {error}")
+
+
+def numbered(records: list[Record]) -> list[Record]:
+    return [{**record, "index": index, "time": 10 * index} for index, record in enumerate(records)]
+
+
+def test_a_foreign_file_by_columns_has_the_tables_that_it_has_row_by_row(tmp_path: Path, monkeypatch) -> None:
+    rows = numbered([row for number in range(60) for row in story(value=number, key=number % 3)])
+    files = {"history.edn": edn(rows), "console.log": log(rows), "kv": kv(numbered(60 * story_of("porcupine-kv")))}
+    found = []
+    for options in ({}, {"large": 0, "piece": 500, "by_rows": 0}):
+        monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
+        root = tmp_path / f"way-{len(found)}"
+        (root / "files").mkdir(parents=True)
+        for name, data in files.items():
+            (root / "files" / name).write_bytes(data)
+        outcomes = ingest([root / "files" / name for name in files], root / "warehouse", deadline_s=10)
+        assert [outcome.state for outcome in outcomes] == ["added"] * 3
+        tables = {name: read_all(root / "warehouse", name) for name in TABLES}
+        tables["verdicts"] = tables["verdicts"].drop(["seconds", "details"])
+        found.append((tables, read_runs(root / "warehouse").drop("written")))
+    assert found[0] == found[1]
+
+
+def test_what_is_wrong_with_a_foreign_history_is_told_with_its_own_lines(tmp_path: Path, monkeypatch) -> None:
+    lines = [b"INFO jepsen.core - up", b"INFO  jepsen.util - 1\t:invoke\t:read\tnil", b"", b"WARN down"]
+    lines += [b"INFO  jepsen.util - 1\t:invoke\t:read\tnil"]
+    path = tmp_path / "console.log"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    for options in ({}, {"large": 0, "by_rows": 0}):
+        monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
+        (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
+        assert outcome.error == f"FormatError: {path}: line 5: process 1 has an open operation, invoked at line 2"
 
 
 def test_tables_of_version_1_are_brought_as_todays(judged, tmp_path) -> None:
