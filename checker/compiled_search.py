@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
-from checker.calls import NEVER, Call, ranked
+from checker.calls import Call, ranked
 from checker.models import ANY, CasRegister, Model, Register
 from checker.search import ENGINE, Transitions
 from checker.zones import IntArray
@@ -89,56 +89,33 @@ class _Run:
 
         self.kernel: Any = kernel
         self.numbers, self.ret = numbers, ret
-        done = np.flatnonzero(ret != NEVER)
-        self.owner = np.empty(ret.size + done.size, np.int64)
-        self.is_return = np.zeros(self.owner.size, np.bool_)
-        self.owner[invoke] = np.arange(ret.size)
-        self.owner[ret[done]] = done
-        self.is_return[ret[done]] = True
-        self.returns = np.flatnonzero(self.is_return)
-        self.waiting = np.flatnonzero(ret == NEVER)
-        self.waiting_at = invoke[self.waiting]
-        self.slot_of = np.full(ret.size, -1, np.int64)
+        self.events, self.enough = kernel.arrange(invoke, ret)
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
         room = _ROOM
         while room < _AHEAD * ret.size and 2 * room * NODE_BYTES <= memory:
             room *= 2
-        self._nodes(room)
+        self.nodes = self._room(room)
 
     def fits(self) -> bool:
-        from checker.slots_kernel import give_slots
+        return bool(self.enough) and self.events.waiting.size <= _PENDING
 
-        enough: bool = give_slots(self.owner, self.is_return, self.ret, self.slot_of)
-        return enough and self.waiting.size <= _PENDING
-
-    def _nodes(self, size: int) -> None:
-        self.n_event, self.n_state = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        self.n_mask, self.n_pend = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        self.n_parent, self.stack = np.zeros(size, np.int64), np.zeros(size, np.int32)
-        self.hashes = np.full(size * 2, -1, np.int32)
+    def _room(self, size: int) -> Any:
+        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "stack")}
+        wide = {name: np.empty(size, np.int64) for name in ("mask", "pend", "parent")}
+        return self.kernel.Nodes(**columns, **wide, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
-        size = self.n_event.size * 2
+        before, size = self.nodes, self.nodes.event.size * 2
         if size * NODE_BYTES > memory:
             return False
-        for name in ("n_event", "n_state", "n_mask", "n_pend", "n_parent", "stack"):
-            kept = getattr(self, name)
-            setattr(self, name, np.concatenate([kept, np.zeros_like(kept)]))
-        self.hashes = np.full(size * 2, -1, np.int32)
-        nodes = self.scalars[self.kernel.NODES]
-        self.kernel.rehash(nodes, self.n_event, self.n_mask, self.n_pend, self.n_state, self.hashes)
+        self.nodes = self._room(size)
+        for name in ("event", "state", "stack", "mask", "pend", "parent"):
+            kept = getattr(before, name)
+            getattr(self.nodes, name)[: kept.size] = kept
+        self.kernel.rehash(self.scalars[self.kernel.NODES], self.nodes)
         return True
-
-    def _common(self) -> tuple[Any, ...]:
-        return (
-            self.scalars, self.returns, self.owner, self.is_return, self.slot_of, self.slot_op, self.numbers.kind,
-            self.numbers.value, self.numbers.old,
-        )  # fmt: skip
-
-    def _memory(self) -> tuple[Any, ...]:
-        return (self.n_event, self.n_mask, self.n_pend, self.n_state, self.n_parent, self.hashes, self.stack)
 
     def asked(self) -> bool:
         asked = self.scalars[self.kernel.ASK_STATE], self.scalars[self.kernel.ASK_CLASS]
@@ -146,43 +123,37 @@ class _Run:
 
     def explore(self, budget: int) -> int:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
-        self.kernel.explore(
-            budget,
-            self.numbers.initial,
-            *self._common(),
-            self.ret,
-            self.numbers.table,
-            self.waiting,
-            self.waiting_at,
-            *self._memory(),
-        )
+        numbers = self.numbers
+        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, numbers.table)
+        self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes)
         return int(self.scalars[self.kernel.STATUS])
 
     def order(self) -> list[int]:
         """The calls on the way to the goal, in the order in which they were taken."""
+        events, nodes = self.events, self.nodes
         path = [int(self.scalars[self.kernel.GOAL])]
         while path[-1] > 0:
-            path.append(int(self.n_parent[path[-1]]))
+            path.append(int(nodes.parent[path[-1]]))
         order: list[int] = []
         opened: dict[int, int] = {}
         at, last_event, mask, pend = 0, 0, 0, 0
-        ranks = [*self.returns.tolist(), self.owner.size]
+        ranks = [*events.returns.tolist(), events.owner.size]
         for node in reversed(path):
-            event = int(self.n_event[node])
+            event = int(nodes.event[node])
             if event > last_event:
-                mask &= ~(1 << int(self.slot_of[self.owner[ranks[last_event]]]))
+                mask &= ~(1 << int(events.slot_of[events.owner[ranks[last_event]]]))
                 last_event = event
             for rank in range(at, ranks[event]):
-                op = int(self.owner[rank])
-                if not self.is_return[rank] and self.slot_of[op] >= 0:
-                    opened[int(self.slot_of[op])] = op
+                op = int(events.owner[rank])
+                if not events.is_return[rank] and events.slot_of[op] >= 0:
+                    opened[int(events.slot_of[op])] = op
             at = ranks[event]
-            added = _bits(int(self.n_mask[node]) & ~mask)
+            added = _bits(int(nodes.mask[node]) & ~mask)
             taken = [opened[slot] for slot in added]
-            taken += [int(self.waiting[index]) for index in _bits(int(self.n_pend[node]) & ~pend)]
+            taken += [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
             # At most one of them changes the state; the reads saw what it left.
             order += sorted(taken, key=lambda op: self.numbers.kind[op] in (self.kernel.READ, self.kernel.TABLE_READ))
-            mask, pend = int(self.n_mask[node]), int(self.n_pend[node])
+            mask, pend = int(nodes.mask[node]), int(nodes.pend[node])
         return order
 
 
@@ -271,16 +242,14 @@ def _explored(run: _Run, limits: Limits) -> Answer | None:
 
 
 def _gave_up(run: _Run, why: str) -> Answer:
-    scalars, kernel = run.scalars, run.kernel
-    far = (
-        f"{scalars[kernel.DEEPEST]} of {run.returns.size} completions explained, {scalars[kernel.NODES]} configurations"
-    )
+    deepest, made = run.scalars[run.kernel.DEEPEST], run.scalars[run.kernel.NODES]
+    far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
     return Answer("unknown", ENGINE, reason=f"{why}: {far}")
 
 
 def _invalid(run: _Run) -> Answer:
     deepest = int(run.scalars[run.kernel.DEEPEST])
     nodes = int(run.scalars[run.kernel.NODES])
-    states = np.unique(run.n_state[:nodes][run.n_event[:nodes] == deepest])
+    states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
     named = tuple(sorted(run.numbers.describe(int(state)) for state in states))
-    return Answer("invalid", ENGINE, violations=1, last=int(run.returns[deepest]), states=named)
+    return Answer("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)

@@ -9,12 +9,13 @@ transitions; other models bring one, whose unknown entries the driver fills in w
 # ruff: noqa: C901
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from checker.slots_kernel import PLACE, travel
+from checker.slots_kernel import PLACE, give_slots, travel
 
 # Kinds of calls.
 READ, WRITE, CAS, TABLE, TABLE_READ = range(5)
@@ -23,6 +24,71 @@ AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 _UNKNOWN: Final = -2
+_NEVER: Final = 1 << 62
+
+
+class Events(NamedTuple):
+    """When what happens.
+
+    By rank: ``owner``, the call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending call:
+    the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.
+    """
+
+    owner: NDArray[np.int64]
+    is_return: NDArray[np.bool_]
+    returns: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    waiting_at: NDArray[np.int64]
+    slot_of: NDArray[np.int64]
+
+
+class Calls(NamedTuple):
+    """What the calls do, and the ranks of their returns; ``old`` is the transition's column where a ``table`` tells."""
+
+    kind: NDArray[np.int8]
+    value: NDArray[np.int64]
+    old: NDArray[np.int64]
+    ret: NDArray[np.int64]
+    table: NDArray[np.int32]
+
+
+class Nodes(NamedTuple):
+    """The configurations, a table of where they are by their hashes, and a stack of those to be expanded."""
+
+    event: NDArray[np.int32]
+    mask: NDArray[np.int64]
+    pend: NDArray[np.int64]
+    state: NDArray[np.int32]
+    parent: NDArray[np.int64]
+    hashes: NDArray[np.int32]
+    stack: NDArray[np.int32]
+
+
+@njit(cache=True)
+def arrange(invoke, ret):  # type: ignore[no-untyped-def]
+    """(the events of calls by their dense ranks, do the slots suffice?)."""
+    waits = 0
+    for op in range(ret.size):
+        waits += ret[op] == _NEVER
+    done, size = ret.size - waits, 2 * ret.size - waits
+    owner, is_return = np.empty(size, np.int64), np.zeros(size, np.bool_)
+    waiting, waiting_at = np.empty(waits, np.int64), np.empty(waits, np.int64)
+    waits = 0
+    for op in range(ret.size):
+        owner[invoke[op]] = op
+        if ret[op] == _NEVER:
+            waiting[waits], waiting_at[waits] = op, invoke[op]
+            waits += 1
+        else:
+            owner[ret[op]], is_return[ret[op]] = op, True
+    returns, slot_of = np.empty(done, np.int64), np.full(ret.size, -1, np.int64)
+    done = 0
+    for rank in range(size):
+        if is_return[rank]:
+            returns[done] = rank
+            done += 1
+    enough = give_slots(owner, is_return, ret, slot_of)
+    return Events(owner, is_return, returns, waiting, waiting_at, slot_of), enough
 
 
 @njit(cache=True)
@@ -49,47 +115,29 @@ def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def explore(  # type: ignore[no-untyped-def]
-    budget,
-    initial,
-    scalars,
-    returns,
-    owner,
-    is_return,
-    slot_of,
-    slot_op,
-    kind,
-    value,
-    old,
-    ret,
-    table,
-    waiting,
-    waiting_at,
-    n_event,
-    n_mask,
-    n_pend,
-    n_state,
-    n_parent,
-    hashes,
-    stack,
-):
+def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
     ``initial`` is the state in which the first one starts.  When a transition is not known, what was put on the stack
     stays, and the node itself goes back on top of it, to be expanded again with the answer.
     """
+    owner, is_return, returns = events.owner, events.is_return, events.returns
+    waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
+    kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
+    n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
+    n_parent, hashes, stack = nodes.parent, nodes.hashes, nodes.stack
     chosen, after_of = np.empty(130, np.int64), np.empty(130, np.int64)
     spent = 0
     while (scalars[STACK] > 0 or scalars[NODES] == 0) and spent < budget:
-        nodes, top = scalars[NODES], scalars[STACK]
-        if nodes + 140 > n_event.size or nodes * 10 > hashes.size * 6:
+        made, top = scalars[NODES], scalars[STACK]
+        if made + 140 > n_event.size or made * 10 > hashes.size * 6:
             scalars[STATUS] = FULL
             return
         spent += 1
         # What is arrived at: one configuration at ``goal``, or one for each of the chosen calls.
         count, opened, node = 0, 0, np.int64(-1)
         goal, mask, pend, state = np.int64(0), np.int64(0), np.int64(0), np.int64(initial)
-        alone = nodes == 0
+        alone = made == 0
         if not alone:
             node = np.int64(stack[top - 1])
             goal, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
@@ -215,11 +263,11 @@ def explore(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def rehash(nodes, n_event, n_mask, n_pend, n_state, hashes):  # type: ignore[no-untyped-def]
+def rehash(made, nodes):  # type: ignore[no-untyped-def]
     """Fill a larger table of hashes."""
-    size = np.uint64(hashes.size - 1)
-    for node in range(nodes):
-        place = _mix(n_event[node], n_mask[node], n_pend[node], n_state[node]) & size
+    hashes, size = nodes.hashes, np.uint64(nodes.hashes.size - 1)
+    for node in range(made):
+        place = _mix(nodes.event[node], nodes.mask[node], nodes.pend[node], nodes.state[node]) & size
         while hashes[place] >= 0:
             place = (place + np.uint64(1)) & size
         hashes[place] = node
