@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from checker.slots_kernel import PLACE, earliest
 
 # Places in the array of scalars.
-COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, FRESH, THRIFT, PRUNED = range(12)
+COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, FRESH, THRIFT, PRUNED, WORK = range(13)
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
 _NEVER: Final = 1 << 62
 
@@ -131,9 +131,9 @@ def _forget_pending(colof, free_columns, pend, scalars, count, side, value):  # 
 def advance(history, opened, configs, row, scalars, begin, budget):  # type: ignore[no-untyped-def]
     """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
 
-    Answers the event that comes next (or the one that nothing explains, with STATUS set).  A return that is not done
-    yet is gone on with: NEXT and FRESH say how far it came.  With TOO_WIDE nothing has happened at that event: it may
-    be tried again with more room.
+    Answers the event that comes next (or the one that nothing explains, with STATUS set); WORK says how many units were
+    spent.  A return that is not done yet is gone on with: NEXT and FRESH say how far it came.  With TOO_WIDE nothing
+    has happened at that event: it may be tried again with more room.
     """
     code, write, value, ret = history.code, history.write, history.value, history.ret
     last_read, pending_from, pending = history.last_read, history.pending_from, history.pending
@@ -308,5 +308,5 @@ def advance(history, opened, configs, row, scalars, begin, budget):  # type: ign
         free |= bit
         event += 1
     scalars[COUNT], scalars[SIDE], scalars[READS], scalars[WRITES], scalars[FREE] = count, side, reads, writes, free
-    scalars[NEXT], scalars[FRESH], scalars[PEAK], scalars[STATUS] = place, fresh, peak, status
+    scalars[NEXT], scalars[FRESH], scalars[PEAK], scalars[STATUS], scalars[WORK] = place, fresh, peak, status, work
     return event

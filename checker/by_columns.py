@@ -31,12 +31,17 @@ from history.foreign.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColu
 _SMALL: Final = 400
 # With so many operations even loading the compiled zones is worth it.
 _LARGE: Final = 5_000_000
-# Of many keys so many events are decided before the clock is looked at again.
+# Of many keys so much work is done before the clock is looked at again.
 _AT_ONCE: Final = 100_000
+# So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
+_SHORT: Final = 10_000
+_SHORT_WORK: Final = 500_000
 _NEAR: Final = 120
 _TAIL: Final = 4000
 _SHOWN: Final = 8
 _CORES: Final = 4
+_Keys = IntArray | Sequence[int]
+_NONE: Final = np.empty(0, np.int64)
 
 
 class _ColumnScene(Scene):
@@ -78,19 +83,13 @@ def check_columns(
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
     check = _Check(columns, chosen, limits, proofs)
-    others: dict[int, KeyVerdict] = {}
-    verdicts = _Verdicts(columns.keys, np.zeros(len(columns.keys), np.int64), 0.0, others)
-    rest: IntArray | range = range(len(columns.keys))
-    if engine in (None, "zones") and chosen.initial is None:
-        verdicts, rest = check.by_zones(others)
-    if len(rest) > 1 and columns.kind.size > _SMALL and chosen.initial is None and engine in (None, "automaton"):
-        verdicts, rest = check.many(rest, verdicts)
+    verdicts, rest = (check.at_once() if engine is None else None) or check.in_passes(engine)
     for key, rows in _rows_by_key(columns, rest):
-        others[key] = check.one(rows, key, engine)
-    return Report(worst(verdict.verdict for verdict in others.values()), verdicts)
+        verdicts.others[key] = check.one(rows, key, engine)
+    return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
 
 
-def _rows_by_key(columns: OperationColumns, keys: IntArray | range) -> Any:
+def _rows_by_key(columns: OperationColumns, keys: _Keys) -> Any:
     if not len(keys):
         return []
     if len(keys) == len(columns.keys) == 1:
@@ -103,14 +102,14 @@ def _rows_by_key(columns: OperationColumns, keys: IntArray | range) -> Any:
 class _Verdicts(Sequence[KeyVerdict]):
     """One verdict a key; those on keys that were found valid in one pass are made when they are asked for.
 
-    ``engines`` is the number of an engine a key: 0 the zones, 1 the automaton.
+    ``timed`` marks the keys that the automaton found valid, not the zones; ``others`` are the verdicts made already.
     """
 
     def __init__(
-        self, keys: Sequence[str | int | None], counts: IntArray, seconds: float, others: dict[int, KeyVerdict]
+        self, keys: Sequence[str | int | None], counts: IntArray, seconds: float, timed: NDArray[np.bool_]
     ) -> None:
-        self.keys, self.counts, self.seconds, self.others = keys, counts, seconds, others
-        self.engines = np.zeros(len(keys), np.int8)
+        self.keys, self.counts, self.seconds, self.timed = keys, counts, seconds, timed
+        self.others: dict[int, KeyVerdict] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -125,7 +124,7 @@ class _Verdicts(Sequence[KeyVerdict]):
         number = range(len(self.keys))[place]
         if number in self.others:
             return self.others[number]
-        engine = AUTOMATON if self.engines[number] else ZONES
+        engine = AUTOMATON if self.timed[number] else ZONES
         return KeyVerdict(self.keys[number], "valid", engine, int(self.counts[number]), self.seconds)
 
 
@@ -145,47 +144,104 @@ class _Check:
     limits: Limits
     proofs: bool
 
-    def by_zones(self, others: dict[int, KeyVerdict]) -> tuple[_Verdicts, IntArray]:
-        """(a verdict a key, the keys that the zones cannot decide); ``others`` takes the verdicts on invalid keys."""
+    def at_once(self) -> tuple[_Verdicts, _Keys] | None:
+        """A short history in a single compiled pass, the automaton where values repeat; answers as ``in_passes`` does.
+
+        None where the code is not loaded yet, and for what it is not made for.
+        """
+        columns, keys = self.columns, len(self.columns.keys)
+        kernel: Any = sys.modules.get("checker.keys_kernel")
+        if kernel is None or not keys or not _SMALL < columns.kind.size <= _SHORT or self.model.initial is not None:
+            return None
+        if self.limits.over():
+            return None
+        judged = kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
+        if judged is None:
+            return None
+        state, counts, present = judged
+        verdicts = _Verdicts(columns.keys, counts, self._seconds(), state == kernel.EXPLAINED)
+        if present & ~(1 << kernel.AGREED | 1 << kernel.EXPLAINED) == 0:
+            return verdicts, ()
+        contradicted, repeated, unexplained = (
+            np.flatnonzero(state == which) if present >> which & 1 else _NONE
+            for which in (kernel.CONTRADICTED, kernel.REPEATED, kernel.UNEXPLAINED)
+        )
+        self._contradicted(contradicted, verdicts)
+        if self.proofs:
+            return verdicts, np.concatenate([repeated, unexplained])
+        self._wrong(unexplained, AUTOMATON, verdicts)
+        return verdicts, repeated
+
+    def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
+        """(a verdict a key, the keys of which neither zones nor automaton could tell in a pass over all keys)."""
+        keys = len(self.columns.keys)
+        rest: _Keys = range(keys)
+        verdicts = self._verdicts(np.zeros(keys, np.int64))
+        if self.model.initial is not None:
+            return verdicts, rest
+        if engine in (None, "zones"):
+            verdicts, rest = self.by_zones()
+        if len(rest) > 1 and self.columns.kind.size > _SMALL and engine in (None, "automaton"):
+            rest = self.many(rest, verdicts)
+        return verdicts, rest
+
+    def by_zones(self) -> tuple[_Verdicts, IntArray]:
+        """(a verdict a key, the keys that the zones cannot decide)."""
         columns, keys = self.columns, len(self.columns.keys)
         kernel = _zones_kernel(columns.kind.size)
-        fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
-        judged = kernel.judge(*_behaved(fields), keys) if kernel is not None and keys else None
-        if judged is not None:
-            state, counts = judged
-            simple, bad = state != kernel.REPEATED, np.flatnonzero(state == kernel.INVALID)
-            if bad.size and self.proofs:
-                self._tell(prepare(columns), counts, others)
-        else:
+        judged = kernel.judge(*_behaved(_fields(columns)), keys) if kernel is not None and keys else None
+        if judged is None:
             prepared = prepare(columns)
-            simple, counts = prepared.simple, np.bincount(prepared.key, minlength=keys)
-            bad = self._tell(prepared, counts, others)
-        seconds = (self.limits.clock() - self.limits.started) / max(1, keys)
-        if not self.proofs:
-            for key in bad.tolist():
-                others[key] = KeyVerdict(columns.keys[key], "invalid", ZONES, int(counts[key]), seconds, violations=1)
-        return _Verdicts(columns.keys, counts, seconds, others), np.flatnonzero(~simple)
+            verdicts = self._verdicts(np.bincount(prepared.key, minlength=keys))
+            bad = self._tell(prepared, verdicts)
+            if not self.proofs:
+                self._wrong(bad, ZONES, verdicts)
+            return verdicts, np.flatnonzero(~prepared.simple)
+        state, counts = judged
+        verdicts = self._verdicts(counts)
+        self._contradicted(np.flatnonzero(state == kernel.INVALID), verdicts)
+        return verdicts, np.flatnonzero(state == kernel.REPEATED)
 
-    def many(self, rest: IntArray | range, verdicts: _Verdicts) -> tuple[_Verdicts, IntArray | range]:
+    def many(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
         """The keys that the zones cannot decide, by the automaton in one compiled pass; answers what is left."""
         kernel: Any = import_module("checker.keys_kernel")
         columns = self.columns
         wanted = np.zeros(len(columns.keys), np.bool_)
         wanted[rest] = True
-        fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
-        keyed = kernel.arrange_keys(*_behaved(fields), wanted)
+        keyed = kernel.arrange_keys(*_behaved(_fields(columns)), wanted)
         if keyed is None:
-            return verdicts, rest
+            return np.flatnonzero(wanted)
         state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
         while key < wanted.size and not self.limits.over():
             key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
-        good = wanted & (state == kernel.VALID)
-        verdicts.counts[good] = np.diff(keyed.starts)[good]
-        verdicts.engines[good] = 1
-        return verdicts, np.flatnonzero(wanted & ~good)
+        told = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
+        verdicts.counts[told] = np.diff(keyed.starts)[told]
+        verdicts.timed[told] = True
+        self._wrong(np.flatnonzero(told & (state == kernel.INVALID)), AUTOMATON, verdicts)
+        return np.flatnonzero(wanted & ~told)
 
-    def _tell(self, prepared: Prepared, counts: IntArray, others: dict[int, KeyVerdict]) -> IntArray:
-        """Find what is wrong; answers the invalid keys, and puts their verdicts into ``others`` if that is wanted."""
+    def _verdicts(self, counts: IntArray) -> _Verdicts:
+        return _Verdicts(self.columns.keys, counts, self._seconds(), np.zeros(counts.size, np.bool_))
+
+    def _seconds(self) -> float:
+        """A key's share of the time that it took."""
+        return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
+
+    def _contradicted(self, bad: IntArray, verdicts: _Verdicts) -> None:
+        """Verdicts on the keys that the compiled zones found invalid."""
+        if bad.size and self.proofs:
+            self._tell(prepare(self.columns), verdicts)
+        else:
+            self._wrong(bad, ZONES, verdicts)
+
+    def _wrong(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
+        """Plain verdicts on invalid keys."""
+        for key in bad.tolist():
+            name, count = self.columns.keys[key], int(verdicts.counts[key])
+            verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
+
+    def _tell(self, prepared: Prepared, verdicts: _Verdicts) -> IntArray:
+        """Find what is wrong; answers the invalid keys, and makes their verdicts if proofs are wanted."""
         found = zones(prepared.clusters)
         if found.valid:
             return np.empty(0, np.int64)
@@ -201,7 +257,7 @@ class _Check:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
                 cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
             answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
-            others[key] = self.verdict(answer, key, int(counts[key]))
+            verdicts.others[key] = self.verdict(answer, key, int(verdicts.counts[key]))
         return np.array(sorted(by_key), np.int64)
 
     def verdict(self, answer: Answer, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
@@ -265,6 +321,11 @@ def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
     part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
     return gather(*_behaved(part))
+
+
+def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
+    """What the passes over all keys look at."""
+    return columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret
 
 
 def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:

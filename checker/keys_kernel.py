@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from checker.automaton_kernel import (
     COUNT,
+    DEAD,
     FREE,
     NEXT,
+    PRUNED,
     RUNNING,
     STATUS,
     THRIFT,
+    WORK,
     Configurations,
     History,
     Open,
@@ -25,8 +28,11 @@ from checker.automaton_kernel import (
 )
 from checker.gathering_kernel import order_of_values
 from checker.slots_kernel import SLOTS
+from checker.zones_kernel import judge
 
-VALID, OPEN = range(2)
+VALID, OPEN, INVALID = range(3)
+# States for ``judge_all``: the first three are those of the zones, then there is what the automaton tells.
+AGREED, CONTRADICTED, REPEATED, EXPLAINED, UNEXPLAINED = range(5)
 _READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
 _ABSENT: Final = int(np.iinfo(np.int64).min)
 _FAR: Final = 1 << 61
@@ -139,9 +145,9 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
 
 @njit(cache=True)
 def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
-    """Go on from key ``begin`` until the ``budget`` (in calls) is spent; answers the key that comes next.
+    """Go on from key ``begin`` until the ``budget`` (in units of work) is spent; answers the key that comes next.
 
-    ``state`` becomes VALID for keys that are, and OPEN for those about which more is to be said.
+    ``state`` becomes VALID or INVALID for keys that are, and OPEN for those about which more is to be said.
     """
     most, calls = 1, 0
     for k in range(begin, state.size):
@@ -164,7 +170,7 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
     while k < state.size and spent < budget:
         first, end = keyed.starts[k], keyed.starts[k + 1]
         size = keyed.events[k + 1] - keyed.events[k]
-        spent += 1 + size
+        spent += 1
         state[k] = OPEN
         if keyed.values[k]:
             write, value = keyed.write[first:end], keyed.value[first:end]
@@ -183,7 +189,42 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
                 event = advance(history, opened, doubtful, row, scalars, 0, _PATIENCE)
             else:
                 event = advance(history, opened, plain, no_row, scalars, 0, _PATIENCE)
+            spent += scalars[WORK]
             if scalars[STATUS] == RUNNING and event == size:
                 state[k] = VALID
+            elif scalars[STATUS] == DEAD and scalars[PRUNED] == 0:
+                state[k] = INVALID
         k += 1
     return k
+
+
+@njit(cache=True)
+def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
+    """(by key what the zones say or else the automaton, how many calls each has, a bit for each state seen), or None.
+
+    REPEATED stays for keys about which more is to be said, and for those that the ``budget`` (in units of work of the
+    automaton) was not enough for.  None where values and keys do not lie close.
+    """
+    judged = judge(kind, outcome, value, key, invoke, ret, keys)
+    if judged is None:
+        return None
+    state, counts = judged
+    wanted = state == REPEATED
+    for row in range(kind.size):
+        if kind[row] > _WRITE and outcome[row] != _FAIL:
+            wanted[key[row]] = False
+    if wanted.any():
+        keyed = arrange_keys(kind, outcome, value, key, invoke, ret, wanted)
+        if keyed is None:
+            return None
+        found = np.full(keys, OPEN, np.int8)
+        judge_keys(keyed, 0, budget, found)
+        for k in range(keys):
+            if wanted[k]:
+                counts[k] = keyed.starts[k + 1] - keyed.starts[k]
+                if found[k] != OPEN:
+                    state[k] = EXPLAINED if found[k] == VALID else UNEXPLAINED
+    present = 0
+    for k in range(keys):
+        present |= 1 << state[k]
+    return state, counts, present

@@ -26,7 +26,7 @@ def warm() -> None:
     from checker.automaton import timeline, timeline_columns
     from checker.compiled_search import compiled_search
     from checker.gathering_kernel import gather
-    from checker.keys_kernel import arrange_keys, judge_keys
+    from checker.keys_kernel import arrange_keys, judge_all, judge_keys
     from checker.search_columns import CasColumns, decide_cas
     from checker.zones_kernel import judge
 
@@ -41,6 +41,7 @@ def warm() -> None:
         np.array([True, False]), np.array([1, 1], np.int64), np.array([0, 2], np.int64), np.array([1, 3], np.int64), 2
     )
     judge_keys(arrange_keys(read, read, first, first, first, first + 1, read == 0), 0, 1, read)
+    judge_all(read, read, first, first, first, first + 1, 1, 1)
     decide_cas(CasColumns(read, first, first, first, first + 1, ("absent",)), limits)
     timeline(columns, np.zeros(1, np.int64), limits)
     # Long enough for the search to need more room than it starts with.
