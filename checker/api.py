@@ -20,6 +20,8 @@ from checker.narrative import narrate
 from checker.objects import Log
 from checker.sets import ENGINE as SET_SWEEP
 from checker.stories import tell_log, tell_set
+from checker.text_stories import find_texts, possible_texts, tell_texts
+from checker.texts import ENGINE as TEXTS
 from checker.violations import MOST, completed_by, find_all, refuted
 from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
@@ -208,11 +210,12 @@ def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
 
 def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> Told:
     """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
-    found = find_all(answer, calls, scene.model, limits)
+    texts = find_texts(calls, limits) if answer.engine == TEXTS and answer.verdict == "invalid" else None
+    found = texts or find_all(answer, calls, scene.model, limits)
     for finding in found.held:
-        if refuted(finding, scene.model):
+        if possible_texts(finding.core, calls) if texts else refuted(finding, scene.model):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-    examples = tuple(_told(finding.core, scene, finding.answer) for finding in found.held)
+    examples = tuple(_told(finding.core, scene, finding.answer, of_texts=texts is not None) for finding in found.held)
     return Told(examples, found.count, answer.reason or found.note)
 
 
@@ -232,10 +235,12 @@ def key_verdict(key: str | int | None, answer: Answer, operations: int, told: To
     )
 
 
-def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+def _told(core: Sequence[Call], scene: Scene, answer: Answer, *, of_texts: bool) -> Counterexample:
     scene = scene.with_unanswered(core)
     if answer.engine == LOG_SWEEP:
         return tell_log(core, scene, answer)
     if answer.engine == SET_SWEEP:
         return tell_set(core, scene, answer)
+    if of_texts:
+        return tell_texts(core, scene, answer)
     return explain(core, scene) or narrate(core, scene, answer)

@@ -13,6 +13,8 @@ from checker.telling import Clock, shown, who
 from history import Counterexample, Operation
 
 _LISTED: Final = 6
+# So much memory is for finding out which answer of a large core is the strange one.
+_PATIENCE: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
@@ -20,7 +22,7 @@ def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexampl
     """Tell the core by the first return in it that no order of the calls explains."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
-    found = search(core, scene.model, Limits(lambda: 0.0))
+    found = search(core, scene.model, Limits(lambda: 0.0, memory=_PATIENCE))
     last = found.last if found.last is not None else answer.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]

@@ -1,0 +1,201 @@
+"""What is wrong with texts that are put and appended to: the few operations that show it, and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from checker.anomalies import Scene
+from checker.answer import Answer, Limits
+from checker.calls import Call, calls_of
+from checker.chain_cores import chain_core
+from checker.deciding import decide
+from checker.definition import SMALL, linearizable
+from checker.models import CasRegister
+from checker.part_of_texts import PartOfTexts
+from checker.shrink import irreducible
+from checker.telling import Clock, shown, who
+from checker.texts import ENGINE, START, Pieces, Place, Reading, pieces_of, read_texts, swaps_of
+from checker.violations import MOST, Finding, Findings, completed_by, second_pass
+from history import Counterexample, Operation
+
+_DID: Final = {"put": "put", "append": "appended", "get": "got"}
+_TAIL: Final = 40
+
+
+def possible(part: Sequence[Call], pieces: Pieces) -> bool:
+    """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
+    return linearizable(part, PartOfTexts(part, pieces))
+
+
+def possible_texts(core: Sequence[Call], calls: Sequence[Call]) -> bool:
+    """Is a counterexample none?  Judged anew, by the definition, from nothing but the history's pieces."""
+    pieces = pieces_of(calls)
+    return pieces is None or (len(core) <= SMALL and possible(core, pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """An invalid history of texts, and what its gets say; in one way only, or it is left to others to tell."""
+
+    calls: Sequence[Call]
+    reading: Reading
+    way: dict[int, Place]
+
+    def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
+        """The least contradiction in these calls and the gets that show where their appends stand."""
+        whole = {call.source: call for call in self.calls}
+        core = {call.source: whole[call.source] for call in found}
+        for call in found:
+            if place := self.way.get(call.source):
+                core[place.witness.source] = place.witness
+        least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
+        if len(least) <= SMALL:
+            least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
+        return Finding(tuple(least), Answer("invalid", ENGINE, kind=kind))
+
+    def without(self, found: Sequence[Call], finding: Finding, swaps: Sequence[Call]) -> list[Call]:
+        """The swaps without what completed a violation, and without the gets that are the same violation again."""
+        whole = {call.source: call for call in self.calls}
+        due = completed_by(found, CasRegister())
+        rest = [call for call in finding.core if call.source != due.source]
+        kept = []
+        for swap in swaps:
+            alike = swap.f == due.f == "read" and swap.result == due.result and swap.ret > due.ret
+            again = alike and len(rest) < SMALL and not possible([*rest, whole[swap.source]], self.reading.pieces)
+            if swap.source != due.source and not again:
+                kept.append(swap)
+            elif swap.f != "read":
+                kept.append(swap.forgotten())
+        return kept
+
+
+def find_texts(calls: Sequence[Call], limits: Limits) -> Findings | None:
+    """All violations of one object of texts, for as long again as the check took; None if it cannot tell them."""
+    more, pieces = second_pass(limits), pieces_of(calls)
+    assert pieces is not None, "the engine that found it needs the pieces, too"
+    reading, ways = read_texts(calls, pieces, more)
+    if len(ways) > 1:
+        return None
+    texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(START)
+    conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
+    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
+    count, note = len(conflicts), None
+    # ``decide`` answers unknown when the time is over.
+    while (answer := decide(swaps, register, more, engine="chains", proof=False)).verdict != "valid":
+        if answer.verdict == "unknown" or more.over() or len(held) >= 2 * MOST:
+            note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
+            break
+        found = chain_core(swaps, register, more if held else limits)
+        if held and more.over():
+            continue
+        held.append(texts.finding(None, found))
+        swaps = texts.without(found, held[-1], swaps)
+        count += 1
+    # Where the same text was appended twice, a few operations may not show what all of them do.
+    held = [finding for finding in held if not possible_texts(finding.core, calls)]
+    if not held:
+        return None
+    held.sort(key=lambda finding: finding.moment)
+    return Findings(tuple(held[:MOST]), count, note)
+
+
+def elided(text: str) -> str:
+    """A text as it is shown in a sentence: of a long one the end, which tells it from the others."""
+    return shown(text if len(text) <= _TAIL else "…" + text[-_TAIL:])
+
+
+class _Teller:
+    def __init__(self, core: Sequence[Call], scene: Scene, pieces: Pieces) -> None:
+        self.scene, self.pieces = scene, pieces
+        self.core = sorted(core, key=lambda call: call.invoke)
+        self.operations = tuple(scene.operations[call.source] for call in self.core)
+        self.clock = Clock.of(self.operations)
+        self.gets = [call for call in self.core if call.f == "get"]
+        self.makers = [call for call in self.core if call.f != "get"]
+
+    def tell(self, kind: str | None) -> Counterexample:
+        kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
+        story = "; ".join(map(self._did, self.core))
+        return Counterexample(kind, f"On {self.scene.name}, {story}: {why}.", self.operations)
+
+    def _op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def _did(self, call: Call) -> str:
+        operation = self._op(call)
+        text = elided(call.result or START) if call.f == "get" else elided(call.value)
+        return f"{who(operation)} {_DID[call.f]} {text} ({self.clock.span(operation)})"
+
+    def _parts(self, get: Call) -> list[str]:
+        return self.pieces.split(get.result or START) or []
+
+    def _alone(self, kind: str | None) -> tuple[str, str]:
+        """One get whose answer is wrong by itself."""
+        text = self.gets[0].result
+        parts, start = [], 0
+        while (piece := self.pieces.at(text, start)) is not None:
+            parts.append(piece)
+            start += len(piece)
+        if start < len(text):
+            return self._out_of_nowhere(text[start:], parts)
+        often = next((piece for piece in parts if parts.count(piece) > self.pieces.makers(piece)), None)
+        if often is not None:
+            return "duplicate", f"{elided(often)} is there more often than it was asked for"
+        puts = [piece for piece in parts[1:] if piece not in self.pieces.appends]
+        return kind or "not-linearizable", (
+            f"{elided(puts[0])} was put, which replaces the whole text, so nothing can stand before it"
+            if puts
+            else f"{elided(text)} was never put, and the text at the start was empty"
+        )
+
+    def _out_of_nowhere(self, rest: str, parts: Sequence[str]) -> tuple[str, str]:
+        where = f"what follows {elided(parts[-1])}" if parts else "its beginning"
+        for operation in self.scene.operations:
+            failed = operation.outcome == "fail" and operation.f in ("put", "append")
+            if failed and operation.value and rest.startswith(operation.value):
+                return "failed-write-read", (
+                    f"{where} is {elided(operation.value)}, which was only asked for by {who(operation)}, at "
+                    f"{self.clock.at(operation.invoked)}, and answered as failed; the client's mapping of outcomes "
+                    "may be wrong"
+                )
+        return "never-written", f"{where} is nothing that anybody put or appended: a text out of nowhere"
+
+    def _together(self, kind: str | None) -> tuple[str, str]:
+        for maker in self.makers:
+            early = [get for get in self.gets if get.ret < maker.invoke and maker.value in self._parts(get)]
+            if early:
+                return "future-read", f"{elided(maker.value)} was got before it was asked for: a read from the future"
+        if kind is not None:
+            return kind, {
+                "duplicate": "what was asked for once stands at two places",
+                "log-overwrite": "one text cannot have been continued in both ways",
+            }.get(kind, "they contradict each other")
+        if not self.makers and len(self.gets) == 2:
+            first, later = sorted(self.gets, key=lambda call: call.ret)
+            if first.ret < later.invoke:
+                return "read-inversion", "the later answer is the older text"
+        return self._missed() or ("not-linearizable", "no order of these operations explains what was got")
+
+    def _missed(self) -> tuple[str, str] | None:
+        """A put or append that was acknowledged before a get began that does not show it."""
+        for maker in self.makers:
+            late = [get for get in self.gets if maker.ret < get.invoke and maker.value not in self._parts(get)]
+            if late:
+                seen = any(maker.value in (operation.result or START) for operation in self.scene.operations
+                           if operation.f == "get" and operation.outcome == "ok")  # fmt: skip
+                get = self._op(late[0])
+                return "stale-read" if seen else "lost-write", (
+                    f"{elided(maker.value)} was acknowledged before {who(get)} began to get, at "
+                    f"{self.clock.at(get.invoked)}, and is not in that answer, though nothing that was asked for can "
+                    f"have taken it away in between"
+                )
+        return None
+
+
+def tell_texts(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    """The story of a core of texts."""
+    pieces = pieces_of(calls_of(scene.operations, scene.model))
+    assert pieces is not None, "the engine that found it needs the pieces, too"
+    return _Teller(core, scene, pieces).tell(answer.kind)
