@@ -22,7 +22,7 @@ from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_p
 from checker.deciding import VALUES, decide
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
-from checker.shrink import least, shrink
+from checker.shrink import Core, Least, fewest, shrink
 from checker.zones import ENGINE as ZONES
 from checker.zones import IntArray, zones
 from history import KeyVerdict, worst
@@ -310,8 +310,9 @@ class _Check:
         events = np.array([answer.last, *answer.further])
         lasts = self.columns.ret[rows[~found.code[events]]].tolist()
         told = lasts[:_CORES] if self.proofs else ()
-        cores = tuple(_tail_core(self.columns, rows, self.model, last, self.limits) for last in told)
-        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores)
+        found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in told]
+        cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
+        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
@@ -371,17 +372,28 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     return found
 
 
-def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Any:
+def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Least:
     """The violation's core from the operations just before it if that will do, else from all of them."""
     rows = rows[columns.invoke[rows] <= last]
     for size in (_NEAR, _TAIL, rows.size):
         moment = columns.invoke[rows[-size:][0]]
         still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
         near = rows[(columns.invoke[rows] >= moment) | still_open]
-        calls = calls_at(columns, near)
-        core = shrink(calls, model, last, limits)
+        core = shrink(calls_at(columns, near), model, last, limits)
         # A core that starts late starts from any value, so what was left out before it cannot matter; but the writes
         # of what it reads, which make it a history of its own, may be further back.
         if near.size == rows.size or (core.start and (size > _NEAR or core.model is model)):
-            return tuple(least(core.calls, calls, model))
-    return ()
+            known = np.union1d(near, _newest_writes(columns, rows, core))
+            return fewest(core, calls_at(columns, known), model, limits)
+    return Least([])
+
+
+def _newest_writes(columns: OperationColumns, rows: IntArray, core: Core) -> IntArray:
+    """Of each value that the core reads, the write that returned last before the core starts."""
+    asked = [ABSENT if call.result is None else call.result for call in core.calls if call.f == "read"]
+    before = (columns.kind[rows] == WRITE) & (columns.outcome[rows] == OK) & (columns.ret[rows] < core.start)
+    early = rows[before & np.isin(columns.value[rows], asked)]
+    newest_first = early[np.argsort(-columns.ret[early])]
+    _, first = np.unique(columns.value[newest_first], return_index=True)
+    newest: IntArray = newest_first[first]
+    return newest

@@ -306,11 +306,6 @@ def _newest_before(core: Core, calls: Sequence[Call]) -> list[Call]:
     return newest
 
 
-def least(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[Call]:
-    """As ``fewest``, for who has no deadline and knows no start."""
-    return fewest(Core(tuple(core), model), calls, model, Limits(lambda: 0.0)).calls
-
-
 def _bounded(limits: Limits) -> Limits:
     now = limits.clock()
     end = now + max(_LEAST_S, now - limits.started)

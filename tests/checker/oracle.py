@@ -140,12 +140,14 @@ class Sampler:
         )
 
 
-def dense_history(random: Random, count: int, *, values: int, lies: float = 0.5, doubt: float = 0.2) -> list[Operation]:
+def dense_history(
+    random: Random, count: int, *, values: int | None, lies: float = 0.5, doubt: float = 0.2, cas: bool = False
+) -> list[Operation]:
     """Reads and writes in every degree of overlap: what needs every corner of the engines for registers.
 
     Invocation, effect and return are three random moments of each operation, near together or far apart.  A share
     ``doubt`` of the writes is ``info``, and half of those never take effect; with probability ``lies`` one read answers
-    any value.
+    any value.  ``values`` None: each value is written once.
     """
     width = random.choice([0.5, 2, count])
     drawn = [
@@ -155,19 +157,20 @@ def dense_history(random: Random, count: int, *, values: int, lies: float = 0.5,
     spans = sorted((sorted(rank[moment] for moment in span) for span in drawn), key=lambda span: span[1])
     operations, state = [], None
     for process, (begun, _, ended) in enumerate(spans):
-        new, pending = random.randrange(values), False
-        f = random.choice(["read", "write"])
-        if f == "write":
-            pending = random.random() < doubt
-            state = state if pending and random.random() < 0.5 else new
+        new, outcome = random.randrange(values) if values else process + 1, "ok"
+        f = random.choice(["read", "write", "cas"] if cas else ["read", "write"])
+        old = random.choice([state, state, random.randrange(values or count)]) if f == "cas" else state
+        if f != "read":
+            outcome = "info" if random.random() < doubt else "ok" if old == state else "fail"
+            state = new if old == state and (outcome == "ok" or random.random() < 0.5) else state
+        asked = {"read": None, "write": new, "cas": [old, new]}[f]
         operations.append(
-            Operation(process, f, None, new if f == "write" else None, state if f == "read" else None,
-                      "info" if pending else "ok", begun, ended, begun, ended)
-        )  # fmt: skip
+            Operation(process, f, None, asked, state if f == "read" else None, outcome, begun, ended, begun, ended)  # type: ignore[arg-type]
+        )
     reads = [place for place, operation in enumerate(operations) if operation.f == "read"]
     if reads and random.random() < lies:
         place = random.choice(reads)
-        operations[place] = replace(operations[place], result=random.choice([None, *range(values)]))
+        operations[place] = replace(operations[place], result=random.choice([None, *range(values or count)]))
     return sorted(operations, key=lambda operation: operation.invoke_index)
 
 
@@ -196,6 +199,18 @@ READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
     ],
     "hidden": [("read", 1, 3, 4), ("write", 2, 5, 8), ("write", 3, 6, 7), ("read", 3, 9, 10), ("read", 1, 11, 12)],
 }  # fmt: skip
+
+
+def early_swap(*, valid: bool) -> list[Operation]:
+    """A swap returns long before the write whose value it took; its own value is read after 3 was written.
+
+    ``valid``: 3 may have been written first.
+    """
+    spans = [("write", 1, 0, 100), ("cas", [1, 2], 10, 20), ("write", 3, 5 if valid else 30, 40), ("read", 2, 90, 95)]
+    return [
+        Operation(place, f, None, None if f == "read" else value, value if f == "read" else None, "ok", *span, *span)
+        for place, (f, value, *span) in enumerate(spans)
+    ]
 
 
 def later_change(*, first: bool, flash: bool = True) -> list[Operation]:

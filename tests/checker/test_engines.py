@@ -10,19 +10,23 @@ import pytest
 from checker import ANY, CasRegister, Model, ModelError, Register, check_operations
 from checker.answer import Limits
 from checker.calls import Call, calls_of
+from checker.chains_kernel import INVALID, VALID, judge_chains
 from checker.compiled_search import compiled_search
 from checker.deciding import ENGINES, decide
 from checker.definition import is_linearization, linearizable
+from checker.gathering_kernel import gather
 from checker.slots_kernel import SLOTS, earliest
 from tests.checker.oracle import (
     READ_TWICE,
     Sampler,
     dense_history,
+    early_swap,
     either_pending_write,
     history_of,
     is_linearizable,
     later_change,
 )
+from tests.checker.test_compiled_columns import columns_of
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -109,6 +113,20 @@ def test_what_was_open_at_the_last_change_makes_a_difference(first: bool, flash:
     assert is_linearizable(history) == flash
     answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
     assert answer.verdict == ("valid" if flash else "invalid")
+
+
+@pytest.mark.parametrize("valid", [False, True])
+def test_a_swap_may_return_before_the_write_whose_value_it_took(valid: bool) -> None:
+    history = early_swap(valid=valid)
+    assert is_linearizable(history) == valid
+    found = verdicts(calls_of(history, CasRegister()), CasRegister())
+    assert found.pop("chains") == ("valid" if valid else "invalid")
+    assert set(found.values()) == {"valid" if valid else "invalid"}
+    columns = columns_of([history], Random(1))
+    fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
+    rows = gather(*fields)
+    judged = judge_chains(rows.kind, rows.value, rows.old, rows.invoke, rows.ret, rows.names.size)
+    assert judged == (VALID if valid else INVALID)
 
 
 @pytest.mark.parametrize("how", READ_TWICE)

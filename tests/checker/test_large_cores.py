@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from random import Random
 
 import pytest
 
 from checker import Register, check_operations
 from checker.answer import Limits
+from checker.by_columns import check_columns
 from checker.calls import calls_of
 from checker.deciding import decide
 from checker.shrink import Core, fewest
 from history import Operation
 from tests.checker.oracle import history_of, is_linearizable
+from tests.checker.test_compiled_columns import columns_of
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -102,6 +105,17 @@ def test_no_answer_is_accused_that_an_operation_beside_the_core_explains(how: st
     assert is_linearizable(history[:-1])
     (example,) = check_operations(history, "register").counterexamples
     assert history[-1] in example.operations
+    assert_needs_all(example.operations)
+
+
+def test_by_columns_the_operation_that_explains_may_be_far_back() -> None:
+    start, *others = EXPLAINED["by an earlier write"]
+    reads = [("read", 1, 2 + 2 * place, 3 + 2 * place) for place in range(500)]
+    history = history_of([start, *reads, *((f, value, b + 1000, e and e + 1000) for f, value, b, e in others)])
+    columns = columns_of([history], Random(1))
+    (example,) = check_columns(columns, "register").counterexamples
+    assert len(example.operations) == 6
+    assert max(o.invoke_index for o in example.operations) == columns.invoke[-1]
     assert_needs_all(example.operations)
 
 
