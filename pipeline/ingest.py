@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import RunFiles
+from history import FormatError, RunFiles
 from history.tables import RUNS
 from pipeline.actions import ddl, run_action
 from pipeline.columns import clean
@@ -22,7 +23,6 @@ from pipeline.places import is_remote
 from pipeline.remote import Files, contents, look_at, staged_without_history
 from pipeline.sources import read_header
 from pipeline.staging import staged, staged_bytes, staged_size
-from pipeline.storage import is_current
 from pipeline.trends import spark_trends
 from pipeline.warehouse import bring
 
@@ -195,7 +195,9 @@ def _short(place: str) -> str:
 
 
 def _add(run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Compute) -> tuple[str, pa.Table | None]:
-    made = None
-    if not is_current(run.tables):
-        made = compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
+    if run.tables.is_dir():
+        # They may be of another version, or damaged.
+        with contextlib.suppress(FileNotFoundError, FormatError):
+            return name, bring(warehouse, run, name)
+    made = compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
     return name, bring(warehouse, run, name, made=made)

@@ -22,6 +22,7 @@ GAP_S: Final = 1
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned")
 
 _BATCH: Final = 1 << 18
+_HELD: Final = 1 << 20
 _BIN_NS: Final = 1 << 20
 _BINS: Final = 1 << 16
 Batches: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
@@ -29,14 +30,18 @@ _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 def batches_of(table: Path) -> Batches:
-    """The batches of an operations table on disk, as often as they are asked for."""
+    """The batches of an operations table on disk, as often as they are asked for; a small table is read once."""
+    parts = sorted(table.glob("*.parquet"))
 
     def read() -> Iterator[pa.RecordBatch]:
-        for part in sorted(table.glob("*.parquet")):
+        for part in parts:
             with pq.ParquetFile(part) as file:
                 yield from file.iter_batches(_BATCH, columns=list(COLUMNS))
 
-    return read
+    if sum(part.stat().st_size for part in parts) > _HELD:
+        return read
+    held = list(read())
+    return lambda: iter(held)
 
 
 def load_figures(batches: Batches) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history import FormatError
 from history.stamps import Readable, read_stamped, stamped, version_of
 from history.tables import TABLES, TABLES_VERSION
 
@@ -81,14 +80,6 @@ def versions_of(path: Path, name: str) -> set[int]:
 def _readable(name: str) -> Readable:
     first = pa.schema([field for field in TABLES[name] if field.name not in _SINCE_2.get(name, ())])
     return {1: first, TABLES_VERSION: TABLES[name]}
-
-
-def is_current(tables: Path) -> bool:
-    """Are all tables there, in a version that this release reads?"""
-    try:
-        return all(versions_of(tables / f"{name}.parquet", name) for name in TABLES)
-    except (FormatError, OSError):
-        return False
 
 
 def _of_version_1(table: pa.Table, name: str) -> pa.Table:

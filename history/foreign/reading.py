@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable
@@ -105,9 +106,18 @@ def format_of(path: Path) -> str:
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
     """What is said of a text that could only be read event by event."""
-    return FormatError(
-        str(path), "the lines", f"expected one event a line, as a file of over {limit >> 20} MB must have: {why}"
-    )
+    return FormatError(str(path), "the lines", f"a text of over {limit >> 20} MB is read by its lines alone: {why}")
+
+
+def _unread(path: Path, why: str) -> FormatError:
+    """What is wrong with a text that is too large to ask the other reader: with the line, if one line is to blame."""
+    from history.foreign.transcribed import transcribe
+
+    try:
+        transcribe(path, Path(os.devnull), large=0, by_rows=0)
+    except FormatError as error:
+        return error
+    return too_large(path, f"{why}; `harness ingest` of it tells more", BY_ROWS)
 
 
 def _parquet(path: Path) -> Foreign:
@@ -129,7 +139,7 @@ def _text(path: Path, large: int) -> Foreign:
             found = read_lines(path, name)
         except NotColumnarError as error:
             if path.stat().st_size > BY_ROWS:
-                raise too_large(path, str(error), BY_ROWS) from None
+                raise _unread(path, str(error)) from None
         else:
             if isinstance(found, OperationColumns):
                 return Foreign(name, columns=found, model=MODELS.get(name))

@@ -134,7 +134,7 @@ def _pieces(path: Path, size: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
             data = rest + block
             cut = data.rfind(b"\n") + 1
             if not cut and len(data) > size:
-                raise NotColumnarError(f"there is a line of more than {size} bytes")
+                raise NotColumnarError(f"the line at byte {byte} has more than {size} bytes")
             if cut:
                 yield byte, np.frombuffer(data, np.uint8, cut)
             byte, rest = byte + cut, data[cut:]

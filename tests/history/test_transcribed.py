@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from history import FormatError, read_history
+from history.foreign import read_any, reading
 from history.foreign.transcribed import transcribe
 from tests.history.foreign_files import edn, kv, log
 
@@ -142,9 +143,26 @@ def test_a_file_that_is_no_line_after_line(tmp_path: Path) -> None:
     """Read row by row up to a size, and refused beyond it."""
     path = tmp_path / "history.edn"
     path.write_bytes(b"[" + b" ".join(plain(60).splitlines()) + b"]")
-    with pytest.raises(FormatError, match="one event a line, as a file of over 0 MB must have: there is a line"):
+    with pytest.raises(FormatError, match="a text of over 0 MB is read by its lines alone: the line at byte 0"):
         written(path, large=0, piece=PIECE, by_rows=0)
     assert len(written(path, large=0, piece=PIECE).splitlines()) == 61
+
+
+def test_a_check_of_a_text_too_large_for_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BY_ROWS", 0)
+    path = tmp_path / "history.edn"
+    story = b"{:process 0, :type :invoke, :f :read, :value nil}\n"
+    cases = {
+        story + b"7 8\n": "line 2: 2 forms in a line",
+        story + b"{:process 1, :type :invoke}\n": "line 2: the field :f is missing",
+        story + story: "the events do not pair; `harness ingest` of it tells more",
+    }
+    for data, complaint in cases.items():
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=complaint):
+            read_any(path, large=0)
+    path.write_bytes(story)
+    assert read_any(path, large=0).columns is not None
 
 
 def test_no_event_at_all(tmp_path: Path) -> None:

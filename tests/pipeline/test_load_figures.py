@@ -6,11 +6,13 @@ import math
 from itertools import pairwise
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history.tables import OPERATIONS
+from pipeline import load_figures as module
 from pipeline.load_figures import COLUMNS, load_figures
 
 SECOND = 10**9
@@ -64,3 +66,16 @@ def test_unavailability() -> None:
 def test_nobody_answers() -> None:
     found = figures([("info", "main", 0, SECOND), ("fail", "main", 8 * SECOND, 9 * SECOND)])
     assert (found["rate"], found["unavailable_s"], found["p99_ms"]) == (0, 8, None)
+
+
+def test_a_table_on_disk_is_read_alike_whether_it_is_held_or_not(tmp_path, monkeypatch) -> None:
+    for part in range(3):
+        rows = [("ok", None, part * SECOND + number, part * SECOND + 7 * number) for number in range(50)]
+        table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=SCHEMA)
+        pq.write_table(table, tmp_path / f"part-{part}.parquet")
+    found = []
+    for held in (module._HELD, 0):
+        monkeypatch.setattr(module, "_HELD", held)
+        found.append(load_figures(module.batches_of(tmp_path)))
+    assert found[0] == found[1]
+    assert found[0]["ok"] == 150

@@ -161,6 +161,17 @@ def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) 
     assert [path.name for path in warehouse.glob("run=*")] == [f"run=register-kill-0.4.0%2F{runs[1].root.name}"]
 
 
+def test_tables_that_cannot_be_read_are_made_anew_and_others_are_not(judged, tmp_path) -> None:
+    runs = [judged(1), judged(2)]
+    before = [files(run.tables) for run in runs]
+    (runs[0].table("verdicts") / "part-00000.parquet").write_bytes(b"PAR1")
+    outcomes = ingest(runs, tmp_path / "warehouse", deadline_s=10)
+    assert [outcome.state for outcome in outcomes] == ["added", "added"]
+    after = [files(run.tables) for run in runs]
+    assert not set(after[0].items()) & set(before[0].items())
+    assert after[1] == before[1]
+
+
 def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
     run, warehouse = judged(1), tmp_path / "warehouse"
     shutil.rmtree(run.tables)
