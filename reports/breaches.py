@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from reports import logs, tracks
 from reports.faults import FaultWindow
 from reports.findings import LINEARIZABLE, Drawn, checks_of, overlaps
 from reports.sketch import Sketch, sketch_of
 from reports.texts import number
+
+Told: TypeAlias = tuple[float, str, str]
+"""When (seconds), which node, and what it did."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
@@ -50,19 +53,30 @@ class Breach:
 
 def breaches_of(drawn: Drawn) -> list[Breach]:
     """The checks of the system that failed and have no section of their own, in the order of the results."""
-    records = {str(check.get("name")): check for check in drawn.run.results.get("checks", ())}
+    return [_breach(drawn, row, details) for row, details in _failed(drawn)]
+
+
+def told_of(drawn: Drawn) -> list[tuple[str, list[Told]]]:
+    """(check, its moments) of the same checks, without their surroundings."""
+    return [(row["name"], _told(drawn, details)) for row, details in _failed(drawn)]
+
+
+def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
+    records = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
     failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in ELSEWHERE]
-    return [_breach(drawn, row, records.get(row["name"], {}).get("details")) for row in failed]
+    found = [(row, records.get(row["name"])) for row in failed]
+    return [(row, details if isinstance(details, Mapping) else {}) for row, details in found]
 
 
-def _breach(drawn: Drawn, row: Mapping[str, Any], details: Any) -> Breach:
-    details = details if isinstance(details, Mapping) else {}
-    kind = details.get("kind")
-    deleted = kind == "committed-entries-deleted"
-    if say := _TOLD.get(str(kind)):
-        told = [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
-    else:
-        told = _leaders(drawn, details)
+def _told(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
+    if say := _TOLD.get(str(details.get("kind"))):
+        return [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
+    return _leaders(drawn, details)
+
+
+def _breach(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> Breach:
+    deleted = details.get("kind") == "committed-entries-deleted"
+    told = _told(drawn, details)
     moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
     marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
@@ -96,10 +110,10 @@ _TOLD: Final = {"committed-entries-deleted": _deletion, "term-forgotten": _step_
 """What a node did, in words, for the kinds of violation whose checks keep the moments."""
 
 
-def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[tuple[float, str, str]]:
+def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
     """Who called itself leader in the terms that had several, from when."""
     terms = details.get("terms")
-    found = []
+    found: list[Told] = []
     for term, nodes in (terms if isinstance(terms, Mapping) else {}).items():
         for track in drawn.tracks:
             mine = [s for s in tracks.stretches(track) if s.role == "leader" and str(s.term) == str(term)]

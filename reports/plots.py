@@ -1,13 +1,11 @@
 """The static set: PNG and SVG by matplotlib, in one style, for CI, for papers and for whoever has no browser.
 
-Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).  Outcomes differ by
-marker, quantiles and nodes by line style, so that the pictures hold up in grey print.
+Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -17,7 +15,6 @@ import matplotlib as mpl
 import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -28,29 +25,12 @@ from reports.columns import FAIL, NEVER, OK
 from reports.counterexample import Picture
 from reports.faults import FaultWindow
 from reports.findings import Drawn
-from reports.palette import FAULT_COLOURS, OUTCOME_INKS, OUTCOMES, bright, node_colour
+from reports.marks import Marks, marks_of
+from reports.palette import OUTCOME_COLOURS, OUTCOME_INKS, OUTCOMES, bright, node_colour
+from reports.plot_frame import STYLE, Frame, figure_of
 from reports.texts import one_line
 
-STYLE: Final[dict[Any, Any]] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#5b6470",
-    "axes.linewidth": 0.7,
-    "axes.axisbelow": True,
-    "grid.color": "#e3e6ea",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "savefig.dpi": 130,
-    "svg.hashsalt": "harness",
-    "svg.fonttype": "path",
-    "text.parse_math": False,
-}
+OUTCOME_MARKERS: Final = ("o", "^", "x")
 LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
 SNAPSHOT_MARKS: Final = (
     ("saved", "|", "#1b1f24", "snapshot saved"),
@@ -69,11 +49,12 @@ MAX_POINTS: Final = 60_000
 def draw_all(drawn: Drawn) -> list[Path]:
     """Write every picture that the run has data for; a picture that fails is a note of the run."""
     folder = drawn.run.files.plots
+    marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     makers: dict[str, Callable[[], Figure | None]] = {
-        "latency-raw": lambda: scatter(drawn),
-        "latency-quantiles": lambda: quantiles(drawn),
-        "rate": lambda: rate(drawn),
-        "leaders": lambda: leaders(drawn),
+        "latency-raw": lambda: scatter(drawn, marks),
+        "latency-quantiles": lambda: quantiles(drawn, marks),
+        "rate": lambda: rate(drawn, marks),
+        "leaders": lambda: leaders(drawn, marks),
         "topology": lambda: networks(drawn),
         "counterexample": lambda: counterexample(drawn),
     }
@@ -97,127 +78,90 @@ def _draw(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Pa
     return [png, svg]
 
 
-@contextmanager
-def _panel(drawn: Drawn, title: str, height: float = 3.2) -> Iterator[tuple[Figure, Axes]]:
-    """A figure with one panel over the run's time, fault bands behind, a title that names the run."""
-    figure = _figure(9.0, height)
-    axes = figure.add_subplot()
-    yield figure, axes
-    bands(axes, drawn.windows, drawn.run.end / 1e9)
-    axes.set_xlim(0, drawn.run.end / 1e9)
-    axes.set_xlabel("seconds")
-    axes.set_title(f"{title}   ·   {one_line(drawn.run.test, 40)} {one_line(drawn.run.name, 40)}")
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def bands(axes: Axes, windows: list[FaultWindow], end: float) -> None:
-    """Fault windows as coloured bands with their names along the top edge."""
-    for window in windows:
-        if not window.installed:
-            continue
-        stop = window.healed if window.healed is not None else end
-        axes.axvspan(window.started, stop, color=FAULT_COLOURS[window.family], alpha=0.45, lw=0, zorder=0)
-
-
-def _legend(axes: Axes, drawn: Drawn, handles: list[Any]) -> None:
-    """What was drawn, then the fault families that occur."""
-    families = dict.fromkeys(window.family for window in drawn.windows if window.installed)
-    patches = [Patch(color=FAULT_COLOURS[family], alpha=0.6, lw=0, label=f"{family} fault") for family in families]
-    axes.legend(handles=[*handles, *patches], loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-def _log_axis(axes: Axes) -> None:
+def _log_axis(axes: Axes, low: float, high: float) -> None:
     """Logarithmic milliseconds, whole decades, labels as plain numbers."""
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+    axes.set_ylim(10 ** np.floor(np.log10(max(low, 0.01))), 10 ** np.ceil(np.log10(max(high, 1.01))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("latency, ms")
+    axes.grid(axis="y")
 
 
-def scatter(drawn: Drawn) -> Figure | None:
+def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
     """Latency of every operation, log scale, by outcome."""
     operations = drawn.run.operations
     if not len(operations):
         return None
     done = operations.returned != NEVER
     latency = np.maximum((operations.returned - operations.invoked) / 1e6, 1e-3)
-    with _panel(drawn, "Latency of each operation") as (figure, axes):
-        for code, (name, marker) in enumerate(zip(OUTCOMES, ("o", "^", "x"), strict=True)):
-            rows = np.nonzero(done & operations.which(code))[0]
-            if code == 0 and len(rows) > MAX_POINTS:
-                rows = rows[:: len(rows) // MAX_POINTS + 1]
-            axes.plot(
-                operations.invoked[rows] / 1e9,
-                latency[rows],
-                marker,
-                color=OUTCOME_INKS[name],
-                ms=2.2 if code == 0 else 3,
-                mew=0 if code == 0 else 0.7,
-                alpha=0.7,
-                zorder=2 + (code == 0) * (operations.which(FAIL).sum() > operations.which(OK).sum() / 4),
-                label=name,
-                rasterized=True,
-            )
-        _log_axis(axes)
-        axes.grid(axis="y")
-        _legend(
-            axes,
-            drawn,
-            [
-                Line2D([], [], ls="", marker=m, color=OUTCOME_INKS[o], ms=5, label=o)
-                for o, m in zip(OUTCOMES, ("o", "^", "x"), strict=True)
-            ],
+    frame = Frame(drawn, marks, "Latency of each operation", [3.2])
+    axes = frame.panels[0]
+    for code, (name, marker) in enumerate(zip(OUTCOMES, OUTCOME_MARKERS, strict=True)):
+        rows = np.nonzero(done & operations.which(code))[0]
+        if code == 0 and len(rows) > MAX_POINTS:
+            rows = rows[:: len(rows) // MAX_POINTS + 1]
+        axes.plot(
+            operations.invoked[rows] / 1e9,
+            latency[rows],
+            marker,
+            color=OUTCOME_INKS[name],
+            ms=2.2 if code == 0 else 3,
+            mew=0 if code == 0 else 0.7,
+            alpha=0.7,
+            zorder=2 + (code == 0) * (operations.which(FAIL).sum() > operations.which(OK).sum() / 4),
+            rasterized=True,
         )
-    return figure
+    shown = latency[done] if done.any() else np.ones(1)
+    _log_axis(axes, float(shown.min()), float(shown.max()))
+    pairs = zip(OUTCOMES, OUTCOME_MARKERS, strict=True)
+    frame.legend([Line2D([], [], ls="", marker=m, color=OUTCOME_INKS[o], ms=5, label=o) for o, m in pairs])
+    return frame.figure
 
 
-def quantiles(drawn: Drawn) -> Figure | None:
+def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
     """Latency quantiles of ok operations by second."""
     found = figures.quantiles_of(drawn.run.operations, drawn.run.end)
     if not len(drawn.run.operations) or np.isnan(found.rows).all():
         return None
-    with _panel(drawn, "Latency of ok operations, quantiles by second") as (figure, axes):
-        for row, name in enumerate(figures.QUANTILE_NAMES):
-            axes.plot(found.time, found.rows[row], ls=LINE_STYLES[row], color="#2F7FCC", lw=1.4 - 0.2 * row, label=name)
-        _log_axis(axes)
-        axes.grid(axis="y")
-        _legend(axes, drawn, list(axes.get_lines()))
-    return figure
+    frame = Frame(drawn, marks, "Latency of ok operations, quantiles by second", [3.2])
+    axes, lines = frame.panels[0], []
+    for row, name in enumerate(figures.QUANTILE_NAMES):
+        look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS["ok"], "lw": 1.4 - 0.2 * row}
+        lines += axes.plot(found.time, found.rows[row], label=name, **look)  # type: ignore[arg-type]
+    _log_axis(axes, float(np.nanmin(found.rows)), float(np.nanmax(found.rows)))
+    frame.legend(lines)
+    return frame.figure
 
 
-def rate(drawn: Drawn) -> Figure | None:
+def rate(drawn: Drawn, marks: Marks) -> Figure | None:
     """Completions a second by outcome."""
     if not len(drawn.run.operations):
         return None
     found = figures.rates_of(drawn.run.operations, drawn.run.end)
-    with _panel(drawn, "Completions a second") as (figure, axes):
-        for row, name in enumerate(OUTCOMES):
-            axes.plot(found.time, found.rows[row], ls=LINE_STYLES[row], color=OUTCOME_INKS[name], lw=1.3, label=name)
-        axes.set_ylim(bottom=0)
-        axes.set_ylabel("operations a second")
-        axes.grid(axis="y")
-        _legend(axes, drawn, list(axes.get_lines()))
-    return figure
+    frame = Frame(drawn, marks, "Completions a second", [3.2])
+    axes, lines = frame.panels[0], []
+    for row, name in enumerate(OUTCOMES):
+        look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS[name], "lw": 1.3}
+        lines += axes.plot(found.time, found.rows[row], drawstyle="steps-mid", label=name, **look)  # type: ignore[arg-type]
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("operations a second")
+    axes.grid(axis="y")
+    frame.legend(lines)
+    return frame.figure
 
 
-def leaders(drawn: Drawn) -> Figure | None:
+def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
     """Availability, roles and terms by node, then how far each replica was behind the highest commit index."""
     if not drawn.run.probes:
         return None
-    end = drawn.run.end
-    figure = _figure(9.0, 5.2)
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, 1])
+    frame = Frame(drawn, marks, "Leaders, terms and replicas", [2.9, 2.4])
+    top, bottom = frame.panels
     _roles(top, drawn)
-    progress = tracks.progress_of(drawn.tracks, end / 1e9)
+    keys = [*_role_keys(), *_snapshots(top, drawn)]
+    progress = tracks.progress_of(drawn.tracks, frame.end)
     for row, track in enumerate(drawn.tracks):
-        bottom.plot(
+        keys += bottom.plot(
             progress.time,
             progress.lag[row],
             color=node_colour(row),
@@ -226,28 +170,24 @@ def leaders(drawn: Drawn) -> Figure | None:
             label=one_line(track.node, 12),
         )
     bottom.set_ylabel("entries behind the\nhighest commit index")
-    bottom.set_xlabel("seconds")
     bottom.set_ylim(bottom=0)
     bottom.grid(axis="y")
-    bottom.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    for axes in (top, bottom):
-        bands(axes, drawn.windows, end / 1e9)
-        axes.set_xlim(0, end / 1e9)
-    top.set_title(f"Leaders, terms and replicas   ·   {one_line(drawn.run.test, 40)} {one_line(drawn.run.name, 40)}")
-    return figure
+    frame.legend(keys)
+    return frame.figure
 
 
 def _roles(axes: Axes, drawn: Drawn) -> None:
-    """A thick bar where a node led (with its term), a thin line where it followed, an orange one as candidate."""
+    """A thick bar where a node led (with its term), a thin line where it followed, a hollow bar as candidate."""
     for row, track in enumerate(drawn.tracks):
+        colour = node_colour(row)
         found = tracks.stretches(track)
-        for role, height, colour in (
-            ("leader", 0.62, node_colour(row)),
-            ("follower", 0.08, node_colour(row)),
-            ("candidate", 0.24, "#C77700"),
+        for role, height, face, edge in (
+            ("follower", 0.08, colour, "none"),
+            ("leader", 0.62, colour, "none"),
+            ("candidate", 0.34, "white", "#1b1f24"),
         ):
             spans = [(s.start, s.end - s.start) for s in found if s.role == role]
-            axes.broken_barh(spans, (row - height / 2, height), color=colour, lw=0)
+            axes.broken_barh(spans, (row - height / 2, height), facecolor=face, edgecolor=edge, lw=0.7)
         for stretch in found:
             if stretch.role == "leader" and stretch.end - stretch.start > drawn.run.end / 1e9 / 14:
                 axes.text(
@@ -256,27 +196,38 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
                     f"term {stretch.term}",
                     va="center",
                     fontsize=7,
-                    color="black" if bright(node_colour(row)) else "white",
+                    color="black" if bright(colour) else "white",
                 )
-    _snapshots(axes, drawn)
     width, cells = figures.availability_of(drawn.run.operations, drawn.run.end)
-    spans = [(float(cell) * width, width) for cell in np.nonzero(cells == 1)[0]]
-    axes.broken_barh(spans, (-1.2, 0.4), color="#6DB6FE", lw=0)
+    for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
+        spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
+        axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
     axes.set_yticks([-1, *range(len(drawn.tracks))], ["any ok", *(one_line(track.node, 12) for track in drawn.tracks)])
-    axes.set_ylim(len(drawn.tracks) - 0.4, -1.5)
+    axes.set_ylim(len(drawn.tracks) - 0.4, -1.7)
     axes.tick_params(length=0, axis="y")
 
 
-def _snapshots(axes: Axes, drawn: Drawn) -> None:
+def _role_keys() -> list[Any]:
+    return [
+        Patch(color="#5b6470", lw=0, label="leader"),
+        Line2D([], [], color="#5b6470", lw=1.6, label="follower"),
+        Patch(facecolor="white", edgecolor="#1b1f24", lw=0.7, label="candidate"),
+        Patch(color=OUTCOME_COLOURS["ok"], lw=0, label="some ok"),
+        Patch(color=OUTCOME_INKS["fail"], lw=0, label="answers, none ok"),
+    ]
+
+
+def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
+    """Draw them, and return what the legend says of the kinds that there are."""
     rows = {track.node: row for row, track in enumerate(drawn.tracks)}
+    keys: list[Line2D] = []
     for kind, marker, face, name in SNAPSHOT_MARKS:
         seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
         places = [rows[snapshot.node] - (0.28 if kind == "saved" else 0) for snapshot in seen]
         times = [snapshot.time for snapshot in seen]
         if seen:
-            axes.plot(times, places, ls="", marker=marker, ms=4.5, mfc=face, mec="#1b1f24", mew=0.9, label=name)
-    if drawn.snapshots:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            keys += axes.plot(times, places, ls="", marker=marker, ms=4.5, mfc=face, mec="#1b1f24", mew=0.9, label=name)
+    return keys
 
 
 def networks(drawn: Drawn) -> Figure | None:
@@ -286,7 +237,7 @@ def networks(drawn: Drawn) -> Figure | None:
         return None
     columns = min(4, len(shown))
     rows = -(-len(shown) // columns)
-    figure = _figure(2.3 * columns + 0.2, 2.5 * rows + 0.2)
+    figure = figure_of(2.3 * columns + 0.2, 2.5 * rows + 0.2)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
@@ -338,7 +289,7 @@ def counterexample(drawn: Drawn) -> Figure | None:
     if not found or found[0].picture is None:
         return None
     picture = found[0].picture
-    figure = _figure(9.0, picture.height / 95 + 0.7)
+    figure = figure_of(9.0, picture.height / 95 + 0.7)
     axes = figure.add_subplot()
     _proof(axes, picture)
     axes.set_title(fill(one_line(found[0].example.sentence, 420), 130), fontsize=8)
@@ -371,6 +322,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
             axes.plot([box.point], [box.y + 23], "o", ms=4, color="#1b1f24")
     for span in picture.states:
         axes.barh(picture.axis_y + 10, span.width, 20, left=span.x, color="#f2f4f6", edgecolor="#5b6470", lw=0.6)
-        axes.text(span.x + span.width / 2, picture.axis_y + 13, one_line(span.text, 20), ha="center", fontsize=8)
+        if span.width > 7 * len(span.text):
+            axes.text(span.x + span.width / 2, picture.axis_y + 13, one_line(span.text, 20), ha="center", fontsize=8)
     for tick in picture.ticks:
         axes.text(tick.x, picture.axis_y + 46, tick.text, ha="center", fontsize=7, color="#5b6470")

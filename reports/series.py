@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from history import Counterexample
 from reports import figures, tracks
 from reports.columns import Operations
 from reports.faults import FaultWindow
-from reports.findings import Drawn, examples_of
-from reports.linearize import explain
+from reports.findings import Drawn
+from reports.marks import Marks, marks_of
 from reports.pack import operation_columns, pack, short
 from reports.palette import FAULT_COLOURS, node_colour
 from reports.run import phase_bounds
@@ -32,8 +31,8 @@ def data_of(drawn: Drawn) -> str:
 def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
     notes, nodes = drawn.run.notes, [track.node for track in drawn.tracks]
 
-    def part(what: str, make: Callable[[], Any]) -> Any:
-        return notes.attempt(what, make, None)
+    def part(what: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
+        return notes.attempt(what, make, otherwise)
 
     return {
         "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
@@ -53,22 +52,27 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
         "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
-        "violations": [violation_data(key, example) for key, example in examples_of(drawn.run)],
+        **part("marks of violations", lambda: marks_data(marks_of(drawn)), {"violations": [], "findings": []}),
     }
 
 
-def violation_data(key: Any, example: Counterexample) -> dict[str, Any]:
-    """What charts mark of a violation: ``ops``, ``culprit``, ``suspects`` are indexes of invocations; ``at``: s."""
-    operations = sorted(example.operations, key=lambda operation: operation.invoked)
-    found = explain(operations)
-    culprit = found.culprit if found else None
+def marks_data(marks: Marks) -> dict[str, Any]:
+    """What charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds."""
     return {
-        "kind": short(example.kind, 60),
-        "key": None if key is None else short(json.dumps(key, ensure_ascii=False, separators=(",", ":"))),
-        "ops": [operation.invoke_index for operation in operations],
-        "culprit": culprit.invoke_index if culprit else None,
-        "suspects": [suspect.invoke_index for suspect in found.suspects] if found else [],
-        "at": (culprit.invoked if culprit else example.shown_at) / 1e9,
+        "violations": [
+            {
+                "kind": short(mark.kind, 60),
+                "key": None
+                if mark.key is None
+                else short(json.dumps(mark.key, ensure_ascii=False, separators=(",", ":"))),
+                "ops": list(mark.operations),
+                "culprit": mark.culprit,
+                "suspects": list(mark.suspects),
+                "at": mark.at,
+            }
+            for mark in marks.violations
+        ],
+        "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
     }
 
 

@@ -69,26 +69,29 @@ function drawPhases(context, data, toX, left, right, top, height, ratio, named =
   context.restore();
 }
 
-// When operations that cannot be placed were answered: triangles at the top, and a thin line down.
+// When operations that cannot be placed were asked for, and when nodes were seen to break a rule: triangles at the top
+// (hollow for nodes), and a thin line down.
 function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
   context.save();
   context.strokeStyle = Ink.mark; context.lineWidth = ratio; context.setLineDash([]);
-  for (const { at } of data.violations ?? []) {
+  const marked = [...(data.findings ?? []).map(({ at }) => [at, true]), ...(data.violations ?? []).map(({ at }) => [at, false])];
+  for (const [at, hollow] of marked) {
     const x = toX(at);
     if (x < left || x > right) continue;
     context.globalAlpha = 0.4;
     context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
     context.globalAlpha = 1;
-    triangle(context, x, top + 6 * ratio, 4 * ratio);
+    triangle(context, x, top + (hollow ? 7 : 6) * ratio, 4 * ratio, hollow);
   }
   context.restore();
 }
 
 // A triangle that points down to (x, y).
-function triangle(context, x, y, size) {
+function triangle(context, x, y, size, hollow = false) {
   context.beginPath(); context.moveTo(x, y); context.lineTo(x - size, y - size * 1.5); context.lineTo(x + size, y - size * 1.5); context.closePath();
-  context.strokeStyle = Ink.paper; context.lineWidth = 2; context.stroke();
-  context.fillStyle = context.strokeStyle = Ink.mark; context.fill();
+  context.strokeStyle = Ink.paper; context.lineWidth = 3; context.stroke();
+  context.fillStyle = hollow ? Ink.paper : Ink.mark; context.strokeStyle = Ink.mark; context.lineWidth = 1.25; context.fill();
+  if (hollow) context.stroke();
   context.lineWidth = 1;
 }
 

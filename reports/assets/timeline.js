@@ -2,12 +2,12 @@
 // Operations as boxes, a row a process (or as many rows as a node or a key needs).
 const Timeline = { data: null, canvas: null, row: null, rows: [], mask: null, reach: null, focus: null, rowHeight: 18 };
 const BADNESS = [1, 3, 2];
-const MAX_ROWS = 1500, FAULT_ROW = 18;
+const MAX_ROWS = 1500, FAULT_ROW = 18, MAX_FAULT_ROWS = 8;
 
 function initTimeline(data) {
   const canvas = document.getElementById("c-timeline");
   if (!data.ops.t.length) { document.getElementById("timeline").hidden = true; return; }
-  Object.assign(Timeline, { data, canvas, mask: new Uint8Array(data.ops.t.length).fill(1), reach: reachOf(data) });
+  Object.assign(Timeline, { data, canvas, mask: new Uint8Array(data.ops.t.length).fill(1), reach: reachOf(data), faultRows: [] });
   groupRows("process");
   fillFilters(data);
   View.listeners.push(drawTimeline, drawMinimap);
@@ -75,7 +75,8 @@ function visibleRange() {
 }
 
 function drawTimeline() {
-  const { data, canvas, rows, rowHeight } = Timeline, faults = data.faults.length ? FAULT_ROW : 0, height = rows.length * rowHeight + faults + 30;
+  layFaults();
+  const { data, canvas, rows, rowHeight } = Timeline, faults = Timeline.faultRows.length * FAULT_ROW, height = rows.length * rowHeight + faults + 30;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, View.from, View.to);
   const bottom = rows.length * rowHeight + faults + 4;
   drawBands(context, data, toX, area.left, area.right, 0, bottom);
@@ -87,25 +88,52 @@ function drawTimeline() {
   context.save();
   context.beginPath(); context.rect(area.left, 0, area.right - area.left, bottom); context.clip();
   drawOperations(area, toX);
-  if (faults) drawFaultRow(area, toX, bottom - faults - 1);
+  Timeline.faultRows.forEach((row, place) => drawFaultRow(area, toX, row, bottom - faults + place * FAULT_ROW - 1));
   context.restore();
-  if (faults) rowLabel(area, "faults", bottom - faults / 2);
+  if (faults) rowLabel(area, "faults", bottom - faults + FAULT_ROW / 2);
   drawTimeAxis(area, toX, bottom);
 }
 
+// Faults in the order of their starts, in as few rows as keep bars and names apart when the whole run is in view; those
+// that find no row have their name cut to their bar.  Laid anew when the width has changed.
+function layFaults() {
+  const { data, canvas } = Timeline, width = canvas.parentElement.clientWidth, right = width - MARGIN;
+  if (Timeline.laidFor === width) return;
+  const context = canvas.getContext("2d"), toX = scaleX({ left: GUTTER, right }, 0, data.end), rows = [];
+  context.font = Ink.font;
+  for (const fault of [...data.faults].sort((a, b) => a.start - b.start)) {
+    const told = faultText(context, fault, toX(fault.start), toX(fault.end), right);
+    let row = rows.find((row) => row.until <= told.from);
+    const squeezed = !row && rows.length >= MAX_FAULT_ROWS;
+    if (squeezed) row = rows.reduce((best, other) => other.until < best.until ? other : best);
+    if (!row) rows.push(row = { bars: [], until: 0 });
+    row.bars.push({ fault, squeezed });
+    row.until = Math.max(row.until, told.to);
+  }
+  Object.assign(Timeline, { faultRows: rows.map(({ bars }) => bars), laidFor: width });
+}
+
+// A name stands in its bar, else right of it, else left of it; from and to are the ends of both.
+function faultText(context, fault, a, b, right) {
+  const name = `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : ", " + fault.state}`, wide = context.measureText(name).width;
+  if (wide <= b - a - 6) return { name, x: a + 3, inside: true, from: a, to: b };
+  return b + wide + 6 <= right ? { name, x: b + 3, from: a, to: b + wide + 6 } : { name, x: a - wide - 3, from: a - wide - 6, to: b };
+}
+
 // What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.
-function drawFaultRow(area, toX, y) {
+function drawFaultRow(area, toX, row, y) {
   const { context } = area, { data } = Timeline;
   context.textAlign = "left"; context.textBaseline = "middle";
-  for (const fault of data.faults) {
+  for (const { fault, squeezed } of row) {
     const a = Math.max(toX(fault.start), area.left), b = Math.min(Math.max(toX(fault.end), toX(fault.start) + 2), area.right);
     if (b <= a) continue;
     context.fillStyle = Ink.paper; context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
     context.globalAlpha = fault.state === "installed" ? 1 : 0.4;
     context.fillStyle = data.faultColours[fault.family]; context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
     context.globalAlpha = 1;
-    context.fillStyle = fault.state === "installed" ? "#10151a" : Ink.ink;
-    context.fillText(clip(context, `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : ", " + fault.state}`, b - a - 6), a + 3, y + FAULT_ROW / 2);
+    const told = faultText(context, fault, a, b, area.right), cut = !told.inside && (squeezed || told.x < area.left);
+    context.fillStyle = fault.state === "installed" && (told.inside || cut) ? "#10151a" : Ink.ink;
+    context.fillText(cut ? clip(context, told.name, b - a - 6) : told.name, cut ? a + 3 : told.x, y + FAULT_ROW / 2);
   }
 }
 

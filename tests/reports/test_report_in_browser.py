@@ -59,6 +59,27 @@ def test_hostile_values_do_nothing(made: Maker, browser: Any) -> None:
         assert found.complaints == []
 
 
+def test_faults_at_the_same_time_have_rows_of_their_own_with_names_that_can_be_read(made: Maker, browser: Any) -> None:
+    files = made("valid")
+    reports.write_report(files)
+    rows = "Timeline.faultRows.map(row => row.map(({ fault }) => fault.id))"
+    more = """{ const one = PAGE.faults[0];
+        for (const id of [90, 91]) PAGE.faults.push({ ...one, id, start: one.start + 0.2 });
+        Timeline.laidFor = null; drawTimeline(); }""".replace("PAGE", "Timeline.data")
+    with tab(browser, files.report.as_uri()) as found:
+        before = found.js(rows)
+        assert sorted(number for row in before for number in row) == found.js(
+            "Timeline.data.faults.map(f => f.id).sort()"
+        )
+        height = found.js("Timeline.canvas.clientHeight")
+        found.js(more)
+        after = found.js(rows)
+        assert [sum(number in row for row in after) for number in (90, 91)] == [1, 1]
+        assert not any({90, 91} <= set(row) for row in after)
+        assert found.js("Timeline.canvas.clientHeight") >= height + 18
+        assert found.complaints == []
+
+
 def test_inline_script_is_refused(shown: Tab) -> None:
     shown.js(
         """{ const s = document.createElement("script"); s.textContent = "window.__hacked = 1";
