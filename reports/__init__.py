@@ -13,8 +13,10 @@ module               subject
 ``topology``         who can talk to whom during a fault
 ``logs``             excerpts of the nodes' logs; ``links`` to the files of the run; ``fault_words`` what faults do
 ``findings``         what was wrong, with its surroundings; ``breaches``: by nodes; ``sketch`` draws their indexes
+``marks``            its moments on the time axis, for charts and plots
 ``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
-``plots``            PNG and SVG
+``drawn_from``       which verdict a page was drawn from
+``plots``            PNG and SVG; ``plot_frame`` is what those over time share
 ``junit``            ``junit.xml``
 ``summary``          ``summary.txt``; ``terminal``: the same for a reader there; ``boxes`` draws in both
 ``store_index``      the runs of a store as rows

@@ -49,8 +49,14 @@ def _states(picture: Picture, columns: int) -> list[str]:
 
 
 def _ticks(picture: Picture, columns: int) -> str:
+    """The times below the axis, so far as there is room; the last one always, and nothing that touches it."""
     row = [" "] * columns
-    for tick in picture.ticks:
+    free = columns
+    for place, tick in reversed(list(enumerate(picture.ticks))):
         at = max(0, min(_place(tick.x, columns) - len(tick.text) // 2, columns - len(tick.text)))
-        row[at : at + len(tick.text)] = list(tick.text)
+        if place and place + 1 < len(picture.ticks) and at < len(picture.ticks[0].text) + 1:
+            continue
+        if at + len(tick.text) < free or free == columns:
+            row[at : at + len(tick.text)] = list(tick.text)
+            free = at
     return f"{'seconds':{WHO}}{''.join(row)}".rstrip()

@@ -13,12 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
-from history.recovery import Load, figures, never_recovered, surroundings
+from history.recovery import Load, figures, moment_or, never_recovered, surroundings
 from reports.columns import OK, Ints, Operations
 from reports.palette import family_of
-from reports.run import Run, phase_bounds
+from reports.run import Run
 from reports.tracks import Track, leader_at
 
+SMALL: Final = 0.5
+"""A rate that was taken during less than this part of a fault says so."""
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
 
@@ -55,6 +57,9 @@ class FaultWindow:
     sides: str = ""
     """The two or more sides of a clean cut, the leader's first, such as ``n2 n4 | n1 n3 n5``; else empty."""
 
+    measured_s: float | None = None
+    """The seconds of it in which ``rate_during`` was taken, where they are a small part of it."""
+
     @property
     def installed(self) -> bool:
         return self.state == "installed"
@@ -63,18 +68,39 @@ class FaultWindow:
 def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
     """The faults in the order in which they were started."""
     oks = _ok_times(run.operations)
-    load = Load(*(phase_bounds(run.operations, "main") or (0, run.end)), run.end)
+    load = load_of(run.operations, run.end)
     around = surroundings(run.receipts, load)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
         own = figures(receipt, around.get(receipt.id), oks, load)
         told = {**dict.fromkeys(FIGURES), **own, **_recorded(run.fault_rows.get(receipt.id))}
-        found.append(_window(receipt, told, tracks, run.nodes))
+        found.append(_window(receipt, told, tracks, run.nodes, load))
     return found
 
 
+def load_of(operations: Operations, end: int) -> Load:
+    """From the first to the last invocation of the main phase, of the whole record where there are no phases."""
+    main = operations.phase.codes == operations.phase.code("main")
+    invoked = operations.invoked[main] if main.any() else operations.invoked
+    return Load(int(invoked.min()), int(invoked.max()), end) if len(invoked) else Load(0, end, end)
+
+
+def measured_for(receipt: Receipt, load: Load) -> float | None:
+    """For how many seconds of a fault ``rate_during`` was taken, if that is a small part of it; else None.
+
+    It is taken while the fault stood for certain and clients asked.  Installing and healing can take longer than that;
+    and when the cluster answers nobody, all clients wait, and the last of them may have asked long before the heal.
+    """
+    if receipt.state == "skipped":
+        return None
+    begin = max(moment_or(receipt.stood, receipt.started), load.begin)
+    measured = min(moment_or(receipt.heal_started, load.last), load.end) - begin
+    whole = moment_or(receipt.healed, load.last) - receipt.started
+    return measured / SECOND if 0 < measured < SMALL * whole else None
+
+
 def _window(
-    receipt: Receipt, told: Mapping[str, float | None], tracks: Sequence[Track], nodes: Sequence[str]
+    receipt: Receipt, told: Mapping[str, float | None], tracks: Sequence[Track], nodes: Sequence[str], load: Load
 ) -> FaultWindow:
     grudge = grudge_of(receipt)
     leader = receipt.leader or leader_at(tracks, receipt.started / SECOND)
@@ -87,6 +113,7 @@ def _window(
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
+        measured_s=measured_for(receipt, load),
         sides=" | ".join(" ".join(side) for side in sides_of(grudge, nodes, leader)),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),

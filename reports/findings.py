@@ -98,14 +98,14 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
 def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
     """(check, what it found, where the page tells more) of everything that is not as it should be, the worst first.
 
-    Empty for a valid run and for one that the harness broke off: there the run's sentence says it.
+    Empty for a valid run.  Of a run that the harness broke off only what failed: why the rest is unknown, its sentence
+    says.
     """
-    if drawn.run.failure:
-        return []
+    wanted = ("invalid",) if drawn.run.failure else ("invalid", "unknown")
     found = []
     breaches = 0
     for row in checks_of(drawn.run):
-        if row["state"] not in ("invalid", "unknown"):
+        if row["state"] not in wanted:
             continue
         text, place = row["seen"], ""
         if row["state"] == "invalid" and row["name"] == "recovery":
@@ -223,7 +223,9 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
         "until": drawn.run.end / 1e9,
         "lines": telling or lines,
         "stuck": drawn.run.notes.attempt(
-            "replica progress", lambda: [one.sentence() for one in stuck_of(drawn.tracks, drawn.windows)], nothing
+            "replica progress",
+            lambda: [one.sentence() for one in stuck_of(drawn.tracks, drawn.windows) if one.node in late],
+            nothing,
         ),
     }
 

@@ -85,7 +85,7 @@ def around(
 
     ``room`` is looked at before and after the event, in seconds.  Of a stack trace only the exception is kept.
     """
-    start, end, origin = event[0] - room[0], event[1] + room[1], _origin(started)
+    start, end, origin = max(event[0] - room[0], 0.0), event[1] + room[1], _origin(started)
     chosen = tuple(dict.fromkeys(nodes))
     if origin is None:
         return Excerpt((), start, end, (), 0)

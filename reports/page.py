@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from reports import fault_words, figures, logs, recovery_text, snapshots, texts, topology, tracks
 from reports.breaches import breaches_of
+from reports.drawn_from import digest_of
 from reports.faults import FaultWindow
 from reports.findings import (
     Drawn,
@@ -161,6 +162,7 @@ def render(drawn: Drawn) -> str:
         "recorded": bool(len(run.operations) or run.receipts or run.probes),
         "data": part("data of the charts", lambda: data_of(drawn), ""),
         "family_of": family_of,
+        "drawn_from": part("digest of the results", lambda: digest_of(run.results), ""),
         "styles": Markup(styles),  # noqa: S704 (our own files)
         "scripts": Markup(scripts),  # noqa: S704
         "policy": policy(scripts, styles),

@@ -19,6 +19,10 @@ MEANINGS: Final = {
     "unknown": "This run proves nothing, for the system or against it.",
     HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }
+BROKE_OFF: Final = (
+    "The harness broke down, so that this run as a whole proves nothing. What it had recorded until then was judged, "
+    "and a check failed: that is a finding about the system under test all the same."
+)
 
 
 def found(run: Run) -> bool:
@@ -37,6 +41,8 @@ def word_of(run: Run) -> str:
 def meaning_of(run: Run) -> str:
     """What the verdict says of the system under test, or of the harness."""
     bug: Any = run.plan.get("canary")
+    if run.failure and not bug and any(row["state"] == "invalid" for row in checks_of(run)):
+        return BROKE_OFF
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
     if found(run):

@@ -19,11 +19,12 @@ from history import RunFiles
 from history.layout import WAREHOUSE
 from history.plans import nemesis_name, system_version
 from history.recovery import never_recovered
+from reports.drawn_from import STALE, is_stale
 from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
 from reports.texts import one_line
 
-INDEX_VERSION: Final = 4
+INDEX_VERSION: Final = 5
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -130,13 +131,15 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     faults = [window for window in results.get("windows", ()) if "fault" in window]
     operations = _whole(_at(results, "counts", "all"))
     main, length = _main_seconds(state), _length(state)
+    offered = _present(files)
+    stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
     return RunRow(
         test=files.root.parent.name,
         run=files.root.name,
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(_kind(results, str(failure)), 60),
-        sentence=one_line(failure or results.get("sentence") or "not judged yet", 400),
+        sentence=stale + one_line(failure or results.get("sentence") or "not judged yet", 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 40),
         seed=one_line(plan.get("seed", ""), 24),
@@ -149,7 +152,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         violations=sum(_whole(key.get("violations")) or 0 for key in results.get("keys", ())),
         length_s=length,
         checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
-        files=_present(files),
+        files=offered,
     )
 
 
@@ -187,13 +190,14 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
 
 
 def _kind(results: Mapping[str, Any], failure: str) -> str:
-    """The kind of the earliest counterexample, of which the sentence tells too, else the name of the worst check."""
-    if failure:
-        return ""
+    """The kind of the earliest counterexample, of which the sentence tells too, else the name of the worst check.
+
+    What a run proved before the harness failed stays proved; that much of it is unknown then says nothing.
+    """
     examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
     if examples:
         return str(min(examples, key=_shown_at).get("kind", ""))
-    for verdict in ("invalid", "unknown"):
+    for verdict in ("invalid",) if failure else ("invalid", "unknown"):
         names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
         if names:
             return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]

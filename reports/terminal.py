@@ -14,8 +14,10 @@ import numpy as np
 
 from reports import boxes, figures, tracks
 from reports.breaches import Moment, breaches_of
+from reports.drawn_from import STALE, is_stale
 from reports.faults import FaultWindow
 from reports.findings import Drawn, Violation, checks_of, headlines_of, violation_count
+from reports.planted import meaning_of, word_of
 from reports.run import HARNESS_FAILURE, Run, commands_of
 from reports.summary import MARKS, spark, table
 from reports.texts import milliseconds, number, one_line, printable, seconds
@@ -64,9 +66,12 @@ def _wrapped(text: str, columns: int, indent: str = "") -> str:
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     heads = headlines_of(drawn)
-    told = [_wrapped(f"{name}: {text}", columns) for name, text, _ in heads] or [_wrapped(run.sentence, columns)]
+    told = [_wrapped(run.sentence, columns)] if run.failure or not heads else []
+    told += [_wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
     where = one_line(f"{run.test}/{run.name}", columns)
-    return "\n".join([paint(run.verdict.upper(), run.verdict), *told, paint(where, "quiet")])
+    if run.plan.get("canary") or (run.failure and heads):
+        told.insert(1 if run.failure else 0, _wrapped(meaning_of(run), columns))
+    return "\n".join([paint(word_of(run).upper(), run.verdict), *told, paint(where, "quiet")])
 
 
 def _checks(run: Run, columns: int, paint: Paint) -> str:
@@ -100,12 +105,18 @@ def _example(violation: Violation, columns: int) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     told = f"{kind} of {key}" if violation.key is not None else kind
     led = f"Leader then: {violation.leader}, term {violation.term}." if violation.leader else "No leader then."
-    struck = ", ".join(f"{one_line(w.fault, 40)} on {_nodes(w)}" for w in violation.faults)
+    struck, before = _struck(violation.faults), _struck(violation.earlier)
     fault = f"Fault then: {struck}." if struck else "No fault was installed then."
+    if before:
+        fault += f" During the operations before it: {before}."
     sentence = _wrapped(f"{told}: {violation.example.sentence}", columns)
     return (
         f"{sentence}\n\n{boxes.draw(violation.example, columns - boxes.WHO)}\n\n{_wrapped(f'{led} {fault}', columns)}"
     )
+
+
+def _struck(windows: Sequence[FaultWindow]) -> str:
+    return ", ".join(f"{one_line(window.fault, 40)} on {_nodes(window)}" for window in windows)
 
 
 def _breaches(drawn: Drawn, columns: int, paint: Paint) -> str:
@@ -201,5 +212,6 @@ def _commands(run: Run, paint: Paint) -> str:
     named = commands_of(run.plan)
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
     if run.files.report.is_file():
-        lines.append(f"{paint('report:', 'quiet')} {printable(run.files.report)}")
+        stale = f" ({STALE})" if is_stale(run.files, run.results) else ""
+        lines.append(f"{paint('report:', 'quiet')} {printable(run.files.report)}{stale}")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,12 +91,15 @@ def stretches(track: Track) -> list[Stretch]:
 
 def leader_at(tracks: Sequence[Track], seconds: float) -> str | None:
     """Who called itself leader with the highest term in its newest probe before a moment."""
-    newest = ((track, int(np.searchsorted(track.time, seconds, side="right")) - 1) for track in tracks)
-    return leader_among(
-        (track.node, int(track.term[place]))
-        for track, place in newest
-        if place >= 0 and seconds - float(track.time[place]) <= STALE_S and track.role[place] == 0
-    )
+    return leader_among((track.node, int(track.term[place])) for track, place in _leading(tracks, seconds))
+
+
+def _leading(tracks: Sequence[Track], seconds: float) -> Iterator[tuple[Track, int]]:
+    """The tracks of all that called themselves leader then, with the place of the probe in which they did."""
+    for track in tracks:
+        place = int(np.searchsorted(track.time, seconds, side="right")) - 1
+        if place >= 0 and seconds - float(track.time[place]) <= STALE_S and track.role[place] == 0:
+            yield track, place
 
 
 def role_at(tracks: Sequence[Track], node: str | None, seconds: float) -> str | None:
@@ -109,7 +112,9 @@ def role_at(tracks: Sequence[Track], node: str | None, seconds: float) -> str | 
 
 
 def term_at(tracks: Sequence[Track], seconds: float) -> int:
-    """The highest term that any node had reported by a moment; -1 if none."""
+    """The term of who led at a moment; if nobody did, the highest that any node had reported by then, -1 if none."""
+    if led := [int(track.term[place]) for track, place in _leading(tracks, seconds)]:
+        return max(led)
     terms = [
         int(track.term[: int(np.searchsorted(track.time, seconds, side="right"))].max(initial=-1)) for track in tracks
     ]

@@ -14,6 +14,9 @@ function element(name, text, className) {
   return made;
 }
 
+// What stands in filters and links for a name that a run does not have.
+function nameOf(row, name) { return row[name] || (name === "nemesis" ? "no fault" : "–"); }
+
 function shownValue(row, name) {
   if (name === "recovery_s" && row.never) return "never";
   const value = row[name];
@@ -30,7 +33,7 @@ function sortValue(row, name) {
 function filterRows() {
   const text = byId("s-search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const wanted = FILTERS.map((name) => [name, byId("s-" + name).value]).filter(([, value]) => value !== "");
-  Site.shown = Site.rows.filter((row) => wanted.every(([name, value]) => (row[name] || "–") === value) && text.every((word) => row.text.includes(word)));
+  Site.shown = Site.rows.filter((row) => wanted.every(([name, value]) => nameOf(row, name) === value) && text.every((word) => row.text.includes(word)));
   const direction = Site.down ? -1 : 1;
   Site.shown.sort((a, b) => {
     const x = sortValue(a, Site.sort), y = sortValue(b, Site.sort);
@@ -56,7 +59,7 @@ function drawRow(row) {
       link.href = Site.base + row.href + (row.files.includes("report.html") ? "/report.html" : "/index.html");
       cell.append(link);
     } else if (name === "nemesis") {
-      const link = element("a", row.nemesis || "–");
+      const link = element("a", nameOf(row, "nemesis"));
       link.href = Site.base + row.nemesisHref;
       cell.append(link);
     } else if (name === "sentence") { const text = element("div", row.sentence); text.title = row.sentence; cell.append(text); }
@@ -102,7 +105,7 @@ function compare() {
 function wireList() {
   for (const name of FILTERS) {
     const select = byId("s-" + name), counts = new Map();
-    for (const row of Site.rows) counts.set(row[name] || "–", (counts.get(row[name] || "–") ?? 0) + 1);
+    for (const row of Site.rows) counts.set(nameOf(row, name), (counts.get(nameOf(row, name)) ?? 0) + 1);
     for (const [value, count] of [...counts].sort((a, b) => a[0] < b[0] ? -1 : 1)) { const option = element("option", `${value} (${count})`); option.value = value; select.append(option); }
     select.addEventListener("input", filterRows);
   }

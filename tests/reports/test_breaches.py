@@ -11,7 +11,10 @@ import reports
 from history import RunFiles
 from reports.breaches import MAX_MOMENTS, breaches_of
 from reports.findings import Drawn, headlines_of, prepare
+from reports.marks import marks_of
+from reports.planted import meaning_of
 from reports.run import read_run
+from reports.series import marks_data
 from tests.reports.conftest import Maker
 
 S = 10**9
@@ -56,6 +59,45 @@ def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> N
     page = drawn.run.files.report.read_text()
     assert '<a href="#breach-1">committed-kept</a>' in page
     assert 'id="breach-1"' in page
+
+
+def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
+    drawn = with_checks(fresh("valid"), DELETED)
+    assert marks_data(marks_of(drawn)) == {
+        "violations": [],
+        "findings": [
+            {"at": 2.0, "node": "n2", "check": "committed-kept"},
+            {"at": 7.5, "node": "n1", "check": "committed-kept"},
+        ],
+    }
+    reports.write_report(drawn.run.files)
+    assert "a node was seen to break a rule: committed-kept" in drawn.run.files.report.read_text()
+
+
+def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Maker) -> None:
+    files = fresh("valid")
+    drawn = with_checks(files, DELETED, {"name": "recovery", "verdict": "unknown", "seen": "cut"})
+    files.results.write_text(json.dumps({**drawn.run.results, "harness_failure": "no SSH"}))
+    drawn = prepare(read_run(files))
+    assert [name for name, *_ in headlines_of(drawn)] == ["committed-kept"]
+    assert "a finding about the system under test all the same" in meaning_of(drawn.run)
+    text = reports.render_run(files)
+    assert text.startswith(
+        "HARNESS FAILURE\nno SSH\nThe harness broke down, so that this run as a whole proves nothing."
+    )
+    assert "\ncommitted-kept: n1's log ended at 5 " in text
+    assert "says nothing about" in meaning_of(prepare(read_run(fresh("harness-failure"))).run)
+
+
+def test_nodes_that_logged_nothing_have_no_fold(fresh: Maker) -> None:
+    files = fresh("valid")
+    for log in files.nodes.glob("*/*.log"):
+        log.write_text("")
+    drawn = with_checks(files, DELETED)
+    reports.write_report(drawn.run.files)
+    page = files.report.read_text()
+    assert "logged nothing around 7.50 s, from 6.50 to 8.00 s" in page
+    assert 'class="excerpt"' not in page
 
 
 def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh: Maker) -> None:

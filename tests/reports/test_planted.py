@@ -61,3 +61,9 @@ def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) ->
     results["checks"][0]["details"] = {"seen": {**seen, "of": 12}}
     files.results.write_text(json.dumps(results))
     assert occasions_of(read_run(files)).startswith("Of the 9 that are told: 9 in main")
+
+
+def test_the_terminal_says_so_too(fresh: Maker) -> None:
+    text = reports.render_run(with_canary(fresh("invalid")))
+    assert text.startswith("INVALID, AS INTENDED\nThe planted bug stale-reads was found, as intended")
+    assert "planted" not in reports.render_run(fresh("no-recovery"))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import reports
-from history import RunFiles
+from history import Counterexample, Operation, RunFiles
+from reports import boxes, terminal
+from reports.findings import prepare
+from reports.run import read_run
 from tests.reports.conftest import Maker
 from tests.reports.shapes import KINDS
 
@@ -70,3 +74,32 @@ def test_a_run_of_which_nothing_is_known_is_unknown(fresh: Maker, tmp_path: Path
     text = reports.render_run(files)
     assert "harness check" in text
     assert "ok/s" in text
+
+
+def test_times_below_the_boxes_never_touch() -> None:
+    """The last one always stands; of those between, what has room."""
+
+    def took(process: int, f: str, value: int, start: int, stop: int) -> Operation:
+        return Operation(process, f, "k", value, value, "ok", start, stop, process, process, "n1", None, "main")  # type: ignore[arg-type]
+
+    cases = [
+        [(0, 10), (20, 30), (9000, 9100)],
+        [(0, 9000), (9010, 9011), (9020, 9021)],
+        [(0, 1), (4000, 4001), (4500, 9000)],
+    ]
+    for spans in cases:
+        operations = tuple(took(n, "write", n, a * 10**6, b * 10**6) for n, (a, b) in enumerate(spans))
+        ticks = boxes.draw(Counterexample("odd", "odd", operations), 60).splitlines()[-1].split()
+        assert all(len(tick) == len(f"{spans[-1][1] / 1000:.3f}") for tick in ticks[1:])
+        assert ticks[1] == "0.000"
+        assert ticks[-1] == f"{spans[-1][1] / 1000:.3f}"
+
+
+def test_faults_during_the_operations_before_are_told(made: Maker) -> None:
+    drawn = prepare(read_run(made("invalid")))
+    (violation,) = drawn.violations
+    earlier = replace(violation, faults=[], earlier=drawn.windows[:1])
+    text = terminal.render(replace(drawn, violations=[earlier]), 100)
+    assert "No fault was installed then. During the operations before it: partition-majorities-ring on" in text.replace(
+        "\n", " "
+    )

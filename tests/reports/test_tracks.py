@@ -37,6 +37,16 @@ def test_leader_stretches_and_elections() -> None:
     assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
 
 
+def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
+    probes = [probe(0, "n1", "leader", 3), probe(2, "n1", "follower", 2), probe(2, "n2", "leader", 2)]
+    found = tracks.tracks_of(probes, ("n1", "n2"))
+    assert [(tracks.leader_at(found, t), tracks.term_at(found, t)) for t in (0.5, 1.9, 2.5)] == [
+        ("n1", 3),
+        (None, 3),
+        ("n2", 2),
+    ]
+
+
 def test_silence_ends_a_stretch() -> None:
     found = tracks.tracks_of([probe(0, "n1", "leader"), probe(10, "n1", "leader")], ("n1",))
     assert [(s.start, s.end) for s in tracks.stretches(found[0])] == [(0.0, tracks.STALE_S), (10.0, 10.25)]

@@ -1,0 +1,50 @@
+"""Which verdict a page was drawn from: a digest of its words in the page's head, so that others can tell a stale page.
+
+``harness check`` judges a run again and may find other words, or another verdict; the page is drawn anew by ``harness
+report`` only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from history import RunFiles
+
+NAME: Final = "drawn-from"
+HEAD: Final = 4096
+"""So many bytes of a page hold its head's first lines."""
+_SAID: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
+STALE: Final = "page of an earlier verdict: harness report draws it anew"
+
+
+def digest_of(results: Mapping[str, Any]) -> str:
+    """Of what is told of a verdict: the same for results that differ in nothing but how long the judging took."""
+    told = {name: results.get(name) for name in ("verdict", "sentence", "harness_failure", "checks")}
+    keys = [(key.get("key"), key.get("violations"), _sentences(key)) for key in results.get("keys") or ()]
+    text = json.dumps([told, keys], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _sentences(key: Mapping[str, Any]) -> list[Any]:
+    examples = key.get("counterexamples")
+    return [one.get("sentence") for one in examples if isinstance(one, Mapping)] if isinstance(examples, list) else []
+
+
+def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
+    """Whether the run's page says that it was drawn from other results; pages of earlier releases say nothing."""
+    said = _said(files.report)
+    return said is not None and said != digest_of(results)
+
+
+def _said(page: Path) -> str | None:
+    try:
+        with page.open("rb") as file:
+            found = _SAID.search(file.read(HEAD))
+    except OSError:
+        return None
+    return found[1].decode() if found else None
