@@ -359,6 +359,26 @@ def test_large_runs_among_small_ones(spark, judged, tmp_path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
+def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "files" / "history.edn"
+    path.parent.mkdir()
+    path.write_bytes(edn(numbered([row for number in range(400) for row in story(value=number, key=number % 3)])))
+    monkeypatch.setattr(staging, "transcribe", partial(transcribe, large=0, piece=9000, by_rows=0))
+    found = []
+    for options in ({"spark": spark, "large": 1000}, {}):
+        warehouse = tmp_path / f"warehouse-{len(found)}"
+        (outcome,) = ingest([path], warehouse, deadline_s=10, **options)
+        assert (outcome.state, outcome.error) == ("added", None)
+        found.append((read_all(warehouse, "operations"), read_runs(warehouse).drop("written")))
+    assert found[0] == found[1]
+    assert found[0][0].num_rows == 800
+    path.write_bytes(path.read_bytes() + b"{:type :ok, :process 77, :f :read, :value 1, :index 9999, :time 99999}\n")
+    (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10, spark=spark, large=1000)
+    assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes what it never invoked"
+
+
+@pytest.mark.spark
 def test_spark_reads_the_warehouse_as_one_partitioned_table(spark, judged, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     for seed in (1, 2):
