@@ -199,6 +199,9 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
             " return top >= 0 && bottom <= innerHeight; })()"
         )
         assert found.complaints == []
+        for width in (1400, 420):
+            found.look("light", width)
+            assert found.js("document.documentElement.scrollWidth") <= width
 
 
 def test_no_recovery_leads_to_the_lag(made: Maker, browser: Any) -> None:
