@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
-from checker.calls import Call, ranked
-from checker.models import ANY, CasRegister, Model, Register
+from checker.calls import NEVER, Call
+from checker.models import ANY, CasRegister, Model, ModelError, Register
+from checker.objects import Counter
 from checker.search import ENGINE, Transitions
 from checker.zones import IntArray
 
@@ -25,6 +26,16 @@ _ROOM: Final = 1 << 10
 _AHEAD: Final = 2
 _PENDING: Final = 62
 _TABLE: Final = 20_000_000
+_SUMS: Final = 1 << 30
+
+
+def _is_whole(calls: Sequence[Call]) -> bool:
+    """Is this a counter of whole numbers whose sums the kernel can hold?"""
+    if any(call.f not in ("add", "read") for call in calls):
+        return False
+    added = [call.value for call in calls if call.f == "add"]
+    answered = [call.result for call in calls if call.f == "read"]
+    return {*map(type, added), *map(type, answered)} <= {int} and max(sum(map(abs, added)), *answered, 0) < _SUMS
 
 
 class _Numbers:
@@ -34,10 +45,13 @@ class _Numbers:
         from checker import search_kernel as kernel
 
         self.model = model
+        self.below = 0
         self.table = np.zeros((1, 1), np.int32)
         self.transitions: Transitions | None = None
         if type(model) in (Register, CasRegister):
             self._register(calls, kernel)
+        elif type(model) is Counter and _is_whole(calls):
+            self._counter(calls, kernel)
         else:
             self._general(calls, kernel)
 
@@ -55,6 +69,18 @@ class _Numbers:
         old = [ids.setdefault(call.value[0], len(ids)) if call.f == "cas" else 0 for call in calls]
         self.old = np.array(old, np.int64)
         self.names = list(ids)
+
+    def _counter(self, calls: Sequence[Call], kernel: Any) -> None:
+        """The state is the sum, and so much more that it is never below zero."""
+        self.below = -sum(min(0, call.value) for call in calls if call.f == "add")
+        self.initial = self.below
+        reads = [call.f == "read" for call in calls]
+        self.kind = np.where(np.array(reads, np.bool_), kernel.READ, kernel.ADD).astype(np.int8)
+        # What a read answers below all that can be is no state.
+        numbers = [max(-3, call.result + self.below) if read else call.value
+                   for call, read in zip(calls, reads, strict=True)]  # fmt: skip
+        self.value = np.array(numbers, np.int64)
+        self.old = np.zeros(len(calls), np.int64)
 
     def _general(self, calls: Sequence[Call], kernel: Any) -> None:
         self.transitions = Transitions(calls, self.model)
@@ -78,6 +104,8 @@ class _Numbers:
     def describe(self, state: int) -> str:
         if self.transitions is not None:
             return self.model.describe(self.transitions.states[state])
+        if type(self.model) is Counter:
+            return self.model.describe(state - self.below)
         return self.model.describe(ANY if state < 0 else self.names[state])
 
 
@@ -170,23 +198,25 @@ def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
 
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:
-    """Decide by the compiled search, or None where it does not apply."""
+    """Decide by the compiled search, or None where it does not apply.
+
+    Raises ModelError where two events have the same place: one would be taken for the other.
+    """
     useful = sorted(_useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
-    whole = {call.source: call for call in useful}
-    dense = ranked(useful)
-    moments = {}
-    for call, thin in zip(useful, dense, strict=True):
-        moments[thin.ret] = call.ret
-    numbers = _Numbers(dense, model)
-    invoke, ret = (np.array([getattr(call, name) for call in dense], np.int64) for name in ("invoke", "ret"))
-    run = _Run(numbers, invoke, ret, limits.memory)
+    invoke, ret = (np.array([getattr(call, name) for call in useful], np.int64) for name in ("invoke", "ret"))
+    done = ret != NEVER
+    moments = np.sort(np.concatenate([invoke, ret[done]]))
+    if (moments[1:] == moments[:-1]).any():
+        raise ModelError("two events have the same place in the history")
+    ret[done] = np.searchsorted(moments, ret[done])
+    run = _Run(_Numbers(useful, model), np.searchsorted(moments, invoke), ret, limits.memory)
     answer = _explored(run, limits)
     if answer is None or answer.verdict == "unknown":
         return answer
     if answer.verdict == "valid":
-        return replace(answer, order=[whole[dense[op].source] for op in run.order()] if proof else None)
+        return replace(answer, order=[useful[op] for op in run.order()] if proof else None)
     assert answer.last is not None
-    return replace(answer, last=moments[answer.last])
+    return replace(answer, last=int(moments[answer.last]))
 
 
 class Words(Protocol):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from checker.slots_kernel import PLACE, give_slots, travel
 
 # Kinds of calls.
-READ, WRITE, CAS, TABLE, TABLE_READ = range(5)
+READ, WRITE, CAS, TABLE, TABLE_READ, ADD = range(6)
 # Places in the array of scalars.
 AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
@@ -101,6 +101,8 @@ def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
         return value[op]
     if k == CAS:
         return value[op] if state == old[op] or state == ANY_STATE else -1
+    if k == ADD:
+        return state + value[op]
     after = table[state, old[op]]
     return -3 if after == _UNKNOWN else after
 

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise, product
 from math import prod
+from operator import attrgetter
 from typing import Any, Final
 
 from checker.answer import Answer, Limits
@@ -52,8 +53,11 @@ class Pieces:
 
     def at(self, text: str, start: int) -> str | None:
         """The piece that begins there, if one does."""
-        ahead = (text[start : start + length] for length in self.lengths)
-        return next((piece for piece in ahead if piece in self.appends or piece in self.puts), None)
+        for length in self.lengths:
+            piece = text[start : start + length]
+            if piece in self.appends or piece in self.puts:
+                return piece
+        return None
 
     def split(self, text: str, start: int = 0) -> list[str] | None:
         """All pieces from there on; None if the text is not made of pieces."""
@@ -174,6 +178,7 @@ class Reading:
     chains: dict[str, Chain] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=lambda: {START: START})
     used: Counter[str] = field(default_factory=Counter)
+    gone: int = NEVER
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
     def take(self, text: str, gets: Sequence[Call]) -> None:
@@ -203,12 +208,11 @@ class Reading:
     def _root(self, piece: str, gets: Sequence[Call]) -> Call | None:
         """The put that a text began with, or None if it began with the empty text at the start.
 
-        That one is gone for good when a put has returned.  Raises UnclearError if both may be.
+        That one is gone for good when the first put has returned.  Raises UnclearError if both may be.
         """
-        put, last = self.pieces.puts.get(piece), max(get.ret for get in gets)
-        gone = min((put.ret for put in self.pieces.puts.values()), default=NEVER)
+        put, last = self.pieces.puts.get(piece), gets[-1].ret
         begun = any(append.invoke < last for append in self.pieces.appends.get(piece, ()))
-        if put is None or not begun or all(get.invoke > gone for get in gets):
+        if put is None or not begun or all(get.invoke > self.gone for get in gets):
             return put
         if put.invoke > last:
             return None
@@ -283,26 +287,28 @@ def swaps_of(calls: Iterable[Call], reading: Reading, way: dict[int, Place]) -> 
     """The history of the register whose values are the texts; gets that contradict others are left out."""
     swaps = []
     for call in calls:
+        f, value, result = "read", None, None
         if call.f == "get":
-            name = reading.names.get(call.result or START)
-            if name is not None:
-                swaps.append(replace(call, f="read", value=None, result=name))
+            result = reading.names.get(call.result or START)
+            if result is None:
+                continue
         elif call.f == "put":
-            swaps.append(replace(call, f="write", value=(call.value, 1)))
+            f, value = "write", (call.value, 1)
         elif place := way.get(call.source):
-            swaps.append(replace(call, f="cas", value=(place.before, place.after)))
+            f, value = "cas", (place.before, place.after)
         else:
-            swaps.append(replace(call, f="write", value=(call.source, 0)))
+            f, value = "write", (call.source, 0)
+        swaps.append(Call(f, value, result, call.invoke, call.ret, call.source))
     return swaps
 
 
 def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[dict[int, Place]]]:
     """What the gets say, and in which ways the appends may stand in it.  Raises UnclearError."""
     gets: dict[str, list[Call]] = {}
-    for call in limits.paced(sorted(calls, key=lambda call: call.ret), ENGINE):
+    for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
         if call.f == "get" and call.result:
             gets.setdefault(call.result, []).append(call)
-    reading = Reading(pieces)
+    reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
     for text in sorted(gets, key=len):
         reading.take(text, gets[text])
     return reading, reading.ways()

@@ -24,7 +24,7 @@ from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.oracle_objects import object_history
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL_OF = {"log": "log", "set": "set", "chains": "cas-register"}
+MODEL_OF = {"log": "log", "set": "set", "texts": "kv", "chains": "cas-register"}
 
 
 class Clock:
@@ -46,11 +46,21 @@ class Clock:
 def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
     name = MODEL_OF.get(engine, "register")
     model = model_named(name)
+    if name == "kv":
+        return calls_of([text_operation(number) for number in range(size)], model), model
     if name in ("log", "set"):
         return calls_of(object_history(Random(1), name, 60, 3, 1.0), model), model
     values = None if engine in ("zones", "chains") else 3
     history: list[Operation] = Sampler(Random(1), values=values, truth=1.0, doubt=False).history(size, 8)
     return calls_of(history, model), model
+
+
+def text_operation(number: int) -> Operation:
+    """One after the other: a put, an append, and a get of both."""
+    f = ("put", "append", "get")[number % 3]
+    pieces = [f"{one} " for one in range(number - number % 3, number)]
+    asked, answered = (None, "".join(pieces)) if f == "get" else (f"{number} ", None)
+    return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -62,7 +72,7 @@ def test_an_engine_whose_time_is_over_says_so_and_one_that_has_time_decides(engi
     assert decide(calls, model, Limits(Clock(10**6), 1.0), engine=engine).verdict == "valid"
 
 
-@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "search", "python-search", "wgl"])
+@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "texts", "search", "python-search", "wgl"])
 def test_a_long_history_is_not_prepared_without_looking_at_the_clock(engine: str) -> None:
     calls, model = calls_for(engine, 9000)
     answer = decide(calls, model, Limits(Clock(1), 1.0), engine=engine)
