@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 READ, WRITE, CAS, APPEND, GET, LIST = range(6)
+PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS = range(6, 15)
 NEVER = 1 << 62
 
 
@@ -139,6 +140,123 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
             if pending and kind[row] == APPEND and random() < pending:
                 names[c] += clients
                 continue
+            ret[row] = rank
+            rank += 1
+    return Synthetic(kind, value, old, invoke, ret, process)
+
+
+class _Texts:
+    """A text: a tenth of the operations puts, four tenths append, the rest gets.
+
+    A piece is named by its invocation.  ``old`` is the put with which the text of an append or a get began (-1: none),
+    ``value`` how many pieces were before an append, or how many a get answers.
+    """
+
+    def __init__(self) -> None:
+        self.root, self.size = -1, 0
+        self.past: list[tuple[int, int]] = []
+
+    def begin(self, coin: float, _fresh: int) -> tuple[int, int]:
+        return PUT if coin < 0.1 else TEXT if coin < 0.5 else GOT, -1
+
+    def take(self, kind: int, _value: int, invoke: int) -> tuple[int, int]:
+        if kind == PUT:
+            self.past.append((self.root, self.size))
+            self.root, self.size = invoke, 1
+            return -1, -1
+        self.size += kind == TEXT
+        return self.size - (kind == TEXT), self.root
+
+    def lie(self) -> tuple[int, int] | None:
+        """The text before the last put but thirty, which is nobody's any more."""
+        return self.past[-30][::-1] if len(self.past) > 40 else None
+
+
+class _Counter:
+    """A sum: half of the operations add one of 1, 2, 3, the others ask."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+        return (ADD, 1 + fresh % 3) if coin < 0.5 else (SUM, -1)
+
+    def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
+        self.sum += value if kind == ADD else 0
+        return (value if kind == ADD else self.sum), 0
+
+    def lie(self) -> tuple[int, int] | None:
+        return (self.sum - 100, 0) if self.sum > 200 else None
+
+
+class _Queue:
+    """A queue of distinct items: half of the operations enqueue."""
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+        self.taken = 0
+
+    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+        return (ENQUEUE, fresh) if coin < 0.5 else (DEQUEUE, -1)
+
+    def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
+        if kind == ENQUEUE:
+            self.items.append(value)
+            return value, 0
+        if self.taken == len(self.items):
+            return -1, 0
+        self.taken += 1
+        return self.items[self.taken - 1], 0
+
+    def lie(self) -> tuple[int, int] | None:
+        return (self.items[self.taken - 40], 0) if self.taken > 50 else None
+
+
+class _Set:
+    """A set of distinct elements: two operations in a hundred ask for all."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+        return (INSERT, fresh) if coin < 0.98 else (ELEMENTS, -1)
+
+    def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
+        self.size += kind == INSERT
+        return value, self.size - (kind == INSERT)
+
+    def lie(self) -> tuple[int, int] | None:
+        return (-1, self.size - 60) if self.size > 100 else None
+
+
+OBJECTS = {"texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set}
+ASKING = (GOT, SUM, DEQUEUE, ELEMENTS)
+
+
+def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at: float | None = None) -> Synthetic:
+    """A history of one of ``OBJECTS``; ``stale_at`` 0.5: half-way one is answered what was right long before."""
+    random = Random(seed).random
+    columns = [array("q") for _ in range(6)]
+    kind, value, old, invoke, ret, process = columns
+    current, took = [-1] * clients, [False] * clients
+    thing = OBJECTS[what]()
+    rank, lie = 0, None if stale_at is None else int(stale_at * n)
+    while len(kind) < n or max(current) >= 0:
+        c = int(random() * clients)
+        row = current[c]
+        if row < 0 and len(kind) < n:
+            current[c], took[c] = len(kind), False
+            k, item = thing.begin(random(), len(kind) + 1)
+            for column, number in zip(columns, (k, item, -1, rank, NEVER, c), strict=True):
+                column.append(number)
+            rank += 1
+        elif row >= 0 and not took[c]:
+            took[c] = True
+            value[row], old[row] = thing.take(kind[row], value[row], invoke[row])
+            if lie is not None and row >= lie and kind[row] in ASKING and (false := thing.lie()):
+                (value[row], old[row]), lie = false, None
+        elif row >= 0:
+            current[c] = -1
             ret[row] = rank
             rank += 1
     return Synthetic(kind, value, old, invoke, ret, process)

@@ -37,7 +37,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import APPEND, GET, NEVER, Synthetic, synthetic, synthetic_log
+from histories import (
+    ADD,
+    APPEND,
+    ASKING,
+    DEQUEUE,
+    ELEMENTS,
+    ENQUEUE,
+    GET,
+    GOT,
+    INSERT,
+    LIST,
+    NEVER,
+    PUT,
+    SUM,
+    TEXT,
+    Synthetic,
+    synthetic,
+    synthetic_log,
+    synthetic_object,
+)  # fmt: skip
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent))
@@ -46,6 +65,10 @@ REPEATED = 0.05
 CAP = 6 << 30
 LISTS = 100
 CLIENTS = (5, 10, 30)
+FUNCTIONS = {
+    PUT: "put", TEXT: "append", GOT: "get", ADD: "add", SUM: "read", ENQUEUE: "enqueue", DEQUEUE: "dequeue",
+    INSERT: "add", ELEMENTS: "read",
+}  # fmt: skip
 
 
 def _case(n: int, clients: int, values: int | None = None, *, stale: bool = False, **more: Any) -> dict[str, Any]:
@@ -65,6 +88,8 @@ def cases(*, quick: bool) -> list[dict[str, Any]]:
         listed += [_case(n, 3, values, keys=n // 100) for values in (None, 5)]
         for clients, stale, lists in itertools.product((5, 30), (False, True), (0.0, min(0.02, LISTS / n))):
             listed.append(_case(n, clients, stale=stale, log=True, **({"lists": lists} if lists else {})))
+        for what, clients, stale in itertools.product(("texts", "set", "counter", "queue"), (5, 30), (False, True)):
+            listed.append(_case(n, clients, stale=stale, what=what))
     listed += [
         _case(10**6, clients, values, pending=0.001) for clients, values in itertools.product(CLIENTS, (None, 5))
     ]
@@ -79,6 +104,9 @@ def history(case: dict[str, Any]) -> tuple[Synthetic, array[int]]:
     keys = case.get("keys", 1)
     if case.get("log"):
         whole = synthetic_log(case["n"], case["clients"], stale_at=case["stale_at"], lists=case.get("lists", 0.0))
+        return whole, array("q", bytes(8 * len(whole.kind)))
+    if "what" in case:
+        whole = synthetic_object(case["n"], case["clients"], what=case["what"], stale_at=case["stale_at"])
         return whole, array("q", bytes(8 * len(whole.kind)))
     if keys == 1:
         whole = synthetic(case["n"], case["clients"], **rest)
@@ -157,6 +185,38 @@ def _log(columns: list[Any]) -> list[Any]:
     return operations
 
 
+def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
+    """The text of so many pieces that began with that put."""
+    pieces: dict[int, dict[int, str]] = {}
+    for kind, value, old, invoke, *_ in rows:
+        if kind in (PUT, TEXT):
+            root, place = (invoke, 0) if kind == PUT else (old, value)
+            pieces.setdefault(root, {})[place] = f"x {invoke} y"
+    whole = {root: [named[place] for place in range(len(named))] for root, named in pieces.items()}
+    return lambda root, size: "".join(whole.get(root, [])[:size])
+
+
+def _object(columns: list[Any]) -> tuple[list[Any], str]:
+    """The operations that ``check_operations`` is given, and the model's name."""
+    from history import Operation
+
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    text = _texts(rows)
+    elements = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == INSERT)]
+    operations = []
+    for kind, value, old, invoke, ret, _ in rows:
+        named, asked, result = FUNCTIONS[kind], None if kind in ASKING else value, None
+        if kind in (PUT, TEXT):
+            asked = f"x {invoke} y"
+        elif kind in ASKING:
+            answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: None if value < 0 else value}
+            result = answers.get(kind, value)
+        operations.append(Operation(0, named, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
+    kinds = {row[0] for row in rows}
+    named = {PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set"}
+    return operations, next(name for kind, name in named.items() if kind in kinds)
+
+
 def _peak() -> tuple[int, int]:
     """(the most memory since it was last asked, how much it is now) in bytes."""
     status = Path("/proc/self/status").read_text()
@@ -181,22 +241,28 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
     from checker.by_columns import check_columns
 
     columns = _table(path)
-    if columns[0][0] >= APPEND:
-        history: Any = _log(columns)
-        small, model, verb = history[:0], "log", check_operations
+    history: Any
+    small: Any
+    verb: Any = check_operations
+    if columns[0].max() > LIST:
+        history, model = _object(columns)
+        small = history[:0]
+    elif columns[0][0] >= APPEND:
+        history, model = _log(columns), "log"
+        small = history[:0]
     else:
         history = _register(columns)
         small, verb = _register([column[:0] for column in columns]), check_columns
         model = "cas-register" if (columns[0] == 2).any() else "register"
     del columns
-    verb(small, model)  # type: ignore[operator]
+    verb(small, model)
     warm()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     _, baseline = _peak()
 
     def check(*, proofs: bool) -> Any:
-        return verb(history, model, deadline_s=limit * 4, proofs=proofs)  # type: ignore[operator]
+        return verb(history, model, deadline_s=limit * 4, proofs=proofs)
 
     report = check(proofs=False)
     peak, _ = _peak()

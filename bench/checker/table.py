@@ -14,6 +14,8 @@ HEAD = ("operations", "clients", "history", "verdict", "ours", "with proofs", "m
 
 
 def _history(case: dict[str, Any]) -> str:
+    if "what" in case:
+        return str(case["what"])
     if "log" in case:
         return "log, lists" if "lists" in case else "log"
     name = "unique" if case["values"] is None else "five values"
@@ -30,7 +32,7 @@ def _time(seconds: float) -> str:
 
 def _proven(case: dict[str, Any], verdict: str) -> bool:
     """Is more done than to decide?"""
-    return verdict == "invalid" or ("log" in case and case["n"] <= 2000)
+    return verdict == "invalid" or (("log" in case or "what" in case) and case["n"] <= 2000)
 
 
 def _row(result: dict[str, Any]) -> tuple[str, ...]:
@@ -62,7 +64,9 @@ def main() -> None:
     run, results = whole["run"], whole["results"]
     print(f"{run['machine']}; Python {run['python']}; {run['date']}; commit {run['commit']}; load {run['load']}\n")
     print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-    for result in sorted(results, key=lambda result: (result["case"]["n"], "log" in result["case"])):
+    for result in sorted(
+        results, key=lambda result: (result["case"]["n"], "log" in result["case"], "what" in result["case"])
+    ):
         print(f"| {' | '.join(_row(result))} |")
 
 

@@ -2,9 +2,10 @@
 //
 // Usage: bench-porcupine FILE SECONDS
 //
-// FILE holds little-endian int64 sevens, one a call: kind (0 read, 1 write, 2 cas, 3 append, 4 get, 5 list), value, old,
-// invoke, return, key, known (0: nobody saw it complete).  Of an append old is the index that it got, of a get the one
-// asked for, of a list its length: it answered so many of the entries that the appends say there are.
+// FILE holds little-endian int64 sevens, one a call: kind (0 read, 1 write, 2 cas, 3 append, 4 get, 5 list; of other
+// objects see objects.go), value, old, invoke, return, key, known (0: nobody saw it complete).  Of an append old is the
+// index that it got, of a get the one asked for, of a list its length: it answered so many of the entries that the
+// appends say there are.
 // A check of less than a tenth of a second is repeated for a twentieth of a second, five times at least, and the median
 // counts.
 package main
@@ -159,7 +160,9 @@ func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[2], 64)
 	history := read(os.Args[1])
 	model := register()
-	if len(history) > 0 && history[0].Input.(call).kind >= 3 {
+	if what := object(history); what != nil {
+		model = *what
+	} else if len(history) > 0 && history[0].Input.(call).kind >= 3 {
 		model = log()
 	}
 	limit := time.Duration(seconds * float64(time.Second))
