@@ -130,7 +130,12 @@ def _ok(operation: Operation, source: int) -> Call:
 
 
 def ranked(calls: Sequence[Call]) -> list[Call]:
-    """The same calls with dense ranks 0, 1, 2, … (a pending call has an invocation only)."""
+    """The same calls with dense ranks 0, 1, 2, … (a pending call has an invocation only).
+
+    Raises ModelError where two events have the same place: compiled code would take one for the other.
+    """
     moments = sorted({call.invoke for call in calls} | {call.ret for call in calls if not call.pending})
+    if len(moments) != 2 * len(calls) - sum(call.pending for call in calls):
+        raise ModelError("two events have the same place in the history")
     rank = {moment: place for place, moment in enumerate(moments)}
     return [replace(call, invoke=rank[call.invoke], ret=rank.get(call.ret, NEVER)) for call in calls]

@@ -1,11 +1,12 @@
 """Mutation testing of the compiled kernels, in their plain-Python form: which changes does no test notice?
 
-    python bench/checker/mutants.py [--every N] [--samples N] [KERNEL …]
+    python bench/checker/mutants.py [--every N] [--samples N] [--only TEXT] [--again FILE] [KERNEL …]
 
 numba is told not to compile.  One place is changed at a time (comparisons, operators, constants, ``min`` and ``max``,
-an assignment left out), and a battery of random small histories, whose truth the definition has told, is judged by the
-engines that use the kernel, in a process of its own.  A mutant that answers wrongly, raises or does not come back is
-killed; what survives is printed with its line, to be looked at by a person.
+an assignment left out), and a battery of random small histories, whose truth the definition has told, is judged by what
+uses the kernel, in a process of its own.  A mutant that answers wrongly, raises, takes too much memory or does not come
+back is killed.  Of what survives, ``survivors.toml`` says why it changes no verdict; what it does not name is printed,
+to be looked at by a person, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -13,139 +14,73 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import mmap
 import os
+import resource
 import signal
 import sys
+import tomllib
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
 
-from checker import (  # noqa: E402  # noqa: E402
-    ANY,
-    CasRegister,
-    Model,
-    Register,
-    automaton,
+from battery import Battery, Trial, of_automaton, of_chains, of_engines, of_gathering, of_keys, of_search, of_zones  # noqa: E402
+
+from checker import (  # noqa: E402
     automaton_kernel,
-    compiled_search,
+    chains_kernel,
+    gathering_kernel,
+    keys_kernel,
     search_kernel,
     slots_kernel,
+    zones_kernel,
 )
-from checker.answer import Limits  # noqa: E402
-from checker.calls import Call, calls_of  # noqa: E402
-from checker.deciding import decide  # noqa: E402
-from checker.definition import SMALL, is_linearization, linearizable  # noqa: E402
-from tests.checker.oracle import READ_TWICE, Sampler, dense_history, either_pending_write, history_of, is_linearizable  # noqa: E402
 
-KERNELS = {"slots_kernel": slots_kernel, "automaton_kernel": automaton_kernel, "search_kernel": search_kernel}
+# In the order in which they hold parts of each other.
+KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
+    "slots_kernel": (slots_kernel, of_engines),
+    "gathering_kernel": (gathering_kernel, of_gathering),
+    "automaton_kernel": (automaton_kernel, of_automaton),
+    "search_kernel": (search_kernel, of_search),
+    "zones_kernel": (zones_kernel, of_zones),
+    "chains_kernel": (chains_kernel, of_chains),
+    "keys_kernel": (keys_kernel, of_keys),
+}
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.And: ast.Or, ast.Or: ast.And,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
-
-
-class Tabled(Model):
-    """A cas register that the search must ask about."""
-
-    name = "tabled"
-
-    def step(self, state: Any, f: str, value: Any, result: Any) -> Any:
-        return CasRegister().step(state, f, value, result)
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One history for one engine, how much work it may do at once, and whether it is linearizable."""
-
-    engine: str
-    model: Model
-    calls: list[Call]
-    budget: int
-    truth: bool
-
-    def passes(self) -> bool:
-        _set(_BUDGET=self.budget)
-        looks = iter(range(1 << 40))
-        limits = Limits(lambda: next(looks), 50_000)
-        answer = decide(self.calls, self.model, limits, engine=self.engine)
-        if answer.verdict != ("valid" if self.truth else "invalid"):
-            return False
-        if answer.order is not None:
-            return is_linearization(answer.order, self.calls, self.model)
-        return answer.last is None or self.model.initial is ANY or self._is_first(answer.last)
-
-    def _is_first(self, last: int) -> bool:
-        """Is this the first return that nothing explains?"""
-        cut = [call if call.ret <= last else call.forgotten() for call in self.calls if call.invoke <= last]
-        before = [call.forgotten() if call.ret == last else call for call in cut]
-        with_it, without = ([c for c in some if not (c.pending and c.f == "read")] for some in (cut, before))
-        return not linearizable(with_it, self.model) and linearizable(without, self.model)
-
-
-def _set(**constants: int) -> None:
-    """Little room and small pieces, so that growing and going on are tried as well."""
-    for module in (automaton, compiled_search):
-        module.__dict__.update(constants)
-
-
-def battery(samples: int) -> list[Trial]:
-    random = Random(1)
-    trials = [
-        Trial("automaton", Register(), calls_of(either_pending_write(first, both=both), Register()), 20_000, not both)
-        for first in (1, 2)
-        for both in (False, True)
-    ]
-    for spans in READ_TWICE.values():
-        for pending in (1, 2):
-            calls = calls_of(history_of([*(("write", 1, n, None) for n in range(pending)), *spans]), Register())
-            trials += [Trial(engine, Register(), calls, 20_000, pending == 2) for engine in ("automaton", "search")]
-    for _ in range(samples):
-        cas = random.random() < 0.4
-        sampler = Sampler(random, values=random.choice([None, 1, 2, 3, 4]), cas=cas, truth=random.choice([0.6, 0.9, 1]))
-        history = sampler.history(random.randint(1, 12), random.randint(2, 6))
-        if not cas and random.random() < 0.8:
-            history = dense_history(
-                random, random.randint(4, 9), values=random.randint(2, 4), doubt=random.choice([0.1, 0.5])
-            )
-        budget = random.choice([1, 7, 20_000])
-        for engine, model in (
-            ("automaton", CasRegister()), ("search", CasRegister()), ("search", Tabled()),
-            ("automaton", CasRegister(ANY)), ("search", CasRegister(ANY)),
-        ):  # fmt: skip
-            calls = calls_of(history, model)
-            if (engine == "automaton" and cas) or len(calls) > SMALL:
-                continue
-            truth = is_linearizable(history) if model.initial is None else linearizable(calls, model)
-            trials.append(Trial(engine, model, calls, budget, truth))
-    return trials
+# A trial that has taken so many seconds of CPU time will not come back; none takes a tenth of a second.
+_PATIENCE: Final = 4.0
+_MEMORY: Final = 3 << 30
 
 
 class Mutator(ast.NodeTransformer):
-    """Changes the ``chosen``-th place that can be changed; counts them all."""
+    """Changes the ``chosen``-th place that can be changed; lists them all as (function, line, what)."""
 
     def __init__(self, chosen: int) -> None:
-        self.chosen, self.count, self.told = chosen, 0, ""
-        self.inside = False
+        self.chosen = chosen
+        self.places: list[tuple[str, int, str]] = []
+        self.function = ""
 
-    def _mine(self, node: ast.AST, what: str) -> bool:
-        self.count += self.inside
-        if not self.inside or self.count - 1 != self.chosen:
-            return False
-        self.told = f"line {getattr(node, 'lineno', '?')}: {what}"
-        return True
+    def _mine(self, node: Any, what: str) -> bool:
+        if self.function:
+            self.places.append((self.function, node.lineno, what))
+        return bool(self.function) and len(self.places) - 1 == self.chosen
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.inside = True
+        self.function = node.name
         node.body = [self.visit(statement) for statement in node.body]
-        self.inside = False
+        self.function = ""
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -184,36 +119,99 @@ class Mutator(ast.NodeTransformer):
         return node
 
 
-def mutants(source: str, every: int) -> Iterator[tuple[str, str]]:
-    """(what was changed, the changed source)."""
-    tree = ast.parse(source)
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A change of one place; it is named by its function and the text of its line, not by the line's number."""
+
+    function: str
+    name: str
+    line: int
+    source: str
+
+
+def mutants(source: str, every: int, only: str) -> Iterator[Mutant]:
+    """Every ``every``-th mutant whose function or name contains the text ``only``."""
+    tree, lines, named = ast.parse(source), source.splitlines(), Counter[tuple[str, str]]()
     whole = Mutator(-1)
     whole.visit(copy.deepcopy(tree))
-    for place in range(0, whole.count, every):
-        mutator = Mutator(place)
-        changed = ast.fix_missing_locations(mutator.visit(copy.deepcopy(tree)))
-        yield mutator.told, ast.unparse(changed)
+    for place, (function, line, what) in enumerate(whole.places):
+        name = f"{lines[line - 1].strip()} | {what}"
+        named[function, name] += 1
+        if named[function, name] > 1:
+            name += f" #{named[function, name]}"
+        if place % every or only not in f"{function} {name}":
+            continue
+        changed = ast.fix_missing_locations(Mutator(place).visit(copy.deepcopy(tree)))
+        yield Mutant(function, name, line, ast.unparse(changed))
 
 
 def load(name: str, source: str) -> None:
     """Put the changed kernel in its place, and the others anew, as they hold parts of it."""
-    for other, module in KERNELS.items():
+    for other, (module, _) in KERNELS.items():
         text = source if other == name else Path(str(module.__file__)).read_text()
         exec(compile(text, str(module.__file__), "exec"), module.__dict__)
 
 
-def survives(name: str, source: str, trials: list[Trial], seconds: int) -> bool:
-    """Does the battery find nothing wrong?  In a process of its own, which an alarm ends."""
+def killer(name: str, source: str, trials: Sequence[Trial]) -> int | None:
+    """The number of the trial that notices something; None if the mutant survives.
+
+    It lives in a process of its own, which is ended after so much CPU time in one trial.
+    """
+    shared = mmap.mmap(-1, 8)
     child = os.fork()
     if child == 0:
-        signal.alarm(seconds)
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        status = 1
         try:
             load(name, source)
-            good = all(trial.passes() for trial in trials)
-        except Exception:  # noqa: BLE001 (whatever it is, it was noticed)
-            good = False
-        os._exit(0 if good else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            for number, trial in enumerate(trials):
+                shared[:8] = number.to_bytes(8, "little")
+                signal.setitimer(signal.ITIMER_VIRTUAL, _PATIENCE)
+                if not trial.passes():
+                    break
+            else:
+                status = 0
+        finally:
+            # Whatever it was that was raised, it was noticed.
+            os._exit(status)
+    survived = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return None if survived else int.from_bytes(shared[:8], "little")
+
+
+def known() -> dict[tuple[str, str, str], str]:
+    """Why mutants, named by kernel, function and change, survive: the reason."""
+    table = tomllib.loads((HERE / "survivors.toml").read_text())
+    reasons = table.pop("reasons")
+    return {
+        (kernel, function, change): reasons[reason]
+        for kernel, functions in table.items()
+        for function, changes in functions.items()
+        for change, reason in changes.items()
+    }
+
+
+def examine(name: str, trials: list[Trial], chosen: argparse.Namespace) -> int:
+    """Kill what can be killed; answers how many survivors nobody has explained."""
+    original = Path(str(KERNELS[name][0].__file__)).read_text()
+    if (wrong := killer(name, original, trials)) is not None:
+        sys.exit(f"the battery finds something wrong with {name} as it is: {trials[wrong]}")
+    told, total, explained, new = known(), 0, 0, 0
+    again = chosen.again.read_text() if chosen.again else ""
+    for mutant in mutants(original, chosen.every, chosen.only):
+        if chosen.again and f"{name}.{mutant.function}:{mutant.line} survived: {mutant.name}\n" not in again:
+            continue
+        total += 1
+        place = killer(name, mutant.source, trials)
+        if place is not None:
+            # What killed one mutant is likely to kill the next.
+            trials.insert(0, trials.pop(place))
+        elif (name, mutant.function, mutant.name) in told:
+            explained += 1
+        else:
+            new += 1
+            print(f"{name}.{mutant.function}:{mutant.line} survived: {mutant.name}", flush=True)
+    print(f"{name}: {total} mutants, {total - explained - new} killed, {explained} known to change nothing, {new} new")
+    return new
 
 
 def main() -> None:
@@ -221,22 +219,18 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", default=list(KERNELS), metavar="KERNEL", help=", ".join(KERNELS))
     parser.add_argument("--every", type=int, default=1, help="only every N-th mutant")
     parser.add_argument("--samples", type=int, default=1500, help="histories in the battery")
-    parser.add_argument("--seconds", type=int, default=120, help="a mutant that takes longer is killed")
+    parser.add_argument("--only", default="", help="only mutants whose function or line contains this text")
+    parser.add_argument("--again", type=Path, help="only those that this file, what an earlier run printed, tells of")
+    parser.add_argument("--seed", type=int, default=1, help="of the battery")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    _set(_NARROW=2, _ROOM=2, _AHEAD=0)
-    trials = battery(chosen.samples)
+    new, batteries = 0, dict[Battery, list[Trial]]()
     for name in chosen.kernels:
-        original = Path(str(KERNELS[name].__file__)).read_text()
-        if not survives(name, original, trials, chosen.seconds):
-            sys.exit(f"the battery finds something wrong with {name} as it is, or takes longer than {chosen.seconds} s")
-        left = total = 0
-        for told, source in mutants(original, chosen.every):
-            total += 1
-            if survives(name, source, trials, chosen.seconds):
-                left += 1
-                print(f"{name} survived, {told}", flush=True)
-        print(f"{name}: {total} mutants, {total - left} killed, {left} survived", flush=True)
+        battery = KERNELS[name][1]
+        if battery not in batteries:
+            batteries[battery] = list(battery(Random(chosen.seed), chosen.samples))
+        new += examine(name, batteries[battery], chosen)
+    sys.exit(1 if new else 0)
 
 
 if __name__ == "__main__":

@@ -197,6 +197,14 @@ READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
         ("read", 1, 3, 4), ("write", 3, 5, 6), ("read", 1, 7, 12), ("write", 2, 8, 9), ("read", 2, 10, 11),
         ("read", 2, 13, 14),
     ],
+    "hidden while 3 is read": [
+        ("write", 3, 3, 4), ("read", 3, 5, 60), ("read", 1, 6, 11), ("write", 2, 7, 8), ("read", 2, 9, 10),
+        ("read", 2, 12, 13), ("read", 1, 14, 15),
+    ],
+    "seen on": [
+        ("write", 3, 3, 4), ("read", 1, 6, 11), ("write", 2, 7, 8), ("read", 1, 12, 13), ("write", 3, 14, 15),
+        ("read", 1, 16, 17),
+    ],
     "hidden": [("read", 1, 3, 4), ("write", 2, 5, 8), ("write", 3, 6, 7), ("read", 3, 9, 10), ("read", 1, 11, 12)],
 }  # fmt: skip
 
@@ -225,6 +233,38 @@ def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
     return history_of([
         *begin, ("write", 1, 4, 12), ("read", 1, 10, 20), ("read", 2, 13, 100), ("write", 1, 14, 40 if flash else 21),
         ("write", 3, 16, 18), ("write", 4, 22, 80), ("read", 4, 24, 60), ("read", 1, 62, 64), ("write", 2, 66, 68),
+    ])  # fmt: skip
+
+
+def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
+    """Pending writes of 2 and 6 come when those of 1 are forgotten, as nobody reads 1 any more.
+
+    2 is read twice, and 6, of which two writes are pending, and 5 once; one of them once too often if it is ``again``.
+    """
+    more = [] if again is None else [("write", 3, 27, 28), ("read", again, 29, 30)]
+    return history_of([
+        ("write", 1, 0, None), ("write", 1, 1, None), ("write", 5, 2, None), ("read", 1, 3, 4),
+        *(("write", 2, 10 + number, None) for number in range(writes)), ("write", 6, 12, None), ("write", 6, 13, None),
+        ("read", 2, 15, 16), ("write", 3, 17, 18), ("read", 2, 19, 20), ("read", 6, 21, 22), ("read", 5, 23, 24),
+        ("read", 6, 25, 26), *more,
+    ])  # fmt: skip
+
+
+def write_or_swap(*, valid: bool) -> list[Operation]:
+    """5 is read twice: made by a pending swap first, and by a pending write then, if there is one."""
+    spans = [("write", 5, 0, 20), ("cas", [None, 5], 1, 21), ("read", 5, 2, 3), ("write", 3, 4, 5), ("read", 5, 6, 7)]
+    return [
+        Operation(place, f, None, None if f == "read" else value, value if f == "read" else None,
+                  "info" if end > 10 else "ok", start, end, start, end)
+        for place, (f, value, start, end) in enumerate(spans if valid else spans[1:])
+    ]  # fmt: skip
+
+
+def late_pending(begun: int) -> list[Operation]:
+    """1 is read for an instant before 2 was written at 7, if its second pending write had ``begun`` by then."""
+    return history_of([
+        ("write", 1, 0, None), ("read", 1, 1, 2), ("write", 3, 3, 4), ("read", 1, 5, 20), ("write", 2, 6, 7),
+        ("write", 1, begun, None), ("read", 2, 22, 23),
     ])  # fmt: skip
 
 

@@ -19,12 +19,15 @@ from checker.slots_kernel import SLOTS, earliest
 from tests.checker.oracle import (
     READ_TWICE,
     Sampler,
+    after_another,
     dense_history,
     early_swap,
     either_pending_write,
     history_of,
     is_linearizable,
+    late_pending,
     later_change,
+    write_or_swap,
 )
 from tests.checker.test_compiled_columns import columns_of
 
@@ -70,7 +73,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
             # One value that nobody wrote is the initial one; zones leave the other possibilities to the caller.
             found.pop("zones", None)
         assert set(found.values()) == {"valid" if truth else "invalid"}, (found, truth, history)
-    assert used == set(ENGINES) - {"log", "set"}
+    assert used == set(ENGINES) - {"log", "set", "texts"}
 
 
 def test_engines_agree_with_the_definition() -> None:
@@ -131,12 +134,42 @@ def test_a_swap_may_return_before_the_write_whose_value_it_took(valid: bool) -> 
 
 @pytest.mark.parametrize("how", READ_TWICE)
 @pytest.mark.parametrize("writes", [1, 2])
-def test_a_pending_write_is_spent_once(how: str, writes: int) -> None:
-    history = history_of([*(("write", 1, number, None) for number in range(writes)), *READ_TWICE[how]])
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_write_is_spent_once(how: str, writes: int, pending: bool) -> None:
+    begin = [("write", 1, number, None if pending else 90 + number) for number in range(writes)]
+    history = history_of([*begin, *READ_TWICE[how]])
     assert is_linearizable(history) == (writes == 2)
     for engine in ("automaton", "search", "wgl"):
         answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine=engine)
         assert answer.verdict == ("valid" if writes == 2 else "invalid"), engine
+
+
+@pytest.mark.parametrize(
+    ("writes", "again", "valid"), [(1, None, False), (2, None, True), (2, 5, False), (2, 6, False)]
+)
+def test_pending_writes_are_not_taken_for_those_of_a_value_that_was_forgotten(
+    writes: int, again: int | None, valid: bool
+) -> None:
+    history = after_another(writes, again)
+    assert is_linearizable(history) == valid
+    answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
+    assert answer.verdict == ("valid" if valid else "invalid")
+
+
+@pytest.mark.parametrize("valid", [False, True])
+def test_a_pending_swap_and_a_pending_write_of_one_value_are_two(valid: bool) -> None:
+    history = write_or_swap(valid=valid)
+    assert is_linearizable(history) == valid
+    found = verdicts(calls_of(history, CasRegister()), CasRegister())
+    assert set(found.values()) == {"valid" if valid else "invalid"}
+
+
+@pytest.mark.parametrize("begun", [-1, 10])
+def test_a_pending_write_is_seen_only_after_it_began(begun: int) -> None:
+    history = late_pending(begun)
+    assert is_linearizable(history) == (begun < 0)
+    answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
+    assert answer.verdict == ("valid" if begun < 0 else "invalid")
 
 
 @pytest.mark.parametrize("count", [61, 62])

@@ -147,6 +147,12 @@ def test_a_deadline_that_has_passed_leaves_the_verdict_unknown() -> None:
     assert "deadline" in str(verdict.reason)
 
 
+@pytest.mark.parametrize("engine", ["zones", "automaton", "search"])
+def test_two_events_at_one_place_are_refused(engine: str) -> None:
+    with pytest.raises(ModelError, match="the same place"):
+        check_operations([op(0, "write", 1, (0, 2)), op(1, "read", 1, (2, 3))], "register", engine=engine)
+
+
 def test_wrong_operations_are_refused() -> None:
     with pytest.raises(ModelError, match="no operation 'pop'"):
         check_operations([op(0, "pop", 1, (0, 1))], Register())
