@@ -193,11 +193,17 @@ def read_history(path: Path) -> HistoryFile:
 
 def load_json(text: str | bytes) -> Any:
     """JSON as it is defined, without NaN and infinities.  Raises ValueError, RecursionError."""
-    return json.loads(text, parse_constant=_refuse)
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    return _DECODER.decode(text)
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+# ``json.loads`` makes one anew for every line when it is told what to do with NaN.
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:

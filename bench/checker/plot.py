@@ -26,7 +26,7 @@ def _series(results: list[dict[str, Any]], values: int | None, clients: int, who
         if result["case"]["values"] == values
         and result["case"]["clients"] == clients
         and result["case"]["stale_at"] is None
-        and not {"cas", "keys", "log"} & set(result["case"])
+        and not {"cas", "keys", "log", "what"} & set(result["case"])
         and result[who]["cpu"] is not None
         and result[who]["result"] in ("valid", "invalid")
     ]
