@@ -9,7 +9,6 @@ past: that a value was swapped in at some time is known of those that are forgot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from checker.answer import Limits
@@ -20,15 +19,17 @@ from checker.models import UNKNOWN, Model
 _START: Final = -2
 
 
+def forgotten(call: Call) -> Call:
+    """What is left of a write or swap: it began before everything else, and nobody saw it return."""
+    return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
+
+
 def forgetting(calls: Sequence[Call], kept: set[int]) -> list[Call]:
-    """The history in which only these sources are known; what is left of others began before everything else."""
-    known = []
-    for place, call in enumerate(calls):
-        if call.source in kept:
-            known.append(call)
-        elif call.f != "read":
-            known.append(replace(call, result=UNKNOWN, invoke=_START - place, ret=NEVER))
-    return known
+    """The history in which only these sources are known."""
+    left = (
+        call if call.source in kept else forgotten(call) for call in calls if call.source in kept or call.f != "read"
+    )
+    return list(left)
 
 
 def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
 from checker.calls import Call, calls_of
-from checker.chain_cores import chain_core
+from checker.chain_cores import chain_core, forgotten
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
 from checker.models import CasRegister
@@ -67,7 +67,7 @@ class _Texts:
             if swap.source != due.source and not again:
                 kept.append(swap)
             elif swap.f != "read":
-                kept.append(swap.forgotten())
+                kept.append(forgotten(swap))
         return kept
 
 
@@ -75,7 +75,8 @@ def find_texts(calls: Sequence[Call], limits: Limits) -> Findings | None:
     """All violations of one object of texts, for as long again as the check took; None if it cannot tell them."""
     more, pieces = second_pass(limits), pieces_of(calls)
     assert pieces is not None, "the engine that found it needs the pieces, too"
-    reading, ways = read_texts(calls, pieces, more)
+    # This took a part of the time of the check only, and is not given up in the midst of it.
+    reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
         return None
     texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(START)

@@ -140,6 +140,23 @@ def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
     assert "mapping of outcomes may be wrong" in example.sentence
 
 
+def test_appends_that_stand_the_wrong_way_round() -> None:
+    """No get is wrong by itself: what completed the violation is an append, and it is one violation only."""
+    kind, sentence, size = only(("append", "b", (0, 1)), ("append", "a", (2, 3)), ("get", "ab", (4, 5)))
+    assert (kind, size) == ("not-linearizable", 3)
+    assert sentence.endswith("no order of these operations explains what was got.")
+
+
+def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
+    """The deadline passes right after the verdict."""
+    history = told(PUT_A, APPEND_B, ("get", "a", (4, 5)))
+    for looks in range(1, 12):
+        ticks = iter([0.0] * looks + [9.0] * 1000)
+        verdict = check_operations(history, "kv", deadline_s=5.0, clock=lambda ticks=ticks: next(ticks))  # type: ignore[misc]
+        assert verdict.verdict in ("invalid", "unknown")
+        assert verdict.counterexamples or verdict.verdict == "unknown"
+
+
 def test_all_violations_are_told_and_each_once() -> None:
     """A replica that is stuck answers the same old text again and again: that is one."""
     stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
