@@ -20,9 +20,10 @@ from checker.calls import Call, thaw
 from checker.catalogue import model_named
 from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part
 from checker.deciding import VALUES, decide
+from checker.least import Least, fewest
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
-from checker.shrink import Core, Least, fewest, shrink
+from checker.shrink import Core, shrink
 from checker.zones import ENGINE as ZONES
 from checker.zones import IntArray, zones
 from history import KeyVerdict, worst

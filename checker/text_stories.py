@@ -12,9 +12,9 @@ from checker.calls import Call, calls_of
 from checker.chain_cores import chain_core, forgotten
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
+from checker.least import irreducible
 from checker.models import CasRegister
 from checker.part_of_texts import PartOfTexts
-from checker.shrink import irreducible
 from checker.telling import Clock, shown, who
 from checker.texts import ENGINE, START, Pieces, Place, Reading, pieces_of, read_texts, swaps_of
 from checker.violations import MOST, Finding, Findings, completed_by, second_pass

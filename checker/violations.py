@@ -17,11 +17,12 @@ from checker.automaton import ENGINE as AUTOMATON
 from checker.calls import Call
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
+from checker.least import fewest, irreducible
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model
 from checker.objects import SparseLog
 from checker.sets import ENGINE as SET_SWEEP
-from checker.shrink import fewest, irreducible, shrink
+from checker.shrink import shrink
 from checker.stories import part_of_set
 from checker.zones import ENGINE as ZONES
 

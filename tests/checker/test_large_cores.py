@@ -13,7 +13,8 @@ from checker.answer import Limits
 from checker.by_columns import check_columns
 from checker.calls import calls_of
 from checker.deciding import decide
-from checker.shrink import Core, fewest
+from checker.least import fewest
+from checker.shrink import Core
 from history import Operation
 from tests.checker.oracle import history_of, is_linearizable
 from tests.checker.test_compiled_columns import columns_of

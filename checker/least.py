@@ -1,0 +1,225 @@
+"""From a contradiction to the least part of it: operations from which none can be left out.
+
+What goes is judged by the definition, or, of more than ``SMALL`` calls, by an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from checker.answer import Limits
+from checker.calls import Call
+from checker.deciding import decide
+from checker.definition import SMALL, linearizable
+from checker.models import ANY, UNKNOWN, Model
+from checker.shrink import Core, asked_of, asks, cut_at, free_to_go, without_useless
+
+# Does a part contradict itself?  None: that could not be decided.
+Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
+# Of more, a lot is left out at a time first.
+_LARGEST: Final = 2000
+# All parts of so many calls are soon looked at.
+_PARTS: Final = 9
+# For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
+_ENOUGH: Final = 4 << 20
+_LEAST_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """What is left of a contradiction; of ``untried`` of its calls nobody knows whether they could be left out, too."""
+
+    calls: list[Call]
+    untried: int = 0
+
+    @property
+    def note(self) -> str | None:
+        """What is not known, for people."""
+        if not self.untried:
+            return None
+        return (
+            f"a counterexample of {len(self.calls)} operations may not be minimal: of {self.untried} of them it was not"
+            " decided whether they can be left out"
+        )
+
+
+def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
+    """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
+
+    What the shrinking had forgotten of a call is put back first: people are shown whole operations.  It ends at the
+    deadline, or, where that is far, after as long as the check took so far, some seconds at least.
+
+    What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
+    accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
+    after the end stays forgotten.  Of very many of them the newest earlier ones will do.  For reads and writes that is
+    exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
+    """
+    limits = _bounded(limits)
+    judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
+    found = _reduced(_whole(core.calls, calls), model, judged, limits)
+    if judged(_explained(found.calls, known, model)):
+        return found
+    wide = _explained(core.calls, known, model)
+    if len(wide) > SMALL and core.start and model.initial is not ANY:
+        newest = _whole([*_newest_before(core, calls), *core.calls], known)
+        found = _reduced(newest, model, judged, limits)
+        if all(call.f in ("read", "write") for call in newest) or judged(_explained(found.calls, known, model)):
+            return found
+    return _reduced(wide, model, judged, limits)
+
+
+def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
+    """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
+    kept = {call.source: call for call in _whole(part, known)}
+    asking = list(kept.values())
+    while asking:
+        asked = asking.pop()
+        about = model.about(asked.f, asked.value, asked.result)
+        for call in known:
+            if call.source in kept:
+                continue
+            if call.f in ("write", "cas"):
+                needed = asks(asked, call.value if call.f == "write" else call.value[1])
+            else:
+                needed = call.f not in model.reads and not about.isdisjoint(
+                    model.about(call.f, call.value, call.result)
+                )
+            if needed:
+                kept[call.source] = call
+                asking.append(call)
+    return _whole(list(kept.values()), known)
+
+
+def _whole(some: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
+    """The calls as they were recorded, each once, in the order of their invocations."""
+    sources = {call.source for call in some}
+    return sorted((call for call in calls if call.source in sources), key=lambda call: call.invoke)
+
+
+def _judge(model: Model, limits: Limits) -> Judged:
+    def judged(part: Sequence[Call]) -> bool | None:
+        if len(part) <= SMALL:
+            return not linearizable(part, model)
+        verdict = decide(part, model, replace(limits, memory=_ENOUGH), proof=False).verdict
+        return None if verdict == "unknown" else verdict == "invalid"
+
+    return judged
+
+
+def _newest_before(core: Core, calls: Sequence[Call]) -> list[Call]:
+    """Of each value that is asked for, by the core or by one of these, what made it last before the core starts."""
+    made: dict[Any, Call] = {}
+    for call in sorted(calls, key=lambda call: call.ret):
+        if call.ret < core.start and call.f in ("write", "cas"):
+            made[call.value if call.f == "write" else call.value[1]] = call
+    asking, newest = list(core.calls), []
+    while asking:
+        call = asking.pop()
+        value = asked_of(call) if call.f in ("read", "cas") else UNKNOWN
+        if value in made:
+            newest.append(made.pop(value))
+            asking.append(newest[-1])
+    return newest
+
+
+def _bounded(limits: Limits) -> Limits:
+    now = limits.clock()
+    end = now + max(_LEAST_S, now - limits.started)
+    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
+
+
+def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list[Call]:
+    """The least part of a contradiction, by a judge that always knows whether a part contradicts itself."""
+    return _reduced(list(core), model, contradicts, Limits(lambda: 0.0)).calls
+
+
+def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+    """The smallest part of a contradiction that is contradiction enough.
+
+    Of more than nine calls it is not the smallest one, but none of them may be left out alone.
+
+    Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
+    contradiction that was there, and no new one: without the write, the read of its value would be another story, and
+    not the system's.
+    """
+    if judged(core) is False:
+        return Least(core)
+    if len(core) <= _PARTS:
+        return Least(_smallest_part(core, judged))
+    removal = _Removal(core, model, judged, limits)
+    removal.run()
+    if len(removal.kept) > _PARTS:
+        return Least(removal.kept, removal.untried())
+    return Least(_smallest_part(removal.kept, judged))
+
+
+class _Removal:
+    """Leaves out calls one by one, or of very many first a lot at a time.
+
+    A call without which the rest is linearizable need not be tried again: what is left out later, is left out of that
+    rest as well, which keeps linearizable histories linearizable.  So each call is decided about once, unless somebody
+    had asked for what it did and is gone since.
+    """
+
+    def __init__(self, core: list[Call], model: Model, judged: Judged, limits: Limits) -> None:
+        self.kept, self.model, self.judged, self.limits = core, model, judged, limits
+        self.needed: set[int] = set()
+        self.undecided: set[int] = set()
+
+    def run(self) -> None:
+        width = 1 if len(self.kept) <= _LARGEST else _LARGEST // 2
+        before = None
+        while before != len(self.kept) and not self.limits.over():
+            before = len(self.kept)
+            self.undecided.clear()
+            reads_first = sorted(self.kept, key=lambda call: (call.f not in self.model.reads, -call.invoke))
+            todo = [call for call in reads_first if call.source not in self.needed]
+            for place in range(0, len(todo), width):
+                self._leave_out(todo[place : place + width])
+
+    def _leave_out(self, group: list[Call]) -> None:
+        sources = {call.source for call in group}
+        rest = [call for call in self.kept if call.source not in sources]
+        free = [call for call in group if free_to_go(call, rest, self.model)]
+        if not free or self.limits.over():
+            return
+        sources = {call.source for call in free}
+        rest = [call for call in self.kept if call.source not in sources]
+        wrong = self.judged(rest) if all(free_to_go(call, rest, self.model) for call in free) else False
+        if wrong:
+            self.kept = rest
+        elif len(group) > 1:
+            self._leave_out(group[: len(group) // 2])
+            self._leave_out(group[len(group) // 2 :])
+        else:
+            (self.undecided if wrong is None else self.needed).update(sources)
+
+    def untried(self) -> int:
+        """How many calls may perhaps be left out, too."""
+        left = [call for call in self.kept if call.source not in self.needed]
+        return sum(free_to_go(call, self.kept, self.model) for call in left)
+
+
+def _smallest_part(core: list[Call], contradicts: Judged) -> list[Call]:
+    """All parts of the core are judged once each; a part is a number with one bit a call."""
+    parts = np.arange(1 << len(core))
+    wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
+    for part in sorted(parts.tolist(), key=int.bit_count):
+        kept = _part(core, part)
+        if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core):
+            return kept
+    raise AssertionError("the whole core is a part of itself")
+
+
+def _part(core: list[Call], part: int) -> list[Call]:
+    return [call for place, call in enumerate(core) if part >> place & 1]
+
+
+def _misses(kept: list[Call], core: list[Call]) -> bool:
+    """Was a write or swap left out whose value is asked for in what is kept?"""
+    gone = [call for call in core if call not in kept and call.f in ("write", "cas")]
+    return any(asks(other, call.value if call.f == "write" else call.value[1]) for call in gone for other in kept)
