@@ -27,6 +27,7 @@ from checker.answer import Limits
 from checker.calls import NEVER, Call, calls_of
 from checker.deciding import decide
 from checker.definition import SMALL, is_linearization, linearizable
+from checker.objects import Counter
 from history import Operation
 from history.foreign.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
 from tests.checker.oracle import (
@@ -36,12 +37,14 @@ from tests.checker.oracle import (
     dense_history,
     early_swap,
     either_pending_write,
+    first_return_first,
     history_of,
     is_linearizable,
     late_pending,
     later_change,
     write_or_swap,
 )
+from tests.checker.oracle_objects import object_history
 from tests.checker.test_compiled_columns import columns_of
 
 
@@ -153,6 +156,9 @@ def of_engines(random: Random, samples: int) -> list[Trial]:
     for history, truth in doubtful:
         calls = calls_of(history, Register())
         trials += [Decided(engine, Register(), calls, 20_000, truth) for engine in ("automaton", "search")]
+    for both in (False, True):
+        calls = calls_of(history_of(first_return_first(both=both)), Register())
+        trials += [Decided(engine, Register(), calls, 20_000, both) for engine in ("automaton", "search")]
     for valid in (False, True):
         calls = calls_of(write_or_swap(valid=valid), CasRegister())
         trials.append(Decided("search", CasRegister(), calls, 20_000, valid))
@@ -197,7 +203,12 @@ def _dense(random: Random, samples: int) -> Iterator[Trial]:
 
 
 def of_search(random: Random, samples: int) -> list[Trial]:
-    return _without(of_engines(random, samples), "automaton")
+    trials = _without(of_engines(random, samples), "automaton")
+    for _ in range(samples // 4):
+        calls = calls_of(object_history(random, "counter", random.randint(2, 8), 3, 0.9), Counter())
+        budget, truth = random.choice([1, 7, 20_000]), linearizable(calls, Counter())
+        trials.append(Decided("search", Counter(), calls, budget, truth))
+    return trials
 
 
 def _without(trials: Sequence[Trial], engine: str) -> list[Trial]:

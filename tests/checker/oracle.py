@@ -250,6 +250,12 @@ def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
     ])  # fmt: skip
 
 
+def first_return_first(*, both: bool) -> list[tuple[str, int, int, int | None]]:
+    """1 is read, overwritten and read again, while a write of it is open for long and, with ``both``, one shortly."""
+    short: list[tuple[str, int, int, int | None]] = [("write", 1, 6, 10)] if both else []
+    return [("write", 1, 0, 40), *short, ("read", 1, 7, 8), ("write", 2, 11, 12), ("read", 1, 13, 14)]
+
+
 def write_or_swap(*, valid: bool) -> list[Operation]:
     """5 is read twice: made by a pending swap first, and by a pending write then, if there is one."""
     spans = [("write", 5, 0, 20), ("cas", [None, 5], 1, 21), ("read", 5, 2, 3), ("write", 3, 4, 5), ("read", 5, 6, 7)]

@@ -23,6 +23,7 @@ from tests.checker.oracle import (
     dense_history,
     early_swap,
     either_pending_write,
+    first_return_first,
     history_of,
     is_linearizable,
     late_pending,
@@ -162,6 +163,15 @@ def test_a_pending_swap_and_a_pending_write_of_one_value_are_two(valid: bool) ->
     assert is_linearizable(history) == valid
     found = verdicts(calls_of(history, CasRegister()), CasRegister())
     assert set(found.values()) == {"valid" if valid else "invalid"}
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_of_two_writes_of_one_value_the_one_that_returns_first_is_used_first(both: bool) -> None:
+    history = history_of(first_return_first(both=both))
+    assert is_linearizable(history) == both
+    found = verdicts(calls_of(history, CasRegister()), CasRegister())
+    found.pop("zones", None)
+    assert set(found.values()) == {"valid" if both else "invalid"}
 
 
 @pytest.mark.parametrize("begun", [-1, 10])
