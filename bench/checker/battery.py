@@ -390,9 +390,10 @@ def of_keys(random: Random, samples: int) -> list[Trial]:
         apart, gap = random.choice(_SPREADS)
         objects = [_repeating(random) for _ in range(random.randint(1, 5))]
         patience = random.choice([3, 10, 100_000, 100_000])
-        wanted = [random.random() < 0.8 for _ in objects]
+        wanted, budget = [random.random() < 0.8 for _ in objects], random.choice([1, 30, 10**6])
         if number < len(told_apart):
-            objects, wanted, (apart, gap), patience = told_apart[number], [True, True], (0, 0), 100_000
+            objects, wanted, (apart, gap) = told_apart[number], [True, True], (0, 0)
+            patience, budget = 100_000, 10**6
         if not any(objects):
             continue
         columns = _moved(columns_of(objects, random, apart=apart, gap=gap), shift=-2)
@@ -402,7 +403,7 @@ def of_keys(random: Random, samples: int) -> list[Trial]:
         told, all_told = [_told(operations) for operations in objects], [_all_told(some) for some in objects]
         if patience < 100_000:
             told, all_told = [some | {keys_kernel.OPEN} for some in told], [set(range(5)) for _ in told]
-        trials.append(ManyKeys(columns, wanted, told, all_told, counts, random.choice([1, 30, 10**6]), far, patience))
+        trials.append(ManyKeys(columns, wanted, told, all_told, counts, budget, far, patience))
     return trials
 
 
