@@ -51,7 +51,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         str(clients),
         _history(case),
         ours["result"],
-        _time(ours["cpu"]),
+        "" if ours["result"].startswith("none") else _time(ours["cpu"]),
         proofs,
         memory,
         theirs,
