@@ -9,7 +9,7 @@ past: that a value was swapped in at some time is known of those that are forgot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from checker.answer import Limits
 from checker.calls import NEVER, Call
@@ -24,35 +24,50 @@ def forgotten(call: Call) -> Call:
     return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
 
 
-def forgetting(calls: Sequence[Call], kept: set[int]) -> list[Call]:
-    """The history in which only these sources are known."""
-    left = (
-        call if call.source in kept else forgotten(call) for call in calls if call.source in kept or call.f != "read"
-    )
-    return list(left)
+def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
+    """What has to be looked at when only these are known: they, and what made the values that somebody asks for.
+
+    Others are pending and write what nobody asks for: no read would miss them.
+    """
+    known = {call.source: call for call in kept}
+    asking = list(kept)
+    while asking:
+        call = asking.pop()
+        value = call.result if call.f == "read" else call.value[0] if call.f == "cas" else None
+        maker = makers.get(value) if call.f != "write" else None
+        if maker is not None and maker.source not in known:
+            known[maker.source] = forgotten(maker)
+            asking.append(maker)
+    return sorted(known.values(), key=lambda call: call.invoke)
 
 
 def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     """The core of an invalid history's earliest violation; more than needs be if the deadline passes.
 
-    Only what returned first is known, as little as contradicts itself; then halves, quarters, … of that are forgotten.
-    What cannot be forgotten cannot be forgotten later either, so each call is tried once alone.  O(n log n) each time.
+    Only what returned first is known, as little as contradicts itself; of that only the last two, four, …; then halves,
+    quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either, so each call
+    is tried once alone.
     """
+    makers = {call.value if call.f == "write" else call.value[1]: call for call in calls if call.f != "read"}
 
     def contradict(kept: Sequence[Call]) -> bool:
-        known = forgetting(calls, {call.source for call in kept})
-        return decide(known, model, limits, engine="chains", proof=False).verdict == "invalid"
+        if limits.over():
+            return False
+        return decide(known_of(kept, makers), model, limits, engine="chains", proof=False).verdict == "invalid"
 
     kept = sorted(calls, key=lambda call: (call.ret, call.invoke))
     low, high = 0, len(kept)
-    while low + 1 < high:
+    while low + 1 < high and not limits.over():
         middle = (low + high) // 2
         low, high = (low, middle) if contradict(kept[:middle]) else (middle, high)
-    kept, width = kept[:high], high
-    while width > 1:
+    size = 2
+    while size < high and not contradict(kept[high - size : high]):
+        size *= 2
+    kept = kept[max(0, high - size) : high]
+    width = len(kept)
+    while width > 1 and not limits.over():
         width = (width + 1) // 2
         for start in reversed(range(0, len(kept), width)):
-            rest = kept[:start] + kept[start + width :]
-            if contradict(rest):
+            if contradict(rest := kept[:start] + kept[start + width :]):
                 kept = rest
     return sorted(kept, key=lambda call: call.invoke)
