@@ -66,14 +66,18 @@ _TRUE: Final = _Truth(value=True)
 _FALSE: Final = _Truth(value=False)
 
 
+# What is hashable, and equal to nothing of another type that JSON tells apart from it.
+_PLAIN: Final = frozenset({type(None), int, str, float})
+
+
 def freeze(value: Any) -> Any:
     """A JSON value as something hashable; True and 1 stay different."""
-    if value is None or type(value) in (int, str, float):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, (list, tuple)):
-        return tuple(freeze(item) for item in value)
+        return tuple(value if _PLAIN.issuperset(map(type, value)) else map(freeze, value))
     if isinstance(value, (set, frozenset)):
         return frozenset(freeze(item) for item in value)
     if isinstance(value, dict):
