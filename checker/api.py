@@ -20,8 +20,9 @@ from checker.narrative import narrate
 from checker.objects import Log
 from checker.sets import ENGINE as SET_SWEEP
 from checker.stories import tell_log, tell_set
-from checker.text_stories import find_texts, possible_texts, tell_texts
+from checker.text_stories import find_texts, tell_texts
 from checker.texts import ENGINE as TEXTS
+from checker.texts import pieces_of
 from checker.violations import MOST, completed_by, find_all, refuted
 from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
@@ -210,12 +211,15 @@ def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
 
 def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> Told:
     """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
-    texts = find_texts(calls, limits) if answer.engine == TEXTS and answer.verdict == "invalid" else None
-    found = texts or find_all(answer, calls, scene.model, limits)
+    pieces = pieces_of(calls) if answer.engine == TEXTS and answer.verdict == "invalid" else None
+    if pieces is not None and (texts := find_texts(calls, pieces, limits)) is not None:
+        stories = (tell_texts(one.core, scene.with_unanswered(one.core), one.answer, pieces) for one in texts.held)
+        return Told(tuple(stories), texts.count, answer.reason or texts.note)
+    found = find_all(answer, calls, scene.model, limits)
     for finding in found.held:
-        if possible_texts(finding.core, calls) if texts else refuted(finding, scene.model):
+        if refuted(finding, scene.model):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-    examples = tuple(_told(finding.core, scene, finding.answer, of_texts=texts is not None) for finding in found.held)
+    examples = tuple(_told(finding.core, scene, finding.answer) for finding in found.held)
     return Told(examples, found.count, answer.reason or found.note)
 
 
@@ -235,12 +239,10 @@ def key_verdict(key: str | int | None, answer: Answer, operations: int, told: To
     )
 
 
-def _told(core: Sequence[Call], scene: Scene, answer: Answer, *, of_texts: bool) -> Counterexample:
+def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
     scene = scene.with_unanswered(core)
     if answer.engine == LOG_SWEEP:
         return tell_log(core, scene, answer)
     if answer.engine == SET_SWEEP:
         return tell_set(core, scene, answer)
-    if of_texts:
-        return tell_texts(core, scene, answer)
     return explain(core, scene) or narrate(core, scene, answer)

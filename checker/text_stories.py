@@ -8,7 +8,7 @@ from typing import Final
 
 from checker.anomalies import Scene
 from checker.answer import Answer, Limits
-from checker.calls import Call, calls_of
+from checker.calls import Call
 from checker.chain_cores import chain_core, forgotten
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
@@ -16,7 +16,7 @@ from checker.least import irreducible
 from checker.models import CasRegister
 from checker.part_of_texts import PartOfTexts
 from checker.telling import Clock, shown, who
-from checker.texts import ENGINE, START, Pieces, Place, Reading, pieces_of, read_texts, swaps_of
+from checker.texts import ENGINE, START, Pieces, Place, Reading, read_texts, swaps_of
 from checker.violations import MOST, Finding, Findings, completed_by, second_pass
 from history import Counterexample, Operation
 
@@ -27,12 +27,6 @@ _TAIL: Final = 40
 def possible(part: Sequence[Call], pieces: Pieces) -> bool:
     """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
     return linearizable(part, PartOfTexts(part, pieces))
-
-
-def possible_texts(core: Sequence[Call], calls: Sequence[Call]) -> bool:
-    """Is a counterexample none?  Judged anew, by the definition, from nothing but the history's pieces."""
-    pieces = pieces_of(calls)
-    return pieces is None or (len(core) <= SMALL and possible(core, pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +65,9 @@ class _Texts:
         return kept
 
 
-def find_texts(calls: Sequence[Call], limits: Limits) -> Findings | None:
+def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
     """All violations of one object of texts, for as long again as the check took; None if it cannot tell them."""
-    more, pieces = second_pass(limits), pieces_of(calls)
-    assert pieces is not None, "the engine that found it needs the pieces, too"
+    more = second_pass(limits)
     # This took a part of the time of the check only, and is not given up in the midst of it.
     reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
@@ -94,8 +87,8 @@ def find_texts(calls: Sequence[Call], limits: Limits) -> Findings | None:
         held.append(texts.finding(None, found))
         swaps = texts.without(found, held[-1], swaps)
         count += 1
-    # Where the same text was appended twice, a few operations may not show what all of them do.
-    held = [finding for finding in held if not possible_texts(finding.core, calls)]
+    # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
+    held = [finding for finding in held if len(finding.core) > SMALL or not possible(finding.core, pieces)]
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)
@@ -195,8 +188,6 @@ class _Teller:
         return None
 
 
-def tell_texts(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
-    """The story of a core of texts."""
-    pieces = pieces_of(calls_of(scene.operations, scene.model))
-    assert pieces is not None, "the engine that found it needs the pieces, too"
+def tell_texts(core: Sequence[Call], scene: Scene, answer: Answer, pieces: Pieces) -> Counterexample:
+    """The story of a core of texts, in a history of these pieces."""
     return _Teller(core, scene, pieces).tell(answer.kind)

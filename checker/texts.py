@@ -97,7 +97,6 @@ class Shown:
     """One text that was got: of how many pieces it is, and the bounds of the gets that answered it."""
 
     size: int
-    first: Call
     first_return: int
     last_invocation: int
 
@@ -202,7 +201,7 @@ class Reading:
             chain.by += [gets[0]] * len(more)
             chain.text = text
             self.used.update(more)
-            chain.shown.append(Shown(len(chain.pieces), gets[0], gets[0].ret, max(get.invoke for get in gets)))
+            chain.shown.append(Shown(len(chain.pieces), gets[0].ret, max(get.invoke for get in gets)))
             self.names[text] = Place(chain, len(chain.pieces) - 1).after
 
     def _root(self, piece: str, gets: Sequence[Call]) -> Call | None:

@@ -50,7 +50,7 @@ def judge_random(random: Random) -> str:
         part = [call for call in calls if random.random() < 0.7]
         assert linearizable(part, PartOfTexts(part, pieces)), history
         return "valid"
-    found = find_texts(calls, NO_LIMIT)
+    found = find_texts(calls, pieces, NO_LIMIT)
     for finding in found.held if found else ():
         assert not linearizable(finding.core, PartOfTexts(finding.core, pieces)), history
         for call in finding.core:
