@@ -34,6 +34,7 @@ from pipeline.large import Sizes, verdict_rows
 from pipeline.warm import family, jvm_pid
 
 SMALL = 200
+LINKS = 10_000
 
 
 class Peak:
@@ -115,12 +116,15 @@ def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callab
 def many_runs(spark: Any, scratch: Path, runs: int) -> tuple[int, Callable[[], None]]:
     root = scratch / f"store-{runs}" / "made"
     root.mkdir(parents=True)
-    write_history(root / "one.jsonl", SMALL, 5)
     places = []
     for number in range(runs):
         place = root / f"{number:06d}"
         place.mkdir()
-        os.link(root / "one.jsonl", place / "history.jsonl")
+        # Hard links, as many as a file system allows of one file.
+        if number % LINKS == 0:
+            write_history(place / "history.jsonl", SMALL, 5)
+        else:
+            os.link(places[number - number % LINKS] / "history.jsonl", place / "history.jsonl")
         places.append(place)
 
     def work() -> None:
