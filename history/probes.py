@@ -49,11 +49,16 @@ class Probe:
 
 
 def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:
-    """Who leads, of the (node, term) that call themselves leader: the highest term, in one term the first by name.
+    """Who leads, of the (node, term) that call themselves leader: the first :func:`by_rank`, None if none."""
+    return next(iter(by_rank(claims)), None)
+
+
+def by_rank(claims: Iterable[tuple[str, int]]) -> list[str]:
+    """The nodes of some (node, term) that call themselves leader: the highest term first, in one term by name.
 
     Several may do so at once: those that were cut off do not know yet that they were succeeded.
     """
-    return min(claims, key=lambda claim: (-claim[1], claim[0]), default=(None, -1))[0]
+    return [node for node, _ in sorted(claims, key=lambda claim: (-claim[1], claim[0]))]
 
 
 def probes_header() -> str:

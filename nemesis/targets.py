@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
+from history.probes import by_rank, leader_among
 from nemesis.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.fault import Context, Targets
 from nemesis.grudges import majority
@@ -39,13 +40,16 @@ WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "follo
 
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
     """The nodes that answered and call themselves leader, highest term first."""
-    leaders = [probe for probe in probes.values() if probe.answered and probe.role == "leader"]
-    return [probe.node for probe in sorted(leaders, key=lambda probe: (-probe.term, probe.node))]
+    return by_rank(_claims(probes))
 
 
 def leader_now(probes: Mapping[str, Probe]) -> str | None:
     """The leader of the highest term, None when no node claims it."""
-    return next(iter(claimants(probes)), None)
+    return leader_among(_claims(probes))
+
+
+def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
+    return [(probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader"]
 
 
 def leader_of(ctx: Context) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from history import FormatError, Probe, read_probes
-from history.probes import leader_among, probes_header
+from history.probes import by_rank, leader_among, probes_header
 
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
@@ -62,3 +62,9 @@ def test_a_bad_header_is_line_1(tmp_path: Path, line: str) -> None:
 )
 def test_who_claims_the_highest_term_leads(claims: list[tuple[str, int]], leader: str | None) -> None:
     assert leader_among(claims) == leader
+
+
+def test_all_who_claim_to_lead_are_told_in_one_order_whatever_the_order_of_their_claims() -> None:
+    claims = [("n4", 5), ("n1", 4), ("n2", 5)]
+    assert by_rank(claims) == by_rank(claims[::-1]) == ["n2", "n4", "n1"]
+    assert leader_among(claims) == by_rank(claims)[0]
