@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,18 +17,22 @@ from checker.log_columns import Bounds, LogColumns, bounds, is_log_linearization
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
-from checker.objects import Log
+from checker.objects import GrowSet, Log
+from checker.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
+from checker.set_columns import linearization as order_of_set
 from checker.sets import ENGINE as SET_SWEEP
 from checker.stories import tell_log, tell_set
 from checker.text_stories import find_texts, tell_texts
 from checker.texts import ENGINE as TEXTS
 from checker.texts import pieces_of
-from checker.violations import MOST, completed_by, find_all, refuted
+from checker.violations import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
 from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.
 _FEW: Final = 60
+# So many reads that answer the same are tried whether they are the same violation.
+_FOLDED: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,10 @@ def check_operations(
         verdict = check_log(operations, chosen, key, limits, proofs=proofs)
         if verdict is not None:
             return verdict
+    if type(chosen) is GrowSet and engine in (None, "set") and len(operations) > _FEW:
+        verdict = check_set(operations, chosen, key, limits, proofs=proofs)
+        if verdict is not None:
+            return verdict
     calls = calls_of(operations, chosen)
     answer = decide(calls, chosen, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)
@@ -137,6 +145,61 @@ def _proof(columns: LogColumns, found: Bounds) -> int:
     if not is_log_linearization(order, columns):
         raise CertificateError(f"the engine {LOG_SWEEP} gave an order that is no linearization")
     return order.size
+
+
+def check_set(
+    operations: Sequence[Operation], model: GrowSet, key: str | int | None, limits: Limits, *, proofs: bool = True
+) -> KeyVerdict | None:
+    """One set by columns; None if they do not fit.  Raises CertificateError."""
+    columns = set_columns(operations)
+    if columns is None:
+        return None
+    if limits.over():
+        late = Answer("unknown", SET_SWEEP, reason=f"{LATE}: 0 of {columns.calls} operations looked at")
+        return key_verdict(key, late, columns.calls, Told((), 0, late.reason), limits)
+    found = levels(columns)
+    answer = Answer("valid" if found.valid else "invalid", SET_SWEEP)
+    if found.valid or not proofs:
+        verdict = key_verdict(key, answer, columns.calls, untold(answer), limits)
+        if not (found.valid and proofs and columns.calls <= _PROVEN):
+            return verdict
+        order = order_of_set(columns, found)
+        if not is_set_linearization(order, columns):
+            raise CertificateError(f"the engine {SET_SWEEP} gave an order that is no linearization")
+        return replace(verdict, certificate=order.size)
+    told = _tell(_set_findings(operations, model, columns, limits), answer, Scene(operations, model, key))
+    return key_verdict(key, answer, columns.calls, told, limits)
+
+
+def _set_findings(operations: Sequence[Operation], model: GrowSet, columns: SetColumns, limits: Limits) -> Findings:
+    """The contradictions, one after the other, each without what completed those before it."""
+    held: list[Finding] = []
+    gone: set[int] = set()
+    more, note = second_pass(limits), None
+    while (wrong := contradiction(columns, levels(columns))) is not None:
+        if len(held) >= MOST or more.over():
+            note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
+            break
+        core = _begun_at(operations, model, wrong.begun, gone)
+        answer = Answer("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)
+        held += find_all(answer, (), model, limits).held
+        due = completed_by(held[-1].core, model)
+        rest = [call for call in held[-1].core if call.source != due.source]
+        again = [replace(due, invoke=begun, ret=ended) for begun, ended in columns.again(due.invoke)[:_FOLDED]]
+        alike = {call.invoke for call in again if not refuted(Finding((*rest, call), answer), model)}
+        gone |= {due.invoke, *alike}
+        columns = columns.without(gone)
+    return Findings(tuple(sorted(held, key=lambda finding: finding.moment)), len(held), note)
+
+
+def _begun_at(
+    operations: Sequence[Operation], model: Model, begun: Collection[int], unanswered: Collection[int]
+) -> tuple[Call, ...]:
+    """The calls that were invoked at these ranks, in that order."""
+    found = ((source, operation) for source, operation in enumerate(operations) if operation.invoke_index in begun)
+    calls = [call for source, operation in found if (call := call_of(operation, source, model)) is not None]
+    calls.sort(key=lambda call: call.invoke)
+    return tuple(call.forgotten() if call.invoke in unanswered else call for call in calls)
 
 
 def _cores(
@@ -215,7 +278,10 @@ def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits:
     if pieces is not None and (texts := find_texts(calls, pieces, limits)) is not None:
         stories = (tell_texts(one.core, scene.with_unanswered(one.core), one.answer, pieces) for one in texts.held)
         return Told(tuple(stories), texts.count, answer.reason or texts.note)
-    found = find_all(answer, calls, scene.model, limits)
+    return _tell(find_all(answer, calls, scene.model, limits), answer, scene)
+
+
+def _tell(found: Findings, answer: Answer, scene: Scene) -> Told:
     for finding in found.held:
         if refuted(finding, scene.model):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")

@@ -105,7 +105,8 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
 def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
     """The add that tells the two apart: in the early read of ``level``, not in the later read ``why``."""
     if why.f == "read":
-        return [began[next(iter(level.elements - frozenset(why.result or ())))]]
+        missed = level.elements - frozenset(why.result or ())
+        return [min((began[item] for item in missed), key=lambda call: call.invoke)]
     if why.value in level.elements:
         return []
     return [other.first for other in levels if why.value in other.elements][:1]
