@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 READ, WRITE, CAS, APPEND, GET, LIST = range(6)
-PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS = range(6, 15)
+PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(6, 18)
 NEVER = 1 << 62
 
 
@@ -156,7 +156,7 @@ class _Texts:
         self.root, self.size = -1, 0
         self.past: list[tuple[int, int]] = []
 
-    def begin(self, coin: float, _fresh: int) -> tuple[int, int]:
+    def begin(self, coin: float, _fresh: int, _before: int) -> tuple[int, int]:
         return PUT if coin < 0.1 else TEXT if coin < 0.5 else GOT, -1
 
     def take(self, kind: int, _value: int, invoke: int) -> tuple[int, int]:
@@ -178,7 +178,7 @@ class _Counter:
     def __init__(self) -> None:
         self.sum = 0
 
-    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+    def begin(self, coin: float, fresh: int, _before: int) -> tuple[int, int]:
         return (ADD, 1 + fresh % 3) if coin < 0.5 else (SUM, -1)
 
     def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
@@ -196,7 +196,7 @@ class _Queue:
         self.items: list[int] = []
         self.taken = 0
 
-    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+    def begin(self, coin: float, fresh: int, _before: int) -> tuple[int, int]:
         return (ENQUEUE, fresh) if coin < 0.5 else (DEQUEUE, -1)
 
     def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
@@ -218,7 +218,7 @@ class _Set:
     def __init__(self) -> None:
         self.size = 0
 
-    def begin(self, coin: float, fresh: int) -> tuple[int, int]:
+    def begin(self, coin: float, fresh: int, _before: int) -> tuple[int, int]:
         return (INSERT, fresh) if coin < 0.98 else (ELEMENTS, -1)
 
     def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
@@ -229,8 +229,73 @@ class _Set:
         return (-1, self.size - 60) if self.size > 100 else None
 
 
-OBJECTS = {"texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set}
+class _Mutex:
+    """A lock: every client takes it and lets it go in turn; most of them wait for it most of the time."""
+
+    def __init__(self) -> None:
+        self.held = False
+
+    def begin(self, _coin: float, _fresh: int, before: int) -> tuple[int, int]:
+        return RELEASE if before == ACQUIRE else ACQUIRE, -1
+
+    def take(self, kind: int, _value: int, _invoke: int) -> tuple[int, int] | None:
+        """None: it has to wait."""
+        if self.held and kind == ACQUIRE:
+            return None
+        self.held = kind == ACQUIRE
+        return -1, -1
+
+    def lie(self) -> tuple[int, int] | None:
+        """Somebody else has it."""
+        return (-1, -1) if self.held else None
+
+
+class _Transactions:
+    """Three registers of five values: each transaction reads or writes two of them, one after the other.
+
+    ``value`` holds its two steps, sixteen bits each: see ``step_of``.
+    """
+
+    def __init__(self) -> None:
+        self.registers = [-1, -1, -1]
+
+    def begin(self, coin: float, _fresh: int, _before: int) -> tuple[int, int]:
+        drawn = int(coin * 1e9)
+        steps = []
+        for _ in range(2):
+            drawn, writes = divmod(drawn, 2)
+            drawn, key = divmod(drawn, 3)
+            drawn, value = divmod(drawn, 5)
+            steps.append(_step(writes, key, value if writes else -1))
+        return TXN, steps[0] << 16 | steps[1]
+
+    def take(self, _kind: int, value: int, _invoke: int) -> tuple[int, int]:
+        answered = 0
+        for writes, key, item in steps_of(value):
+            if writes:
+                self.registers[key] = item
+            answered = answered << 16 | _step(writes, key, self.registers[key])
+        return answered, -1
+
+    def lie(self) -> tuple[int, int] | None:
+        """Two registers are absent, as they were at the start."""
+        return _step(0, 0, -1) << 16 | _step(0, 1, -1), -1
+
+
+def _step(writes: int, key: int, value: int) -> int:
+    return (value + 1) << 8 | key << 1 | writes
+
+
+def steps_of(value: int) -> list[tuple[int, int, int]]:
+    """(does it write, the register, the value or -1: absent) of both steps of a transaction."""
+    return [(step & 1, step >> 1 & 127, (step >> 8) - 1) for step in (value >> 16, value & 0xFFFF)]
+
+
+OBJECTS = {
+    "texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex, "multi-register": _Transactions
+}  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS)
+LYING = (*ASKING, ACQUIRE, TXN)
 
 
 def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at: float | None = None) -> Synthetic:
@@ -238,25 +303,37 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
-    current, took = [-1] * clients, [False] * clients
+    current, took, before = [-1] * clients, [False] * clients, [-1] * clients
     thing = OBJECTS[what]()
     rank, lie = 0, None if stale_at is None else int(stale_at * n)
     while len(kind) < n or max(current) >= 0:
         c = int(random() * clients)
         row = current[c]
-        if row < 0 and len(kind) < n:
+        # Who holds a lock lets it go, or the others would wait for ever.
+        if row < 0 and (len(kind) < n or before[c] == ACQUIRE):
             current[c], took[c] = len(kind), False
-            k, item = thing.begin(random(), len(kind) + 1)
-            for column, number in zip(columns, (k, item, -1, rank, NEVER, c), strict=True):
+            before[c], item = thing.begin(random(), len(kind) + 1, before[c])
+            for column, number in zip(columns, (before[c], item, -1, rank, NEVER, c), strict=True):
                 column.append(number)
             rank += 1
         elif row >= 0 and not took[c]:
-            took[c] = True
-            value[row], old[row] = thing.take(kind[row], value[row], invoke[row])
-            if lie is not None and row >= lie and kind[row] in ASKING and (false := thing.lie()):
-                (value[row], old[row]), lie = false, None
+            lies = lie is not None and row >= lie and kind[row] in LYING
+            if lies and _is_quiet(kind, current, took) and (false := thing.lie()):
+                (value[row], old[row]), lie, took[c] = false, None, True
+                # At once, before whoever makes it true.
+                current[c], ret[row] = -1, rank
+                rank += 1
+            elif (answer := thing.take(kind[row], value[row], invoke[row])) is not None:
+                took[c] = True
+                value[row], old[row] = answer
         elif row >= 0:
             current[c] = -1
             ret[row] = rank
             rank += 1
     return Synthetic(kind, value, old, invoke, ret, process)
+
+
+def _is_quiet(kind: array[int], current: list[int], took: list[bool]) -> bool:
+    """Is nobody about to take or to let go a lock?"""
+    open_now = [(kind[row], done) for row, done in zip(current, took, strict=True) if row >= 0]
+    return not any(k == RELEASE or (k == ACQUIRE and done) for k, done in open_now)

@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 from histories import (
+    ACQUIRE,
     ADD,
     APPEND,
     ASKING,
@@ -50,9 +51,12 @@ from histories import (
     LIST,
     NEVER,
     PUT,
+    RELEASE,
     SUM,
     TEXT,
+    TXN,
     Synthetic,
+    steps_of,
     synthetic,
     synthetic_log,
     synthetic_object,
@@ -66,10 +70,10 @@ CAP = 6 << 30
 LISTS = 100
 CLIENTS = (5, 10, 30)
 # A set's reads answer all elements: longer histories are mostly that.
-LARGEST = {"texts": 10**5, "counter": 10**5, "set": 10**4}
+LARGEST = {"texts": 10**5, "counter": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4}
 FUNCTIONS = {
     PUT: "put", TEXT: "append", GOT: "get", ADD: "add", SUM: "read", ENQUEUE: "enqueue", DEQUEUE: "dequeue",
-    INSERT: "add", ELEMENTS: "read",
+    INSERT: "add", ELEMENTS: "read", ACQUIRE: "acquire", RELEASE: "release", TXN: "txn",
 }  # fmt: skip
 
 
@@ -213,12 +217,20 @@ def _object(columns: list[Any]) -> tuple[list[Any], str]:
         named, asked, result = FUNCTIONS[kind], None if kind in ASKING else value, None
         if kind in (PUT, TEXT):
             asked = f"x {invoke} y"
+        elif kind in (ACQUIRE, RELEASE):
+            asked = None
+        elif kind == TXN:
+            result = [["write" if writes else "read", "xyz"[key], None if item < 0 else item]
+                      for writes, key, item in steps_of(value)]  # fmt: skip
+            asked = [[f, key, item if f == "write" else None] for f, key, item in result]
         elif kind in ASKING:
             answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: None if value < 0 else value}
             result = answers.get(kind, value)
         operations.append(Operation(0, named, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
     kinds = {row[0] for row in rows}
-    named = {PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set"}
+    named = {
+        PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set", ACQUIRE: "mutex", TXN: "multi-register"
+    }  # fmt: skip
     return operations, next(name for kind, name in named.items() if kind in kinds)
 
 

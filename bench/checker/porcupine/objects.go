@@ -1,5 +1,5 @@
 // Models of other objects, as a user of porcupine would write them: texts as porcupine's own tests have them, sets as
-// sorted slices that are copied, queues as slices that share their memory.
+// sorted slices that are copied, queues as slices that share their memory, registers as an array.
 package main
 
 import (
@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	put, text, got, add, sum, enqueue, dequeue, insert, elements = 6, 7, 8, 9, 10, 11, 12, 13, 14
+	put, text, got, add, sum, enqueue, dequeue, insert, elements, acquire, release, txn = 6, 7, 8, 9, 10, 11, 12, 13, 14,
+		15, 16, 17
 )
 
 // asked is what an operation asked for and what it was answered, in the object's own terms.
@@ -20,6 +21,13 @@ type asked struct {
 	value   int64
 	text    string
 	members []int64
+	steps   [2]step
+}
+
+// step is one step of a transaction: it reads or writes a register (-1: absent).
+type step struct {
+	writes     bool
+	key, value int64
 }
 
 // object answers the model for a history of such an object, and gives its operations their inputs; nil: it is none.
@@ -47,6 +55,10 @@ func object(history []porcupine.Operation) *porcupine.Model {
 		case elements:
 			one.members = append([]int64(nil), members[:in.old]...)
 			sort.Slice(one.members, func(a, b int) bool { return one.members[a] < one.members[b] })
+		case txn:
+			for at, bits := range [2]int64{in.value >> 16, in.value & 0xffff} {
+				one.steps[at] = step{bits&1 == 1, bits >> 1 & 127, bits>>8 - 1}
+			}
 		}
 		history[row].Input = one
 	}
@@ -56,8 +68,12 @@ func object(history []porcupine.Operation) *porcupine.Model {
 		model = counting()
 	case most > sum && most <= dequeue:
 		model = queueing()
-	case most > dequeue:
+	case most > dequeue && most <= elements:
 		model = collecting()
+	case most > elements && most <= release:
+		model = locking()
+	case most > release:
+		model = transacting()
 	}
 	return &model
 }
@@ -158,6 +174,33 @@ func collecting() porcupine.Model {
 			return true, append(append(append(more, items[:place]...), in.value), items[place:]...)
 		},
 		Equal: func(one, two interface{}) bool { return same64(one.([]int64), two.([]int64)) },
+	}
+}
+
+func locking() porcupine.Model {
+	return porcupine.Model{
+		Init: func() interface{} { return false },
+		Step: func(state, input, output interface{}) (bool, interface{}) {
+			held, in := state.(bool), input.(asked)
+			return held == (in.kind == release), in.kind == acquire
+		},
+	}
+}
+
+func transacting() porcupine.Model {
+	return porcupine.Model{
+		Init: func() interface{} { return [3]int64{-1, -1, -1} },
+		Step: func(state, input, output interface{}) (bool, interface{}) {
+			registers := state.([3]int64)
+			for _, one := range input.(asked).steps {
+				if one.writes {
+					registers[one.key] = one.value
+				} else if registers[one.key] != one.value {
+					return false, state
+				}
+			}
+			return true, registers
+		},
 	}
 }
 
