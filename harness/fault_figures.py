@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
-from history.recovery import Load, Times, figures, never_recovered, surroundings
+from history.recovery import Asked, Load, Times, figures, load_of, never_recovered, surroundings
 
 #: What is summed up over the windows of one fault; all in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
@@ -35,7 +35,7 @@ def with_details(
     nothing was healed or no node told a commit index; else it has ``target`` (the index to reach), ``nodes`` (node ->
     ms from the heal, None: not before the next fault) and ``last_ms`` (of all nodes, None if one stayed behind).
     """
-    load = load_of(operations)
+    load = load_in(operations, receipts)
     around = surroundings(receipts, load)
     kinds = ok_times_by_kind(operations)
     by_id = {receipt.id: receipt for receipt in receipts}
@@ -54,12 +54,15 @@ def with_details(
     return tuple(detailed)
 
 
-def load_of(operations: Sequence[Operation]) -> Load:
-    """When the clients were at work, by the definition of ``pipeline.sources.load_of``; all zero if they never were."""
+def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
+    """When the clients were at work, as ``history.recovery`` defines it."""
     phased = any(op.phase is not None for op in operations)
-    main = [op.invoked for op in operations if op.phase == "main" or not phased]
-    last = max((op.invoked if op.returned is None else op.returned for op in operations), default=0)
-    return Load(min(main), max(main), last) if main else Load(last, last, last)
+    main = [Asked(op.invoked, _known(op), op.returned is None) for op in operations if op.phase == "main" or not phased]
+    return load_of(main, max(map(_known, operations), default=0), receipts)
+
+
+def _known(operation: Operation) -> int:
+    return operation.invoked if operation.returned is None else operation.returned
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:

@@ -3,8 +3,11 @@
 The definitions, which ``docs/tables.md`` repeats:
 
 - *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase.
-- *load*: from the first to the last invocation of the main phase (of the whole history where no phases are
-  recorded).  Outside of it nobody asked at the usual rate, so no rate is taken there.
+- *record*: up to the last invocation or completion of a client, or moment of a fault, whichever is later.
+- *load*: from the first invocation of the main phase (of the whole history where no phases are recorded) to the last
+  moment at which anything of it is known: an invocation or a completion of one of its operations, or the end of the
+  record if one of them was never answered, since its client waited until then.  Outside of it nobody asked at the
+  usual rate, so no rate is taken there.
 - A fault *stands* from ``started`` to ``healed``, or to the end of the record if it was never healed.  A skipped
   fault never stands, and has no figures.  An indeterminate one may have had an effect, so it stands.
 - Faults that stand at the same time, directly or by way of others, form a *group*.  ``next`` is the start of the
@@ -28,7 +31,7 @@ The definitions, which ``docs/tables.md`` repeats:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,6 +51,15 @@ Times = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Some operations of the load: first invocation, last invocation or completion (ns), and is one unanswered?"""
+
+    begin: int
+    known: int
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """When clients asked at the usual rate (``begin`` to ``end``), and when the record ends.  Nanoseconds."""
 
@@ -63,6 +75,21 @@ class Surroundings:
     calm_from: int
     calm_to: int
     next: int
+
+
+def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> Load:
+    """The load, by the definition above, of a run whose operations of the load are in ``asked``.
+
+    ``last`` is the last invocation or completion of any client, 0 if there is none.  Without operations the load is
+    empty, at the end of the record.
+    """
+    moments = [time for one in receipts for time in (one.started, one.stood, one.heal_started, one.healed)]
+    end = max([last, *(time for time in moments if time is not None)])
+    parts = list(asked)
+    if not parts:
+        return Load(end, end, end)
+    known = end if any(part.open for part in parts) else max(part.known for part in parts)
+    return Load(min(part.begin for part in parts), known, end)
 
 
 def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:

@@ -30,7 +30,7 @@ from pipeline.large import Sizes, Source, large_tables
 from pipeline.pairing import PAIRING
 from pipeline.places import file_size, uri_of
 from pipeline.recovery import installed_spans
-from pipeline.sources import Recording, load_of, probe_batches, read_run
+from pipeline.sources import Recording, load_in, probe_batches, read_run
 from pipeline.storage import replacing, write_part, write_tables
 from pipeline.tables import Tables, as_values, small_tables, values_of
 from pipeline.timing import Stopwatch
@@ -122,7 +122,7 @@ def _compute(
 
 def _write_operations(operations: DataFrame, root: Path, recording: Recording) -> Counts:
     """Write the operations as one file.  Raises FormatError for the first event that does not pair."""
-    spans = installed_spans(recording.receipts, load_of(recording.events))
+    spans = installed_spans(recording.receipts, load_in(recording.events, recording.receipts))
     ordered = operations.coalesce(1).sortWithinPartitions("invoke_index")
     reports = ordered.mapInArrow(_writer(root, spans), "report string")
     counts: Counts = Counter()

@@ -109,8 +109,8 @@ def large_tables(
         finally:
             events.unpersist()
         watch.lap("pair")
-        load = Slice.load(written)
         receipts = receipts_of(nemesis)
+        load = Slice.load(written, receipts)
         operations = spark.read.parquet(str(root / "operations.parquet"))
         verdicts = verdict_rows(spark, operations, model, deadline, sizes)
         watch.lap("judge")

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND
+from history.recovery import Asked, load_of
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
@@ -44,33 +45,32 @@ def batches_of(table: Path) -> Batches:
     return lambda: iter(held)
 
 
-def load_figures(batches: Batches) -> dict[str, Any]:
+def load_figures(batches: Batches, healed: int = 0) -> dict[str, Any]:
     """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms``, as columns of ``runs`` explain them.
 
-    The last three are of the main phase, or of the whole run where no phases are recorded.
+    The last three are of the load (``history.recovery``); ``healed`` is the last moment of any fault (ns).
     """
     phased = any(batch["phase"].null_count < len(batch) for batch in batches())
-    operations, ok, begin, end = 0, 0, 0, -1
+    operations, ok, last = 0, 0, healed
+    asked: list[Asked] = []
     seconds, latencies = _Seconds(), np.zeros(_BINS, np.int64)
     for batch in batches():
         operations += len(batch)
         ok += pc.equal(batch["outcome"], "ok").true_count
+        last = max([last, *(part.known for part in _asked(batch))])
         main = batch.filter(pc.equal(batch["phase"], "main")) if phased else batch
-        if not len(main):
-            continue
-        invoked = main["invoked"].to_numpy()
-        begin, end = min(int(invoked.min()), begin if end >= 0 else int(invoked.min())), max(end, int(invoked.max()))
+        asked += _asked(main)
         returned, waits = _answered(main)
         seconds.add(returned)
         latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
     figures = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
-    if end < 0:
+    if not asked:
         return figures
-    answered = int(latencies.sum())
+    load, answered = load_of(asked, last, ()), int(latencies.sum())
     return {
         **figures,
-        "rate": answered * SECOND / (end - begin) if end > begin else None,
-        "unavailable_s": seconds.unavailable(begin, end),
+        "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
+        "unavailable_s": seconds.unavailable(load.begin, load.end),
         "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
     }
 
@@ -112,6 +112,14 @@ def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: 
         found.append(waits[np.minimum(waits // _BIN_NS, _BINS - 1) == place])
     within = np.sort(np.concatenate(found))
     return float(within[rank - 1 - (int(before[place - 1]) if place else 0)]) / 1e6
+
+
+def _asked(batch: pa.RecordBatch) -> list[Asked]:
+    """What the operations of a batch tell of when clients asked; nothing if there is none."""
+    if not len(batch):
+        return []
+    invoked, returned = pc.min_max(batch["invoked"]).as_py(), pc.max(batch["returned"]).as_py()
+    return [Asked(invoked["min"], max(invoked["max"], returned or 0), batch["returned"].null_count > 0)]
 
 
 def _answered(main: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:

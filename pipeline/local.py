@@ -20,7 +20,7 @@ from pipeline.counting import count
 from pipeline.errors import JobError
 from pipeline.judging import Budget, judge
 from pipeline.recovery import installed_spans
-from pipeline.sources import Recording, load_of, read_run
+from pipeline.sources import Recording, load_in, read_run
 from pipeline.storage import replacing, write_tables
 from pipeline.tables import Tables, as_values, small_tables
 from pipeline.timing import Stopwatch
@@ -35,7 +35,8 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
     JobError when the checker fails.
     """
     recording, tables, watch = _made(run, model, deadline_s, clock)
-    counts = count(tables["operations"], installed_spans(recording.receipts, load_of(recording.events)))
+    load = load_in(recording.events, recording.receipts)
+    counts = count(tables["operations"], installed_spans(recording.receipts, load))
     watch.lap("count")
     return as_values(recording, tables, counts, watch.laps)
 

@@ -82,6 +82,12 @@ def _verdict(results: dict[str, Any], verdicts: pa.Table) -> str:
     return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
 
 
+def last_moment(faults: pa.Table) -> int:
+    """The last moment that the table of faults tells of (ns), 0 without any."""
+    told = (pc.max(faults[name]).as_py() for name in ("started", "stood", "heal_started", "healed"))
+    return max((moment for moment in told if moment is not None), default=0)
+
+
 def _fault_figures(faults: pa.Table) -> dict[str, Any]:
     installed = [row for row in faults.to_pylist() if row["state"] == "installed"]
     times = sorted(row["recovered_ms"] for row in installed if row["recovered_ms"] is not None)

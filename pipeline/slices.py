@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history.recovery import Load, Times
+from history import Receipt
+from history.recovery import Asked, Load, Times, load_of
 from history.tables import OPERATIONS
 from pipeline.counting import count
 from pipeline.storage import write_part
@@ -22,33 +23,30 @@ Work = Callable[[pa.Table], pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice of the operations: how many, when they were invoked (in the main phase; in all), and when it ended (ns).
+    """A slice of the operations: how many, what they tell of the load (of the main phase; of all), when it ended (ns).
 
     ``problem`` is the first event that does not pair, with what is wrong.
     """
 
     operations: int
     phased: bool
-    main: tuple[int, int] | None
-    all: tuple[int, int] | None
+    main: Asked | None
+    all: Asked | None
     last: int
     problem: tuple[int, str] | None
 
     @classmethod
     def from_text(cls, text: str) -> Slice:
         record = json.loads(text)
-        pairs = {name: None if record[name] is None else tuple(record[name]) for name in ("main", "all", "problem")}
-        return cls(**{**record, **pairs})
+        asked = {name: None if record[name] is None else Asked(**record[name]) for name in ("main", "all")}
+        return cls(**{**record, **asked, "problem": record["problem"] and tuple(record["problem"])})
 
     @staticmethod
-    def load(slices: Sequence[Slice]) -> Load:
-        """When the clients were at work, as ``pipeline.sources.load_of`` says of a whole history."""
-        last = max((piece.last for piece in slices), default=0)
+    def load(slices: Sequence[Slice], receipts: Sequence[Receipt]) -> Load:
+        """When the clients were at work, as ``pipeline.sources.load_in`` says of a whole history."""
         phased = any(piece.phased for piece in slices)
-        spans = [span for piece in slices if (span := piece.main if phased else piece.all) is not None]
-        if not spans:
-            return Load(last, last, last)
-        return Load(min(begin for begin, _ in spans), max(end for _, end in spans), last)
+        asked = [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
+        return load_of(asked, max((piece.last for piece in slices), default=0), receipts)
 
 
 def operation_slice(root: Path) -> Work:
@@ -69,20 +67,25 @@ def operation_slice(root: Path) -> Work:
 
 def _slice(rows: pa.Table, problem: tuple[int, str] | None) -> Slice:
     main = rows.filter(pc.equal(rows["phase"], "main"))
-    ends = [pc.max(rows[name]).as_py() for name in ("invoked", "returned")]
     return Slice(
         operations=rows.num_rows,
         phased=rows["phase"].null_count < rows.num_rows,
-        main=_span(main["invoked"]),
-        all=_span(rows["invoked"]),
-        last=max(end for end in ends if end is not None),
+        main=_asked(main),
+        all=_asked(rows),
+        last=_last(rows),
         problem=problem,
     )
 
 
-def _span(times: pa.ChunkedArray) -> tuple[int, int] | None:
-    limits = pc.min_max(times)
-    return (limits["min"].as_py(), limits["max"].as_py()) if len(times) else None
+def _asked(rows: pa.Table) -> Asked | None:
+    if not rows.num_rows:
+        return None
+    return Asked(pc.min(rows["invoked"]).as_py(), _last(rows), rows["returned"].null_count > 0)
+
+
+def _last(rows: pa.Table) -> int:
+    invoked, returned = (pc.max(rows[name]).as_py() for name in ("invoked", "returned"))
+    return int(max(invoked, returned or 0))
 
 
 def window_slice(root: Path, times: Path, spans: list[tuple[int, int]]) -> Work:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
 from history.events import NEMESIS, parse_header, parse_object
 from history.probes import each_probe
-from history.recovery import Load, Times
+from history.recovery import Asked, Load, Times, load_of
 from history.tables import PROBES
 from pipeline.columns import clean
 
@@ -46,13 +46,21 @@ def ok_times(events: Sequence[Event]) -> Times:
     return np.array([e.time for e in events if e.type == "ok" and e.process != NEMESIS], dtype=np.int64)
 
 
-def load_of(events: Sequence[Event]) -> Load:
-    """When the clients were at work; all zero if they never were."""
+def load_in(events: Sequence[Event], receipts: Sequence[Receipt]) -> Load:
+    """When the clients were at work, as ``history.recovery`` defines it."""
     clients = [event for event in events if event.process != NEMESIS]
     phased = any(event.phase is not None for event in clients if event.type == "invoke")
-    main = [e.time for e in clients if e.type == "invoke" and (e.phase == "main" or not phased)]
-    last = clients[-1].time if clients else 0
-    return Load(main[0], main[-1], last) if main else Load(last, last, last)
+    times: list[int] = []
+    waiting: set[int | str] = set()
+    for event in clients:
+        if event.type == "invoke" and (event.phase == "main" or not phased):
+            waiting.add(event.process)
+            times.append(event.time)
+        elif event.process in waiting:
+            waiting.remove(event.process)
+            times.append(event.time)
+    asked = [Asked(times[0], times[-1], bool(waiting))] if times else []
+    return load_of(asked, clients[-1].time if clients else 0, receipts)
 
 
 def read_header(history: Path) -> Header:

@@ -11,7 +11,7 @@ from history import KeyVerdict
 from pipeline.counting import Counts, summary
 from pipeline.judging import verdicts_of
 from pipeline.recovery import fault_table
-from pipeline.sources import Recording, load_of, ok_times, probes_table
+from pipeline.sources import Recording, load_in, ok_times, probes_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Tables:
 
 def small_tables(recording: Recording) -> dict[str, pa.Table]:
     """The tables that are small however long the run was: faults and probes."""
-    load = load_of(recording.events)
+    load = load_in(recording.events, recording.receipts)
     return {
         "faults": fault_table(recording.receipts, ok_times(recording.events), load),
         "probes": probes_table(recording.probes),

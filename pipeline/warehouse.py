@@ -25,7 +25,7 @@ from history import FormatError, RunFiles
 from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.warehouse import read_rows, stamp
 from pipeline.load_figures import batches_of, load_figures
-from pipeline.run_row import run_row
+from pipeline.run_row import last_moment, run_row
 from pipeline.storage import exact, is_dead, read_table, replacing, versions_of, write_part
 
 _PREFIX: Final = "run="
@@ -61,7 +61,8 @@ def bring(
     old = () if made else [table for table in TABLES if versions_of(run.table(table), table) != {TABLES_VERSION}]
     written = now() // 1000
     batches = made["operations"].to_batches if made else batches_of(run.table("operations"))
-    row = run_row(run, name, load_figures(batches), small, mark, written)
+    load = load_figures(batches, last_moment(small["faults"]))
+    row = run_row(run, name, load, small, mark, written)
     whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
     with replacing(place, sweeping=False) as fresh:
         for table in TABLES:

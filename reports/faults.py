@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
-from history.recovery import Load, figures, moment_or, never_recovered, surroundings
+from history.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
 from reports.columns import OK, Ints, Operations
 from reports.palette import family_of
 from reports.run import Run
@@ -68,7 +68,7 @@ class FaultWindow:
 def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
     """The faults in the order in which they were started."""
     oks = _ok_times(run.operations)
-    load = load_of(run.operations, run.end)
+    load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
@@ -78,18 +78,23 @@ def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
     return found
 
 
-def load_of(operations: Operations, end: int) -> Load:
-    """From the first to the last invocation of the main phase, of the whole record where there are no phases."""
-    main = operations.phase.codes == operations.phase.code("main")
-    invoked = operations.invoked[main] if main.any() else operations.invoked
-    return Load(int(invoked.min()), int(invoked.max()), end) if len(invoked) else Load(0, end, end)
+def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
+    """When the clients were at work, as ``history.recovery`` defines it."""
+    codes = operations.phase.codes
+    main = (codes == operations.phase.code("main")) | (codes < 0).all()
+    invoked, returned = operations.invoked[main], operations.returned[main]
+    asked = []
+    if len(invoked):
+        known = int(max(invoked.max(), returned.max()))
+        asked = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
+    return load_of(asked, operations.end, receipts)
 
 
 def measured_for(receipt: Receipt, load: Load) -> float | None:
     """For how many seconds of a fault ``rate_during`` was taken, if that is a small part of it; else None.
 
-    It is taken while the fault stood for certain and clients asked.  Installing and healing can take longer than that;
-    and when the cluster answers nobody, all clients wait, and the last of them may have asked long before the heal.
+    It is taken while the fault stood for certain and clients asked.  Installing and healing can take longer than that,
+    and so can a fault that was there before the load, or after it.
     """
     if receipt.state == "skipped":
         return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.fault_figures import by_fault, load_of, with_details
+from harness.fault_figures import by_fault, load_in, with_details
 from history import Event, Operation, Probe, Receipt, pair
+from history.recovery import Load, never_recovered
+from pipeline.columns import operations_table
+from pipeline.load_figures import load_figures
 from pipeline.recovery import fault_table
-from pipeline.sources import load_of as load_of_events
+from pipeline.run_row import last_moment
+from pipeline.slices import Slice, _slice
+from pipeline.sources import load_in as load_of_events
 from pipeline.sources import ok_times
 from reports import recovery_text
+from reports.columns import from_table
+from reports.faults import load_in as load_of_columns
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -71,7 +79,7 @@ def test_the_kinds_add_up_to_the_table() -> None:
     operations = ok("read", (0, 12), (17, 40), rate=30) + ok("write", (0, 10), (25, 40))
     (row,) = detailed(operations)
     times = sorted(one.returned or 0 for one in operations)
-    (whole,) = fault_table([RECEIPT], np.array(times), load_of(operations)).to_pylist()
+    (whole,) = fault_table([RECEIPT], np.array(times), load_in(operations, [RECEIPT])).to_pylist()
     for name in ("rate_before", "rate_during", "rate_after"):
         assert sum(figures[name] for figures in row["kinds"].values()) == pytest.approx(whole[name])
 
@@ -142,23 +150,74 @@ def test_what_cannot_be_compared_is_no_failure_to_recover() -> None:
     assert "caught_up_ms" not in found
 
 
-# -- the same load as in the tables ------------------------------------------------------------------------------------
+# -- the load, the same everywhere ------------------------------------------------------------------------------------
 
-events = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["ok", "fail", "info"]), st.booleans()), max_size=20)
+moment = st.integers(0, 9)
+drawn_operations = st.lists(
+    st.tuples(moment, moment, st.sampled_from(["ok", "fail", "info"]), st.booleans(), st.booleans()), max_size=20
+)
+
+
+def recorded(drawn: list[tuple[int, int, Any, bool, bool]], *, phased: bool) -> list[Event]:
+    """The events of operations (invoked, took, outcome, in the main phase, answered), each by a process of its own."""
+    found = []
+    for process, (invoked, took, kind, main, answered) in enumerate(drawn):
+        phase: Any = ("main" if main else "final") if phased else None
+        found.append((invoked, "invoke", process, phase))
+        found += [(invoked + took, kind, process, phase)] if answered else []
+    found.sort(key=lambda event: event[0])
+    return [Event(n, t * S, kind, p, "write", 1, key="k", phase=phase) for n, (t, kind, p, phase) in enumerate(found)]
 
 
 @settings(deadline=None, max_examples=100)
-@given(events, st.booleans())
-def test_load_is_found_in_operations_as_in_events(drawn: list[tuple[int, Any, bool]], phased: bool) -> None:
-    recorded: list[Event] = []
-    for process, (_, kind, main) in enumerate(drawn):
-        phase: Any = ("main" if main else "final") if phased else None
-        for type_ in ("invoke", kind):
-            number = len(recorded)
-            recorded.append(Event(number, 10 * number, type_, process, "write", 1, key="k", phase=phase))
-    operations = pair(recorded, "here")
-    assert load_of(operations) == load_of_events(recorded)
-    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(recorded))
+@given(drawn_operations, st.booleans(), st.lists(st.tuples(moment, st.none() | moment), max_size=2))
+def test_the_load_is_the_same_wherever_it_is_looked_for(
+    drawn: list[tuple[int, int, Any, bool, bool]], phased: bool, faults: list[tuple[int, int | None]]
+) -> None:
+    receipts = [
+        Receipt(n, "kill", "indeterminate", 2 * a * S, healed=b and 2 * b * S) for n, (a, b) in enumerate(faults)
+    ]
+    events = recorded(drawn, phased=phased)
+    operations = pair(events, "here")
+    table = operations_table(operations)
+    slices = [_slice(table.slice(n, 3), None) for n in range(0, table.num_rows, 3)]
+    load = load_in(operations, receipts)
+    assert load == load_of_events(events, receipts)
+    assert load == Slice.load([Slice.from_text(json.dumps(asdict(piece))) for piece in slices], receipts)
+    assert load == load_of_columns(from_table(table), receipts)
+    answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
+    told = load_figures(lambda: iter(table.to_batches(3)), last_moment(fault_table(receipts, np.empty(0), load)))
+    assert told["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
+    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(events))
+
+
+def hung(answered_at: float | None) -> list[Operation]:
+    """A client that is answered for nine seconds, and then asks once more, in vain, in the fault from 10 to 20 s."""
+    last = Operation(1, "read", "k", None, None, "info", 11 * S, None, 900, None, phase="main")
+    if answered_at is not None:
+        last = replace(last, returned=round(answered_at * S), return_index=901)
+    final = Operation(2, "read", "k", None, None, "fail", 48 * S, 49 * S, 902, 903, phase="final")
+    return [*ok("write", (0, 9)), last, final]
+
+
+@pytest.mark.parametrize(("answered_at", "gap_s"), [(11.0, 11 - 10), (41.0, 41 - 10), (None, 49 - 10)])
+def test_clients_that_hang_until_the_end_were_kept_waiting(answered_at: float | None, gap_s: float) -> None:
+    """The good twin is answered at once; the bad ones time out late, or never: that was no time without load."""
+    operations = hung(answered_at)
+    times = np.array([op.returned for op in operations if op.outcome == "ok"])
+    (row,) = fault_table([RECEIPT], times, load_in(operations, [RECEIPT])).to_pylist()
+    assert row["longest_gap_ms"] == pytest.approx(gap_s * 1000)
+    assert never_recovered(row) == (gap_s > 20)
+    assert row["rate_during"] == 0.0
+    (detailed,) = with_details([row], [RECEIPT], operations, [], NODES)
+    assert detailed["kinds"]["write"]["longest_gap_ms"] == row["longest_gap_ms"]
+
+
+def test_the_record_of_a_killed_run_ends_with_its_last_fault() -> None:
+    """All clients hang in their operations while a fault is healed after them: they waited until then."""
+    operations = [*ok("write", (0, 9)), *hung(None)[-2:-1]]
+    assert load_in(operations, [RECEIPT]) == Load(0, 20 * S, 20 * S)
+    assert load_in(operations, []) == Load(0, 11 * S, 11 * S)
 
 
 # -- as text -----------------------------------------------------------------------------------------------------------

@@ -47,17 +47,17 @@ def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("healed", "last_asked", "measured"),
+    ("healed", "last_answer", "measured"),
     [(11.0, 20.0, None), (19.0, 20.0, 3.0), (11.0, 6.5, 0.5), (11.0, 5.5, None)],
 )
 def test_a_rate_during_a_small_part_of_a_fault_says_so(
-    healed: float, last_asked: float, measured: float | None
+    healed: float, last_answer: float, measured: float | None
 ) -> None:
     """It is taken from ``stood`` to the first command of the healing, while somebody asked."""
     receipt = Receipt(
         1, "bridge", "installed", 5 * S, stood=6 * S, heal_started=9 * S, healed=int(healed * S), witness={"a": 1}
     )
-    asked = from_operations([ok(1), ok(last_asked + 0.001)])
+    asked = from_operations([ok(1), ok(last_answer)])
     run = SimpleNamespace(operations=asked, receipts=[receipt], end=30 * S, fault_rows={}, nodes=NODES)
     (window,) = faults.fault_windows(run, [])  # type: ignore[arg-type]
     assert window.measured_s == (None if measured is None else pytest.approx(measured))
