@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class Progress:
         self._clear()
         self._stream.write(text + "\n")
         self._stream.flush()
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """A line each that stays."""
+        for warning in warnings:
+            self.say(f"warning: {warning}")
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""

@@ -193,10 +193,10 @@ class Run:
             results = conclude(files, self._session if self._spark else None)
             verdict_s = self._since_the_end()
             self._progress.say(files.summary.read_text().rstrip())
-            self._warn(draw(files))
+            self._progress.warn(draw(files))
             report_s = self._since_the_end()
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
-            self._warn(feed(files, self._store))
+            self._progress.warn(feed(files, self._store))
         except (HarnessError, OSError) as error:
             self._fail(error)
             return EXIT_FAILURE
@@ -207,10 +207,6 @@ class Run:
 
     def _since_the_end(self) -> float:
         return (time.monotonic_ns() - self._ended_ns) / 1e9
-
-    def _warn(self, warnings: Iterable[str]) -> None:
-        for warning in warnings:
-            self._progress.say(f"warning: {warning}")
 
     def _session(self) -> SparkSession:
         assert self._spark is not None

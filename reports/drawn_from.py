@@ -1,7 +1,7 @@
 """Which verdict a page was drawn from: a digest of its words in the page's head, so that others can tell a stale page.
 
-``harness check`` judges a run again and may find other words, or another verdict; the page is drawn anew by ``harness
-report`` only.
+``harness check`` judges a run again, which may find other words or another verdict, and draws it anew.  A page that
+could not be drawn then, or whose results were replaced by other means, is an earlier one.
 """
 
 from __future__ import annotations

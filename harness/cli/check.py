@@ -38,7 +38,7 @@ def check(
     spark_master: str,
     store: Path,
 ) -> int:
-    """Judge RUN (a run's directory, or `latest`) again; writes its tables and results anew.
+    """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page, plots and junit.xml anew.
 
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
     console log, porcupine's kv format.
@@ -52,7 +52,7 @@ def check(
 
 
 def _check_run(target: str, store: Path, spark_master: str | None) -> int:
-    from harness.conclude import conclude, feed
+    from harness.conclude import conclude, draw, feed
     from harness.run import exit_code
     from harness.store import find_run
     from history.layout import WAREHOUSE
@@ -66,11 +66,13 @@ def _check_run(target: str, store: Path, spark_master: str | None) -> int:
     finally:
         if session is not None:
             session.stop()
-    Progress().say(files.summary.read_text().rstrip())
+    progress = Progress()
+    progress.say(files.summary.read_text().rstrip())
+    progress.warn(draw(files))
+    progress.say(f"report: {files.report}")
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        for warning in feed(files, home):
-            Progress().say(f"warning: {warning}")
+        progress.warn(feed(files, home))
     return exit_code(results)
 
 

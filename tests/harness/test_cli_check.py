@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import run_command
+from history import RunFiles
+from history.layout import WAREHOUSE
+from history.warehouse import read_runs
+from reports.store_index import StoreIndex
 from tests.harness.recorded_run import record
+
+
+@pytest.fixture(autouse=True)
+def plotted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs of which the plots were drawn: the real ones take a second each, and have tests of their own."""
+    runs: list[str] = []
+    monkeypatch.setattr("reports.plots.draw_all", lambda drawn: runs.append(drawn.run.verdict) or [])
+    return runs
 
 
 def check(store: Path, run: str = "latest") -> int:
@@ -22,7 +36,51 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (results["verdict"], results["harness_failure"]) == ("valid", None)
     assert run.table("operations").exists()
     assert "VALID" in run.summary.read_text()
-    assert capsys.readouterr().err.strip().endswith(run.summary.read_text().strip())
+    assert capsys.readouterr().err == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+
+
+def told(run: RunFiles, store: Path) -> set[str]:
+    """The verdict in the results, on the page, in the list of runs, in junit.xml, in the warehouse."""
+    (row,) = StoreIndex(store).rows()
+    assert "earlier verdict" not in row.sentence
+    word = re.search(r'<h1 id="verdict-word">(\w+)</h1>', run.report.read_text())
+    junit = ET.parse(run.junit).find("testsuite/properties/property[@name='verdict']")
+    assert word is not None
+    assert junit is not None
+    kept = [one["verdict"] for one in read_runs(store / WAREHOUSE).to_pylist()] if (store / WAREHOUSE).is_dir() else []
+    return {
+        json.loads(run.results.read_text())["verdict"],
+        word[1].lower(),
+        row.verdict,
+        str(junit.get("value")),
+        *kept,
+    }
+
+
+def test_a_run_that_is_judged_again_is_told_alike_everywhere(tmp_path: Path, plotted: list[str]) -> None:
+    """Its verdict changes twice, with what stands in a node's log."""
+    run = record(tmp_path)
+    log = run.nodes / "n2" / "console.log"
+    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    log.write_text("ERROR truncate for data file error 17\n")
+    assert (check(tmp_path), told(run, tmp_path)) == (1, {"invalid"})
+    log.write_text("INFO fine\n")
+    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    assert plotted == ["valid", "invalid", "valid"]
+
+
+def test_a_page_that_cannot_be_drawn_is_a_warning_and_tells_that_it_is_an_earlier_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    (run.nodes / "n2" / "console.log").write_text("ERROR truncate for data file error 17\n")
+    run.report.with_name("report.html.tmp").mkdir()
+    capsys.readouterr()
+    assert check(tmp_path) == 1
+    assert "warning: report.html" in capsys.readouterr().err
+    (row,) = StoreIndex(tmp_path).rows()
+    assert (row.verdict, "page of an earlier verdict" in row.sentence) == ("invalid", True)
 
 
 def test_judging_twice_changes_neither_the_raw_data_nor_the_verdict(tmp_path: Path) -> None:
