@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, overload
@@ -16,11 +16,11 @@ from history import Counterexample, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered(Sequence[Operation]):
-    """The same operations, but some of them as if nobody had seen their answer."""
+class InPart(Sequence[Operation]):
+    """The same operations, but of some of them only what a core knows: no answer, or a swap as a write."""
 
     operations: Sequence[Operation]
-    which: frozenset[int]
+    known: Mapping[int, Call]
 
     def __len__(self) -> int:
         return len(self.operations)
@@ -32,10 +32,18 @@ class Unanswered(Sequence[Operation]):
     def __getitem__(self, place: int | slice) -> Operation | Sequence[Operation]:
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
-        operation = self.operations[place]
-        if place not in self.which:
+        operation, call = self.operations[place], self.known.get(place)
+        if call is None:
             return operation
-        return replace(operation, outcome="info", result=None, returned=None, return_index=None)
+        if call.f == "write" and operation.f == "cas":
+            operation = replace(operation, f="write", value=thaw(call.value), result=None)
+        if call.pending:
+            operation = replace(operation, outcome="info", result=None, returned=None, return_index=None)
+        return operation
+
+
+def _less_known(call: Call, operation: Operation) -> bool:
+    return (call.pending and operation.outcome == "ok") or (call.f == "write" and operation.f == "cas")
 
 
 def _is_pair(value: Any) -> bool:
@@ -65,6 +73,8 @@ class Scene:
         for operation in self.operations:
             if operation.outcome == "ok" and operation.f == "read":
                 self._read.add(freeze(operation.result))
+            elif operation.outcome == "ok" and operation.f == "cas" and _is_pair(operation.value):
+                self._read.add(freeze(operation.value)[0])
             elif operation.outcome == "fail" and operation.f == "write":
                 self._failed.setdefault(freeze(operation.value), operation)
             elif operation.outcome == "fail" and operation.f == "cas" and _is_pair(operation.value):
@@ -78,15 +88,34 @@ class Scene:
         self._collect()
         return value in self._read
 
-    def with_unanswered(self, core: Sequence[Call]) -> Scene:
-        """The scene in which calls that another violation has made pending are told as unanswered."""
-        pending = [call.source for call in core if call.pending and self.operations[call.source].outcome == "ok"]
-        if not pending:
+    def as_known(self, core: Sequence[Call]) -> Scene:
+        """The scene in which the core's calls are told as it knows them.
+
+        Another violation may have made some of them pending, and swaps count as writes where what they found plays no
+        part.
+        """
+        told = {call.source: (call, self.operations[call.source]) for call in core}
+        known = {source: call for source, (call, operation) in told.items() if _less_known(call, operation)}
+        if not known:
             return self
         self._collect()
         scene = copy(self)
-        scene.operations = Unanswered(self.operations, frozenset(pending))
+        scene.operations = InPart(self.operations, known)
         return scene
+
+    def recorded(self, call: Call) -> Operation:
+        """The operation of a call as it was recorded, whatever is known of it here."""
+        operations = self.operations
+        return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
+
+    def aside(self, core: Sequence[Call]) -> str:
+        """What has to be said of swaps that are shown as writes; empty if there are none."""
+        swaps = [self.recorded(call) for call in core if call.f == "write" and self.recorded(call).f == "cas"]
+        if not swaps:
+            return ""
+        told = ", ".join(f"{shown(swap.value[0])} for {shown(swap.value[1])} by {who(swap)}" for swap in swaps)
+        found = "it" if len(swaps) == 1 else "they"
+        return f" (What {found} found plays no part, so shown as a write: the swap of {told}.)"
 
     def failed_write(self, value: Any) -> Operation | None:
         self._collect()
@@ -187,7 +216,7 @@ class _Teller:
         if found.phantom.size and self.scene.model.initial is not ANY:
             return self._phantom()
         if found.future.size:
-            return self._future()
+            return self._future(self._cluster(int(found.future[0]), columns.cluster.tolist()).calls)
         if not found.inner.size:
             return None
         clusters = [self._cluster(int(pair[0]), columns.cluster.tolist()) for pair in (found.outer, found.inner)]
@@ -214,7 +243,7 @@ class _Teller:
 
     def _verb(self, call: Call, form: str) -> str:
         """What the call did to its value: read or wrote it, or found or put it there by a swap."""
-        return _VERBS[call.f, self.op(call).f == "cas"][form]
+        return _VERBS[call.f, self.scene.recorded(call).f == "cas"][form]
 
     def _phantom(self) -> Counterexample:
         read = next(call for call in self.core if call.f == "read")
@@ -237,17 +266,18 @@ class _Teller:
         one, two = [call for call in self.core if call.f == "read"][:2]
         return self._counterexample(
             "never-written",
-            f"{self._did(one)} and {self._did(two)} from {self.scene.name}, but nobody wrote either value: only one "
-            f"of them can have been there from the start.",
+            f"{self._did(one)} and {self._did(two)} from {self.scene.name}, but nobody had written either by then: "
+            f"only one of them can have been there from the start.",
         )
 
-    def _future(self) -> Counterexample:
-        read = min((call for call in self.core if call.f == "read"), key=lambda call: call.ret)
-        write = next(call for call in self.core if call.f == "write")
+    def _future(self, calls: Sequence[Call]) -> Counterexample:
+        read = min((call for call in calls if call.f == "read"), key=lambda call: call.ret)
+        write = next(call for call in calls if call.f == "write")
         return self._counterexample(
             "future-read",
-            f"{self._did(read)} from {self.scene.name}, but the only write of {shown(thaw(read.result))} was begun "
-            f"later, by {who(self.op(write))} at {self.clock.at(self.op(write).invoked)}: a read from the future.",
+            f"{self._did(read)} from {self.scene.name}, but nobody had begun to write "
+            f"{shown(thaw(read.result))} by then; {who(self.op(write))} was the first, at "
+            f"{self.clock.at(self.op(write).invoked)}: a read from the future.",
         )
 
     def _seen_by(self, cluster: _Cluster) -> str:

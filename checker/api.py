@@ -276,7 +276,7 @@ def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits:
     """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
     pieces = pieces_of(calls) if answer.engine == TEXTS and answer.verdict == "invalid" else None
     if pieces is not None and (texts := find_texts(calls, pieces, limits)) is not None:
-        stories = (tell_texts(one.core, scene.with_unanswered(one.core), one.answer, pieces) for one in texts.held)
+        stories = (tell_texts(one.core, scene.as_known(one.core), one.answer, pieces) for one in texts.held)
         return Told(tuple(stories), texts.count, answer.reason or texts.note)
     return _tell(find_all(answer, calls, scene.model, limits), answer, scene)
 
@@ -306,9 +306,10 @@ def key_verdict(key: str | int | None, answer: Answer, operations: int, told: To
 
 
 def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
-    scene = scene.with_unanswered(core)
+    scene = scene.as_known(core)
     if answer.engine == LOG_SWEEP:
         return tell_log(core, scene, answer)
     if answer.engine == SET_SWEEP:
         return tell_set(core, scene, answer)
-    return explain(core, scene) or narrate(core, scene, answer)
+    example = explain(core, scene) or narrate(core, scene, answer)
+    return replace(example, sentence=example.sentence + scene.aside(core))

@@ -18,12 +18,12 @@ from checker.api import Report, counterexamples, key_verdict, untold
 from checker.automaton import ENGINE as AUTOMATON
 from checker.calls import Call, thaw
 from checker.catalogue import model_named
-from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part
+from checker.columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
 from checker.deciding import VALUES, decide
 from checker.least import Least, fewest
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.registers import Finder, groups_of, minimal
-from checker.shrink import Core, shrink
+from checker.shrink import shrink
 from checker.zones import ENGINE as ZONES
 from checker.zones import IntArray, zones
 from history import KeyVerdict, worst
@@ -60,7 +60,9 @@ class _ColumnScene(Scene):
         return (self.columns.value == number) & (self.columns.key == self.number)
 
     def was_read(self, value: Any) -> bool:
-        return bool((self._rows(thaw(value)) & (self.columns.kind == READ) & (self.columns.outcome == OK)).any())
+        number, columns = ABSENT if value is None else thaw(value), self.columns
+        seen = np.where(columns.kind == READ, columns.value, columns.old) == number
+        return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
 
     def failed_write(self, value: Any) -> Any:
         rows = np.flatnonzero(self._rows(thaw(value)) & (self.columns.kind != READ) & (self.columns.outcome == FAIL))
@@ -375,7 +377,7 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
 
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Least:
     """The violation's core from the operations just before it if that will do, else from all of them."""
-    rows = rows[columns.invoke[rows] <= last]
+    everything, rows = rows, rows[columns.invoke[rows] <= last]
     for size in (_NEAR, _TAIL, rows.size):
         moment = columns.invoke[rows[-size:][0]]
         still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
@@ -383,18 +385,8 @@ def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: in
         core = shrink(calls_at(columns, near), model, last, limits)
         # A core that starts late starts from any value, so what was left out before it cannot matter; but the writes
         # of what it reads, which make it a history of its own, may be further back.
-        if near.size == rows.size or (core.start and (size > _NEAR or core.model is model)):
-            known = np.union1d(near, _newest_writes(columns, rows, core))
+        if near.size == rows.size or core.start:
+            asked = [call.result for call in core.calls if call.f == "read"]
+            known = np.union1d(near, writes_beside(columns, everything, asked, core.start, core.end))
             return fewest(core, calls_at(columns, known), model, limits)
     return Least([])
-
-
-def _newest_writes(columns: OperationColumns, rows: IntArray, core: Core) -> IntArray:
-    """Of each value that the core reads, the write that returned last before the core starts."""
-    asked = [ABSENT if call.result is None else call.result for call in core.calls if call.f == "read"]
-    before = (columns.kind[rows] == WRITE) & (columns.outcome[rows] == OK) & (columns.ret[rows] < core.start)
-    early = rows[before & np.isin(columns.value[rows], asked)]
-    newest_first = early[np.argsort(-columns.ret[early])]
-    _, first = np.unique(columns.value[newest_first], return_index=True)
-    newest: IntArray = newest_first[first]
-    return newest

@@ -160,3 +160,14 @@ def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
         else:
             calls.append(Call("cas", (thing(old), thing(value)), answered, invoke, ret, row))
     return calls
+
+
+def writes_beside(columns: OperationColumns, rows: IntArray, values: Sequence[Any], start: int, end: int) -> IntArray:
+    """Of each of the values the write that returned last before ``start``, and the first that began after ``end``."""
+    asked = [ABSENT if value is None else value for value in values]
+    writes = rows[(columns.kind[rows] == WRITE) & np.isin(columns.value[rows], asked)]
+    early = writes[(columns.outcome[writes] == OK) & (columns.ret[writes] < start)]
+    late = writes[(columns.outcome[writes] != FAIL) & (columns.invoke[writes] > end)]
+    in_order = (early[np.argsort(-columns.ret[early])], late[np.argsort(columns.invoke[late])])
+    firsts = [some[np.unique(columns.value[some], return_index=True)[1]] for some in in_order]
+    return np.union1d(*firsts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from checker.answer import Limits
 from checker.calls import Call
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
-from checker.models import ANY, UNKNOWN, Model
-from checker.shrink import Core, asked_of, asks, cut_at, free_to_go, without_useless
+from checker.models import ANY, Model
+from checker.roots import asked_by, made_by, newest_before, rooted, whole, with_later
+from checker.shrink import Core, asks, cut_at, free_to_go, without_useless
 
 # Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
@@ -50,8 +51,8 @@ class Least:
 def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
     """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
 
-    What the shrinking had forgotten of a call is put back first: people are shown whole operations.  It ends at the
-    deadline, or, where that is far, after as long as the check took so far, some seconds at least.
+    What the shrinking had forgotten of a call is put back first: people are shown whole operations.  So is what made
+    the values that are asked for, if that was before the core starts: it is a history of its own then (see ``roots``).
 
     What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
     accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
@@ -60,21 +61,30 @@ def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> L
     """
     limits = _bounded(limits)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
-    found = _reduced(_whole(core.calls, calls), model, judged, limits)
-    if judged(_explained(found.calls, known, model)):
-        return found
+    part = rooted(whole(core.calls, calls), known, core.start, model)
+    found = _reduced(part, model, judged, limits)
+    if not judged(_explained(found.calls, known, model)):
+        found = _wider(core, known, model, judged, limits)
+    return replace(found, calls=with_later(found.calls, calls, core.end, model))
+
+
+def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+    """The least part of the core and of what made the values that it asks for."""
     wide = _explained(core.calls, known, model)
     if len(wide) > SMALL and core.start and model.initial is not ANY:
-        newest = _whole([*_newest_before(core, calls), *core.calls], known)
-        found = _reduced(newest, model, judged, limits)
-        if all(call.f in ("read", "write") for call in newest) or judged(_explained(found.calls, known, model)):
+        makers, _ = newest_before(known, core.start)
+        asked = {asked_by(call) for call in core.calls}
+        roots = [call for value, call in makers.items() if value in asked]
+        part = sorted([*roots, *whole(core.calls, known)], key=lambda call: call.invoke)
+        found = _reduced(part, model, judged, limits)
+        if all(call.f in ("read", "write") for call in part) or judged(_explained(found.calls, known, model)):
             return found
     return _reduced(wide, model, judged, limits)
 
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
     """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
-    kept = {call.source: call for call in _whole(part, known)}
+    kept = {call.source: call for call in whole(part, known)}
     asking = list(kept.values())
     while asking:
         asked = asking.pop()
@@ -83,7 +93,7 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
             if call.source in kept:
                 continue
             if call.f in ("write", "cas"):
-                needed = asks(asked, call.value if call.f == "write" else call.value[1])
+                needed = asks(asked, made_by(call))
             else:
                 needed = call.f not in model.reads and not about.isdisjoint(
                     model.about(call.f, call.value, call.result)
@@ -91,13 +101,7 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
             if needed:
                 kept[call.source] = call
                 asking.append(call)
-    return _whole(list(kept.values()), known)
-
-
-def _whole(some: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
-    """The calls as they were recorded, each once, in the order of their invocations."""
-    sources = {call.source for call in some}
-    return sorted((call for call in calls if call.source in sources), key=lambda call: call.invoke)
+    return sorted(kept.values(), key=lambda call: call.invoke)
 
 
 def _judge(model: Model, limits: Limits) -> Judged:
@@ -108,22 +112,6 @@ def _judge(model: Model, limits: Limits) -> Judged:
         return None if verdict == "unknown" else verdict == "invalid"
 
     return judged
-
-
-def _newest_before(core: Core, calls: Sequence[Call]) -> list[Call]:
-    """Of each value that is asked for, by the core or by one of these, what made it last before the core starts."""
-    made: dict[Any, Call] = {}
-    for call in sorted(calls, key=lambda call: call.ret):
-        if call.ret < core.start and call.f in ("write", "cas"):
-            made[call.value if call.f == "write" else call.value[1]] = call
-    asking, newest = list(core.calls), []
-    while asking:
-        call = asking.pop()
-        value = asked_of(call) if call.f in ("read", "cas") else UNKNOWN
-        if value in made:
-            newest.append(made.pop(value))
-            asking.append(newest[-1])
-    return newest
 
 
 def _bounded(limits: Limits) -> Limits:
@@ -222,4 +210,4 @@ def _part(core: list[Call], part: int) -> list[Call]:
 def _misses(kept: list[Call], core: list[Call]) -> bool:
     """Was a write or swap left out whose value is asked for in what is kept?"""
     gone = [call for call in core if call not in kept and call.f in ("write", "cas")]
-    return any(asks(other, call.value if call.f == "write" else call.value[1]) for call in gone for other in kept)
+    return any(asks(other, made_by(call)) for call in gone for other in kept)

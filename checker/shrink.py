@@ -19,7 +19,8 @@ from typing import Any, Final, TypeAlias
 from checker.answer import Limits
 from checker.calls import NEVER, Call
 from checker.deciding import decide
-from checker.models import ANY, UNKNOWN, CasRegister, Model, Register
+from checker.models import UNKNOWN, CasRegister, Model, Register
+from checker.roots import asked_by, made_by
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000
@@ -78,7 +79,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
     core = _latest_start(cut, model, invalid)
     if len(core.calls) <= _LARGEST:
         core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
-    return replace(_rooted(core, cut, model), end=last)
+    return replace(core, end=last)
 
 
 def _first_unexplained(calls: Sequence[Call], model: Model, invalid: Judge) -> int:
@@ -141,13 +142,9 @@ def _idle(calls: Sequence[Call], model: Model) -> set[int]:
     while before != len(idle):
         before = len(idle)
         sources = {call.source for call in idle}
-        asked = {asked_of(call) for call in calls if call.source not in sources and call.f in ("read", "cas")}
-        idle = [call for call in idle if (call.value if call.f == "write" else call.value[1]) not in asked]
+        asked = {asked_by(call) for call in calls if call.source not in sources}
+        idle = [call for call in idle if made_by(call) not in asked]
     return {call.source for call in idle}
-
-
-def asked_of(call: Call) -> Any:
-    return call.result if call.f == "read" else call.value[0]
 
 
 def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
@@ -165,47 +162,13 @@ def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
     return calls
 
 
-def _rooted(core: Core, calls: Sequence[Call], model: Model) -> Core:
-    """Give a history that starts anywhere the newest earlier writes of the values that are read in it.
-
-    So it can be read, written and checked as a history of its own, from the object's own initial state.
-    """
-    if core.model is model or model.initial is ANY:
-        return core
-    rooted = list(core.calls)
-    wanted = _unexplained(rooted, model)
-    while wanted:
-        root = _root(wanted.pop(), calls, core.start)
-        if root is not None:
-            rooted.append(root)
-            # A swap that is put in front has a past of its own.
-            wanted = _unexplained(rooted, model)
-    return Core(tuple(sorted(rooted, key=lambda call: call.invoke)), model, core.start)
-
-
-def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:
-    """Values that are read or swapped away, and neither initial nor made by any of the calls."""
-    made = {call.value if call.f == "write" else call.value[1] for call in calls if call.f in ("write", "cas")}
-    asked = [call.result for call in calls if call.f == "read"]
-    asked += [call.value[0] for call in calls if call.f == "cas" and not call.pending]
-    return [value for value in dict.fromkeys(asked) if value not in made and value != model.initial]
-
-
-def _root(value: Any, calls: Sequence[Call], start: int) -> Call | None:
-    """The newest write of the value that had returned before ``start``, or else the newest swap."""
-    before = [call for call in calls if call.ret < start]
-    writes = [call for call in before if call.f == "write" and call.value == value]
-    swaps = [call for call in before if call.f == "cas" and call.value[1] == value]
-    return max(writes or swaps, key=lambda call: call.ret, default=None)
-
-
 def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     """May this one call be left out: is it a read, or does nobody ask for what it did?"""
     if call.f in model.reads:
         return True
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
-        new = call.value if call.f == "write" else call.value[1]
+        new = made_by(call)
         # A write that nobody read may still be why a swap was refused.
         plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
         return plain and not any(asks(other, new) for other in others if other is not call)

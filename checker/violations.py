@@ -158,10 +158,14 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
 
 
 def completed_by(core: Sequence[Call], model: Model) -> Call:
-    """What completed the violation: the read that returned last, or else the operation."""
+    """What completed the violation: the read that returned last, or else the operation.
+
+    A write never does: one that returns last may stand last.
+    """
     answered = [call for call in core if not call.pending]
     reads = [call for call in answered if call.f in model.reads]
-    return max(reads or answered, key=lambda call: call.ret)
+    others = [call for call in answered if call.f != "write"]
+    return max(reads or others or answered, key=lambda call: call.ret)
 
 
 def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model) -> bool:

@@ -122,16 +122,21 @@ def _plain(value: Any) -> Any:
 
 
 def as_events(example: Counterexample) -> list[Event]:
-    """A counterexample as a history of its own: fresh indexes, the times and processes it had."""
-    moments: list[tuple[int, bool, Operation]] = []
-    for operation in example.operations:
-        moments.append((operation.invoke_index, False, operation))
-        if operation.outcome == "ok" and operation.return_index is not None:
-            moments.append((operation.return_index, True, operation))
+    """A counterexample as a history of its own: fresh indexes, the times and processes it had.
+
+    An operation that nobody saw answered ends as ``info`` where its process goes on.
+    """
+    moments: list[tuple[int, bool, int, Operation]] = []
+    for o in example.operations:
+        moments.append((o.invoke_index, True, o.invoked, o))
+        following = (p for p in example.operations if p.process == o.process and p.invoke_index > o.invoke_index)
+        if o.outcome != "info" and o.return_index is not None:
+            moments.append((o.return_index, False, o.invoked if o.returned is None else o.returned, o))
+        elif goes_on := min(following, key=lambda p: p.invoke_index, default=None):
+            moments.append((goes_on.invoke_index, False, goes_on.invoked, o))
     events = []
-    for index, (_, answered, o) in enumerate(sorted(moments, key=lambda moment: moment[:2])):
-        moment = o.returned if answered and o.returned is not None else o.invoked
-        answer = o.value if freeze(o.result) is None and o.f in ("write", "cas", "add", "enqueue") else o.result
-        value = answer if answered else o.value
-        events.append(Event(index, moment, "ok" if answered else "invoke", o.process, o.f, value, o.key, o.node))
+    for index, (_, invoked, moment, o) in enumerate(sorted(moments, key=lambda moment: moment[:2])):
+        echoed = o.outcome != "ok" or (freeze(o.result) is None and o.f in ("write", "cas", "add", "enqueue"))
+        value = o.value if invoked or echoed else o.result
+        events.append(Event(index, moment, "invoke" if invoked else o.outcome, o.process, o.f, value, o.key, o.node))
     return events

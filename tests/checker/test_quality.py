@@ -57,6 +57,15 @@ def unanswered(operation: Operation) -> Operation:
     return replace(operation, outcome="info", result=None, returned=None, return_index=None)
 
 
+def in_part(operation: Operation) -> list[Operation]:
+    """An operation, or what may be left of it in a counterexample."""
+    forms = [operation, unanswered(operation)]
+    if operation.f == "cas":
+        written = replace(operation, f="write", value=operation.value[1], result=None)
+        forms += [written, unanswered(written)]
+    return forms
+
+
 def _none(operations: Sequence[Operation], model: Model) -> bool:
     return not linearizable(calls_of(operations, model), model)
 
@@ -97,14 +106,15 @@ def pick(example: Counterexample, part: frozenset[int]) -> list[Operation]:
 
 
 def starved(example: Counterexample, part: frozenset[int]) -> bool:
-    asked = [o.result if o.f == "read" else o.value[0] for o in pick(example, part) if o.f in ("read", "cas")]
+    asked = [o.value[0] if o.f == "cas" else o.result for o in pick(example, part) if o.f in ("read", "cas", "dequeue")]
     gone = [o for place, o in enumerate(example.operations) if place not in part]
-    return any((o.value if o.f == "write" else o.value[1]) in asked for o in gone if o.f in ("write", "cas"))
+    made = [o.value[1] if o.f == "cas" else o.value for o in gone if o.f in ("write", "cas", "enqueue")]
+    return any(value in asked for value in made)
 
 
 def assert_good(example: Counterexample, history: list[Operation], model: Model) -> None:
     whole = {o.invoke_index: o for o in history}
-    assert all(o in (whole[o.invoke_index], unanswered(whole[o.invoke_index])) for o in example.operations)
+    assert all(o in in_part(whole[o.invoke_index]) for o in example.operations)
     if example.kind in OF_THE_WHOLE:
         assert len(example.operations) <= 2, example
     else:
@@ -139,11 +149,14 @@ def assert_true_claims(example: Counterexample, history: list[Operation], model:
             accused = [o for o in example.operations if who(o) == suspect]
             rest = [[other for other in example.operations if other is not one] for one in accused]
             assert any(not contradicts(others, model) for others in rest), (example, suspect)
+    if example.kind == "never-written" and isinstance(model, Register) and "nobody ever wrote" in example.sentence:
+        asked = touched(example.operations[0])[0]
+        assert all(touched(o)[1] != asked for o in history if o.outcome != "fail"), example
     if example.kind == "split-brain":
         assert_two_sides(example)
 
 
-SIDES = re.compile(r": ([\w ]+) went on with (\S+), ([\w ]+) with (\S+)\.$")
+SIDES = re.compile(r": ([\w ]+) went on with (\S+), ([\w ]+) with (\S+)\.(?: \(|$)")
 
 
 def assert_two_sides(example: Counterexample) -> None:
