@@ -18,6 +18,8 @@ from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
 from checker.objects import GrowSet, Log
+from checker.queue_stories import tell_queue
+from checker.queues import ENGINE as QUEUE_SWEEP
 from checker.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
 from checker.set_columns import linearization as order_of_set
 from checker.sets import ENGINE as SET_SWEEP
@@ -311,5 +313,7 @@ def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
         return tell_log(core, scene, answer)
     if answer.engine == SET_SWEEP:
         return tell_set(core, scene, answer)
+    if answer.engine == QUEUE_SWEEP:
+        return tell_queue(core, scene)
     example = explain(core, scene) or narrate(core, scene, answer)
     return replace(example, sentence=example.sentence + scene.aside(core))

@@ -14,14 +14,15 @@ from checker.calls import Call
 from checker.chains import decide_by_chains, new_values_unique
 from checker.logs import decide_by_log_sweep, entries_unique
 from checker.models import ANY, CasRegister, Model, ModelError, Register
-from checker.objects import GrowSet, KeyValue, Log
+from checker.objects import FifoQueue, GrowSet, KeyValue, Log
+from checker.queues import decide_by_queue_sweep
 from checker.registers import decide_by_zones, values_written_once
 from checker.search import NODE_BYTES, search
 from checker.sets import decide_by_set_sweep
 from checker.texts import decide_by_texts
 from checker.wgl import wgl
 
-ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "texts", "search", "python-search", "wgl")
+ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "queue", "texts", "search", "python-search", "wgl")
 # Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
 _SMALL: Final = 400
@@ -49,6 +50,8 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
         return decide_by_log_sweep(calls, limits, proof=proof)
     if type(model) is GrowSet and all(call.f in ("add", "read") for call in calls):
         return decide_by_set_sweep(calls, limits, proof=proof)
+    if type(model) is FifoQueue and (answer := decide_by_queue_sweep(calls, limits, proof=proof)) is not None:
+        return answer
     if type(model) is KeyValue and (answer := decide_by_texts(calls, limits, proof=proof)) is not None:
         return answer
     return _search(calls, model, limits, proof=proof)
@@ -158,6 +161,7 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
         ),
         "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits, proof=proof)),
         "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits, proof=proof)),
+        "queue": (type(model) is FifoQueue, lambda: decide_by_queue_sweep(calls, limits, proof=proof)),
         "texts": (type(model) is KeyValue, lambda: decide_by_texts(calls, limits, proof=proof)),
         "search": (True, by_search),
         "python-search": (True, lambda: search(calls, model, limits)),

@@ -21,6 +21,7 @@ from checker.least import fewest, irreducible
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model
 from checker.objects import SparseLog
+from checker.queues import ENGINE as QUEUE_SWEEP
 from checker.sets import ENGINE as SET_SWEEP
 from checker.shrink import shrink
 from checker.stories import part_of_set
@@ -31,7 +32,7 @@ _AUTOMATON_SHOWN: Final = 4
 _AGAIN_S: Final = 1.0
 _FOLDED: Final = 2000
 # These find all violations by themselves.
-_COMPLETE: Final = (ZONES, AUTOMATON)
+_COMPLETE: Final = (ZONES, AUTOMATON, QUEUE_SWEEP)
 # Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 

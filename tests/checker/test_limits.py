@@ -24,7 +24,7 @@ from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.oracle_objects import object_history
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL_OF = {"log": "log", "set": "set", "texts": "kv", "chains": "cas-register"}
+MODEL_OF = {"log": "log", "set": "set", "queue": "queue", "texts": "kv", "chains": "cas-register"}
 
 
 class Clock:
@@ -48,6 +48,8 @@ def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
     model = model_named(name)
     if name == "kv":
         return calls_of([text_operation(number) for number in range(size)], model), model
+    if name == "queue":
+        return calls_of([queue_operation(number) for number in range(size)], model), model
     if name in ("log", "set"):
         return calls_of(object_history(Random(1), name, 60, 3, 1.0), model), model
     values = None if engine in ("zones", "chains") else 3
@@ -63,6 +65,12 @@ def text_operation(number: int) -> Operation:
     return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
 
 
+def queue_operation(number: int) -> Operation:
+    """One after the other: an item is enqueued, and dequeued."""
+    f, asked, answered = ("dequeue", None, number - 1) if number % 2 else ("enqueue", number, None)
+    return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_whose_time_is_over_says_so_and_one_that_has_time_decides(engine: str) -> None:
     calls, model = calls_for(engine, 300)
@@ -72,7 +80,7 @@ def test_an_engine_whose_time_is_over_says_so_and_one_that_has_time_decides(engi
     assert decide(calls, model, Limits(Clock(10**6), 1.0), engine=engine).verdict == "valid"
 
 
-@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "texts", "search", "python-search", "wgl"])
+@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "queue", "texts", "search", "python-search", "wgl"])
 def test_a_long_history_is_not_prepared_without_looking_at_the_clock(engine: str) -> None:
     calls, model = calls_for(engine, 9000)
     answer = decide(calls, model, Limits(Clock(1), 1.0), engine=engine)
