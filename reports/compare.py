@@ -18,7 +18,7 @@ from reports import faults, figures, tracks
 from reports.faults import FaultWindow
 from reports.pack import clean
 from reports.palette import FAULT_COLOURS
-from reports.run import Run, phase_bounds, read_run
+from reports.run import Run, commands_of, phase_bounds, read_run
 from reports.series import fault_data
 from reports.store_index import RunRow
 
@@ -67,7 +67,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
     windows = faults.fault_windows(run, tracks.tracks_of(run.probes, run.nodes))
     stride = -(-len(rates.time) // POINTS)
     return {
-        "command": run.plan.get("command"),
+        "command": next(iter(commands_of(run.plan, faults=False)), None),
         "start": -origin,
         "end": end / 1e9 - origin,
         "main_end": (main[1] if main else end) / 1e9 - origin,

@@ -55,7 +55,7 @@ class FaultWindow:
     witness: dict[str, Any]
 
     sides: str = ""
-    """The two or more sides of a clean cut, the leader's first, such as ``n2 n4 | n1 n3 n5``; else empty."""
+    """The sides of a cut, the leader's first, and who meets them all, such as ``n2 n4 | n1 n5, n3 meets all``."""
 
     measured_s: float | None = None
     """The seconds of it in which ``rate_during`` was taken, where they are a small part of it."""
@@ -119,7 +119,7 @@ def _window(
         leader=leader,
         leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
         measured_s=measured_for(receipt, load),
-        sides=" | ".join(" ".join(side) for side in sides_of(grudge, nodes, leader)),
+        sides=sides_text(grudge, nodes, leader),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),
         heal_started=_seconds(receipt.heal_started),
@@ -158,6 +158,15 @@ def sides_of(
             mine[0].append(node)
     ordered = sorted(sides, key=lambda side: (first not in side, len(side)))
     return tuple(map(tuple, ordered)) if len(ordered) > 1 else ()
+
+
+def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None) -> str:
+    """The sides of a clean cut; of one that is clean but for nodes in the middle, its sides and those; else nothing."""
+    touched = {node for node, peers in grudge.items() if peers} | {peer for peers in grudge.values() for peer in peers}
+    middle = [node for node in nodes if node not in touched]
+    sides = sides_of(grudge, [node for node in nodes if node in touched], first)
+    text = " | ".join(" ".join(side) for side in sides)
+    return f"{text}, {' '.join(middle)} meet{'' if len(middle) > 1 else 's'} all" if text and middle else text
 
 
 def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> bool | None:

@@ -140,7 +140,7 @@ def render(drawn: Drawn) -> str:
         "headlines": part("headlines", lambda: headlines_of(drawn), []),
         "places": part("headlines", lambda: places_of(drawn), {}),
         "meaning": meaning_of(run),
-        "commands": part("commands", lambda: commands_of(run.plan), []),
+        "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "occasions": part("counterexamples", lambda: occasions_of(run), ""),
         "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
@@ -159,7 +159,7 @@ def render(drawn: Drawn) -> str:
         "links": part("links", lambda: links_of(run.files), []),
         "does": fault_words.told(window.fault for window in drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
-        "recorded": bool(len(run.operations) or run.receipts or run.probes),
+        "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),
         "family_of": family_of,
         "drawn_from": part("digest of the results", lambda: digest_of(run.results), ""),
@@ -174,7 +174,7 @@ def render(drawn: Drawn) -> str:
 def places_of(drawn: Drawn) -> dict[str, str]:
     """Check or gate -> the part of the page that tells more of it: where it failed, else where its figures are."""
     run = drawn.run
-    known = CHECK_PLACES if len(run.operations) or run.receipts or run.probes else {}
+    known = CHECK_PLACES if run.recorded else {}
     return {**known, **{name: place for name, _, place in headlines_of(drawn) if place}}
 
 
@@ -191,7 +191,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),
-        ("length", f"{run.end / 1e9:.1f} s"),
+        ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
 

@@ -81,6 +81,11 @@ class Run:
         return "Nobody has judged this run yet: it has no results.json." if not self.results else ""
 
     @property
+    def recorded(self) -> bool:
+        """Whether anything happened that can be drawn: an operation, a fault or a probe."""
+        return bool(len(self.operations) or self.receipts or self.probes)
+
+    @property
     def end(self) -> int:
         """The last recorded moment in ns since the run's start, at least one second."""
         probes = self.probes[-1].time if self.probes else 0
@@ -203,8 +208,8 @@ def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
     return {int(row["id"]): row for row in pq.read_table(path).to_pylist()}
 
 
-def commands_of(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(what it repeats, command line) of the commands in a plan.
+def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
+    """(what it repeats, command line) of the commands in a plan; without ``faults`` there are none to replay.
 
     Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
     then the command does not repeat the faults, and says so.
@@ -217,7 +222,7 @@ def commands_of(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
         if isinstance(version, str) and version and "--dledger-version" not in again:
             again += f" --dledger-version {shlex.quote(version)}"
         found.append(("same settings, other faults" if scripted else "run again", again))
-    return found + ([("replay the faults", str(replay))] if replay else [])
+    return found + ([("replay the faults", str(replay))] if replay and faults else [])
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:

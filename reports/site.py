@@ -85,7 +85,8 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
 
 def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
     """Verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
-    worse = [{"regression": item, "dots": trends.evidence(item)} for item in found.regressions]
+    verdicts = {sample.place: sample.verdict for group in found.groups for sample in group.samples}
+    worse = [{"regression": item, "dots": trends.evidence(item, verdicts)} for item in found.regressions]
     context: dict[str, Any] = {
         "trends": found,
         "groups": _drawn(found.groups),

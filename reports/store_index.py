@@ -24,7 +24,7 @@ from reports.errors import Notes
 from reports.run import HARNESS_FAILURE, read_object, tidy
 from reports.texts import one_line
 
-INDEX_VERSION: Final = 5
+INDEX_VERSION: Final = 6
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -61,6 +61,9 @@ class RunRow:
     @property
     def place(self) -> str:
         return f"{self.test}/{self.run}"
+
+
+FINE: Final = "linearizable: yes"
 
 
 class StoreIndex:
@@ -139,7 +142,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(_kind(results, str(failure)), 60),
-        sentence=stale + one_line(failure or results.get("sentence") or "not judged yet", 400),
+        sentence=stale + one_line(failure or _told(results) or "not judged yet", 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 40),
         seed=one_line(plan.get("seed", ""), 24),
@@ -202,6 +205,25 @@ def _kind(results: Mapping[str, Any], failure: str) -> str:
         if names:
             return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
     return ""
+
+
+def _told(results: Mapping[str, Any]) -> str:
+    """The sentence; of a run whose clients saw nothing wrong what was wrong first, since a list shows its beginning."""
+    sentence = str(results.get("sentence") or "")
+    checks = [
+        check
+        for state in ("invalid", "unknown")
+        for check in results.get("checks", ())
+        if check.get("verdict") == state
+    ]
+    if not checks or not sentence.startswith(FINE):
+        return sentence
+    wrong = [f"{check.get('name')}: {_answer(check)}{check.get('seen')}" for check in checks]
+    return "; ".join([*wrong, FINE])
+
+
+def _answer(check: Mapping[str, Any]) -> str:
+    return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
 
 
 def _shown_at(example: Mapping[str, Any]) -> int:

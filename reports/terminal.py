@@ -209,7 +209,7 @@ def _counts(run: Run) -> str:
 
 def _commands(run: Run, paint: Paint) -> str:
     """Whole lines: they are there to be copied."""
-    named = commands_of(run.plan)
+    named = commands_of(run.plan, faults=bool(run.receipts))
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
     if run.files.report.is_file():
         stale = f" ({STALE})" if is_stale(run.files, run.results) else ""

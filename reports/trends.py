@@ -8,7 +8,7 @@ the median, in the bad direction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -117,15 +117,18 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     dots = []
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
-        told = "rate not back" if sample.recovery_s is None else f"rate back after {sample.recovery_s:.2f} s"
+        told = "no rate came back" if sample.recovery_s is None else f"rate back after {sample.recovery_s:.2f} s"
         dots.append(
             Dot(6 + step * number, y, sample.verdict, sample.place, f"{sample.place}: {sample.verdict}, {told}")
         )
     return dots, top
 
 
-def evidence(regression: Regression) -> list[Dot]:
-    """The runs before and the new one, the last, as dots whose height is the figure; none for a verdict."""
+def evidence(regression: Regression, verdicts: Mapping[str, str]) -> list[Dot]:
+    """The runs before and the new one, the last, as dots whose height is the figure; none for a verdict.
+
+    ``verdicts`` are those of the runs, by place.
+    """
     if regression.seen is None:
         return []
     values = [*regression.before, (regression.place, regression.seen)]
@@ -135,7 +138,7 @@ def evidence(regression: Regression) -> list[Dot]:
         Dot(
             6 + step * number,
             HEIGHT - 6 - (HEIGHT - 12) * max(value, 0.0) / top,
-            "invalid" if number == len(values) - 1 else "valid",
+            verdicts.get(place, "unknown"),
             place,
             f"{place}: {value:.4g} {regression.unit}",
         )

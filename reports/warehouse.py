@@ -33,9 +33,10 @@ def trends_in(store: Path, present: Set[str]) -> Trends | str:
     except (FormatError, OSError, ValueError, KeyError, TypeError) as error:
         return f"From the runs' results.json: the warehouse cannot be read: {error}"
     missing = len(present - {row["run"] for row in runs})
-    note = f"From the warehouse: {len(runs)} runs."
+    note = f"From the warehouse: {len(runs)} run{'' if len(runs) == 1 else 's'}."
     if missing:
-        note += f" {missing} of the store's runs are not in it; harness ingest brings them."
+        lacks = "1 of the store's runs is" if missing == 1 else f"{missing} of the store's runs are"
+        note += f" {lacks} not in it; harness ingest brings what was recorded."
     return Trends(groups, regressions, note)
 
 

@@ -15,13 +15,13 @@ function figure(value, digits) {
   return value === null || value === undefined || value === "" ? "–" : Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(",", "\u2009");
 }
 
-function tableOf(id, heads, rows) {
+function tableOf(id, heads, rows, labelled) {
   const head = el("tr"), thead = el("thead"), body = el("tbody");
   for (const [text, className] of heads) { const cell = el("th", text, className); cell.scope = "col"; head.append(cell); }
   thead.append(head);
   for (const { cells, differs } of rows) {
     const line = el("tr", undefined, differs ? "differs" : "");
-    cells.forEach(([text, className], place) => { const cell = el(place ? "td" : "th", text, className); if (!place) cell.scope = "row"; line.append(cell); });
+    cells.forEach(([text, className], place) => { const cell = el(place ? "td" : "th", text, className); if (!place) cell.scope = "row"; if (labelled && place && text) cell.dataset.label = heads[place][0]; line.append(cell); });
     body.append(line);
   }
   document.getElementById(id).replaceChildren(thead, body);
@@ -38,7 +38,7 @@ function verdictCard(letter, run) {
   link.href = run.href;
   link.textContent = run.href.endsWith("report.html") ? "Report" : "Files";
   card.append(head, el("p", run.sentence, "told"), list);
-  if (run.curves?.command) { const command = el("div", undefined, "command"); command.append(el("span", "run again", "label"), el("code", run.curves.command)); card.append(command); }
+  if (run.curves?.command) { const command = el("div", undefined, "command"), [title, text] = run.curves.command; command.append(el("span", title, "label"), el("code", text)); card.append(command); }
   card.append(link);
   return card;
 }
@@ -60,10 +60,10 @@ function drawTables(a, b) {
 }
 
 function drawFaultTable(a, b) {
-  const heads = [["#", "num"], ["fault of A"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"], ["fault of B"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"]];
-  const told = (fault) => fault ? [[fault.state === "installed" ? fault.fault : `${fault.fault} (${fault.state})`], [fault.nodes.join(" "), "nowrap"], [figure(fault.start, 1), "num"], [figure(fault.gap_s, 2), "num"], [fault.never ? "never" : figure(fault.recovered_ms, 0), "num" + (fault.never ? " red strong" : "")]] : [["–"], [""], [""], [""], [""]];
+  const heads = [["#", "num"], ["fault of A", "line"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"], ["fault of B", "line"], ["nodes"], ["start s", "num"], ["gap s", "num"], ["rate back ms", "num"]];
+  const told = (fault) => fault ? [[fault.state === "installed" ? fault.fault : `${fault.fault} (${fault.state})`, "line"], [fault.nodes.join(" "), "nowrap"], [figure(fault.start, 1), "num"], [figure(fault.gap_s, 2), "num"], [fault.never ? "never" : figure(fault.recovered_ms, 0), "num" + (fault.never ? " red strong" : "")]] : [["–", "line"], [""], [""], [""], [""]];
   if (!a.length && !b.length) { tableOf("cmp-faults", [["faults"]], [{ cells: [["No fault was started in either."]] }]); return; }
-  tableOf("cmp-faults", heads, Array.from({ length: Math.max(a.length, b.length) }, (_, place) => ({ differs: false, cells: [[String(place), "num"], ...told(a[place]), ...told(b[place])] })));
+  tableOf("cmp-faults", heads, Array.from({ length: Math.max(a.length, b.length) }, (_, place) => ({ differs: false, cells: [[String(place), "num"], ...told(a[place]), ...told(b[place])] })), true);
 }
 
 // Both runs' values on one grid: the moments of either, and nothing where a run has none.
@@ -117,16 +117,20 @@ function drawAvailable() {
 
 function drawLegend(a, b) {
   const item = (name, make) => { const entry = el("li"); entry.append(make, document.createTextNode(name)); return entry; };
-  const swatch = (family) => {
+  // A bar on a picture of the given class, as wide as that is.
+  const swatch = (kind, className, width, y, height) => {
     const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg"), box = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    picture.setAttribute("class", "swatch"); picture.setAttribute("viewBox", "0 0 10 10"); picture.setAttribute("aria-hidden", "true");
-    box.setAttribute("class", "f-" + family); box.setAttribute("width", "10"); box.setAttribute("height", "10");
+    for (const [name, value] of Object.entries({ class: kind, viewBox: `0 0 ${width} 10`, "aria-hidden": "true" })) picture.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ class: className, width, y, height })) box.setAttribute(name, value);
     picture.append(box);
     return picture;
   };
+  const strip = (text, ...bars) => { const entry = el("li"); bars.forEach(([className, y, height]) => entry.append(swatch("swatch long", className, 28, y, height))); entry.append(text); return entry; };
   const families = [...new Set([a, b].flatMap((run) => run.curves?.faults ?? []).filter((fault) => fault.state !== "skipped").map((fault) => fault.family))];
   document.getElementById("cmp-legend").replaceChildren(
-    item(` ${a.run}`, el("span", "A", "letter a")), item(` ${b.run}`, el("span", "B", "letter b")), ...families.map((family) => item(family + " fault", swatch(family))));
+    item(` ${a.run}`, el("span", "A", "letter a")), item(` ${b.run}`, el("span", "B", "letter b")), ...families.map((family) => item(family + " fault", swatch("swatch band", "f-" + family, 10, 0, 10))),
+    ...(families.length ? [el("li", "bands: while a fault stood, paler while it was installed or healed")] : []),
+    strip("some ok in a quarter of a second", ["o-run-a", 2, 6], ["o-run-b", 2, 6]), strip("answers, none of them ok", ["o-no-ok", 0, 10]), strip("no answer", ["role", 4.5, 1]));
 }
 
 function showPair(keepAddress) {

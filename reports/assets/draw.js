@@ -64,7 +64,7 @@ function drawPhases(context, data, toX, left, right, top, height, ratio, named =
     const room = right - x > context.measureText(phase.name).width + 6 * ratio;
     context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
     context.textAlign = room ? "left" : "right";
-    if (named) context.fillText(phase.name, x + (room ? 3 : -3) * ratio, top + 1);
+    if (named) context.fillText(phase.name, x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 * ratio : 1));
   }
   context.restore();
 }

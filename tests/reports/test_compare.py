@@ -12,6 +12,7 @@ import pytest
 
 from history import RunFiles
 from reports import compare, serve, site
+from reports.run import commands_of
 from reports.store_index import StoreIndex
 from tests.reports.runs import make
 from tests.reports.shapes import HOSTILE, Shape
@@ -40,6 +41,7 @@ def test_curves_begin_with_the_main_phase_and_hold_what_the_run_did(store: Path)
     events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
     assert sum(curves["ok"]) == sum(event["type"] == "ok" and event["process"] != "nemesis" for event in events)
     assert curves["end"] - curves["main_end"] == pytest.approx(2.0, abs=0.5)
+    assert curves["command"] == list(commands_of(json.loads(files.plan.read_text()))[0])
     first = curves["faults"][0]
     assert first["fault"] == "partition-majorities-ring"
     assert (first["end"] - first["start"], first["start"]) == (pytest.approx(2.0, abs=0.2), pytest.approx(2.0, abs=0.2))

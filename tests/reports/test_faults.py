@@ -152,6 +152,21 @@ def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
 )
 def test_a_command_says_what_it_repeats(plan: dict[str, object], told: list[tuple[str, str]]) -> None:
     assert commands_of(plan) == told
+    assert commands_of(plan, faults=False) == [one for one in told if one[0] != "replay the faults"]
+
+
+@pytest.mark.parametrize(
+    ("cut", "text"),
+    [
+        ((("n1", "n5"), ("n2", "n3", "n4")), "n2 n3 n4 | n1 n5"),
+        ((("n1", "n5"), ("n2", "n3")), "n2 n3 | n1 n5, n4 meets all"),
+        ((("n1",), ("n2", "n3")), "n2 n3 | n1, n4 n5 meet all"),
+        ((), ""),
+    ],
+)
+def test_who_meets_all_sides_of_a_cut_is_told_beside_them(cut: tuple[tuple[str, ...], ...], text: str) -> None:
+    grudge = {node: [peer for other in cut if other != side for peer in other] for side in cut for node in side}
+    assert faults.sides_text(grudge, ["n1", "n2", "n3", "n4", "n5"], "n2") == text
 
 
 def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_and_healed() -> None:

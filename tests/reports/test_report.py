@@ -55,6 +55,18 @@ def test_every_kind_of_run_has_its_page(made: Maker, kind: str) -> None:
         assert "harness run --nemesis" in page
 
 
+def test_a_run_that_recorded_nothing_has_neither_a_length_nor_faults_to_replay(fresh: Maker) -> None:
+    files = fresh("valid")
+    for path in (files.history, files.probes, files.results):
+        path.unlink()
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert "harness run --nemesis" in page
+    assert "harness replay" not in page.partition('id="settings"')[0]
+    assert "<dt>length</dt>" not in page
+    assert "nothing to draw" in page
+
+
 def test_the_packed_columns_are_the_history(made: Maker) -> None:
     files = made("invalid")
     reports.write_report(files)

@@ -25,7 +25,9 @@ def test_is_drawn_without_complaint_in_every_theme_and_width(
     files = made(kind)
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
-        for theme, width in product(("light", "dark"), (420, 1400)):
+        outlined = found.js("getComputedStyle(document.querySelector('#verdict h1'), '::before').backgroundColor")
+        assert (outlined == "rgba(0, 0, 0, 0)") == (kind == "harness-failure")
+        for theme, width in product(("light", "dark"), (390, 1400)):
             found.look(theme, width)
             found.page.screenshot(path=pictures / f"{kind}-{theme}-{width}.png", full_page=True)
             assert found.js("document.documentElement.scrollWidth") <= width

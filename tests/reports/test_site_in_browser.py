@@ -66,10 +66,10 @@ def test_filters_search_and_sorting(listed: Tab) -> None:
 
 
 def test_a_narrow_list_shows_every_sentence(listed: Tab) -> None:
-    listed.look("light", 420)
+    listed.look("light", 390)
     for cell in listed.page.locator("#runs tbody td").all():
         box = cell.bounding_box()
-        assert box["x"] + box["width"] <= 420
+        assert box["x"] + box["width"] <= 390
     assert listed.page.locator("#runs tbody td.what").first.is_visible()
 
 
@@ -84,6 +84,9 @@ def test_two_runs_are_compared(listed: Tab) -> None:
     listed.settle()
     assert [listed.js(f"Compare.{letter}.place") for letter in "ab"] == [valid, invalid]
     assert listed.page.locator(".versus-run .verdict").all_inner_texts() == ["valid", "invalid"]
+    legend = listed.page.inner_text("#cmp-legend")
+    for told in ("some ok", "answers, none of them ok", "no answer"):
+        assert told in legend
     assert "linearizability" in listed.page.inner_text("#cmp-checks tr.differs")
     drawn = "Charts.plots.map(({plot}) => plot.data.slice(1).map(row => row.filter(v => v > 0).length))"
     assert all(points > 5 for rows in listed.js(drawn) for points in rows)
@@ -123,7 +126,7 @@ def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
 @pytest.mark.parametrize("name", ["index", "trends", "compare", "runs/register/20260301T020001.000Z-7/index"])
 def test_accessible_and_looked_at(written: Path, browser: Any, pictures: Path, name: str) -> None:
     with tab(browser, (written / f"{name}.html").as_uri()) as found:
-        for theme, width in product(("light", "dark"), (420, 1400)):
+        for theme, width in product(("light", "dark"), (390, 1400)):
             found.look(theme, width)
             found.page.screenshot(path=pictures / f"site-{name.replace('/', '-')}-{theme}-{width}.png", full_page=True)
             assert found.js("document.documentElement.scrollWidth") <= width

@@ -92,11 +92,12 @@ def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
     slow, verdict = trends.trends_of(store, []).regressions
     assert (slow.metric, slow.unit, slow.seen, slow.middle) == ("time until the rate was back", "s", 9.0, 2.0)
     assert (slow.low, slow.high, len(slow.before)) == (1.95, 2.15, 5)
-    dots = trends.evidence(slow)
-    assert [dot.verdict for dot in dots] == [*["valid"] * 5, "invalid"]
+    verdicts = dict.fromkeys([place for place, _ in slow.before[1:]], "valid") | {slow.place: "invalid"}
+    dots = trends.evidence(slow, verdicts)
+    assert [dot.verdict for dot in dots] == ["unknown", *["valid"] * 4, "invalid"]
     assert dots[-1].y == pytest.approx(6)
     assert dots[0].y > 25
-    assert (verdict.metric, verdict.seen, trends.evidence(verdict)) == ("verdict became invalid", None, [])
+    assert (verdict.metric, verdict.seen, trends.evidence(verdict, verdicts)) == ("verdict became invalid", None, [])
 
 
 def test_only_runs_that_are_there_are_linked(store: Path) -> None:
@@ -112,7 +113,7 @@ def test_runs_that_the_warehouse_lacks_are_counted(store: Path) -> None:
     (store / "t" / "another").mkdir()
     (store / "t" / "another" / "plan.json").write_text("{}")
     rows = StoreIndex(store, remember=False).rows()
-    assert "1 of the store's runs are not in it" in trends.trends_of(store, rows).note
+    assert "1 of the store's runs is not in it" in trends.trends_of(store, rows).note
 
 
 def test_hostile_names_of_the_warehouse_stay_text(store: Path) -> None:
