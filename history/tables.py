@@ -8,7 +8,8 @@ import pyarrow as pa
 
 TABLES_VERSION: Final = 2
 """Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
-RUNS_VERSION: Final = 2
+RUNS_VERSION: Final = 3
+"""Version 3: load as ``history.recovery`` defines it; a run of ours that was never judged is not valid."""
 TRENDS_VERSION: Final = 2
 
 SPLITS: Final = ("all", "key", "key+node", "node")
@@ -125,7 +126,7 @@ RUNS: Final = pa.schema(
         _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
         _field("workload", pa.string(), "as in the plan; empty if unknown"),
         _field("settings", pa.string(), "whatever else of the plan moves a figure, as name=value, joined by spaces"),
-        _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; of the keys alone if never judged"),
+        _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; without a plan that of its keys"),
         _field("operations", pa.int64(), "how many"),
         _field("ok", pa.int64(), "how many"),
         _field("violations", pa.int64(), "over all keys"),

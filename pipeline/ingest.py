@@ -20,7 +20,7 @@ from pipeline.index import refresh
 from pipeline.jobs import LARGE_BYTES, run_tables
 from pipeline.local import written_tables
 from pipeline.places import is_remote
-from pipeline.remote import Files, contents, look_at, staged_without_history
+from pipeline.remote import Files, brought_here, contents, is_foreign, look_at, staged_without_history
 from pipeline.sources import read_header
 from pipeline.staging import staged, staged_bytes, staged_size
 from pipeline.trends import spark_trends
@@ -102,7 +102,9 @@ def _by_spark(spark: SparkSession, texts: list[str], warehouse: Path, deadline_s
 def _from_afar(
     spark: SparkSession, places: dict[int, str], warehouse: Path, deadline_s: float, large: int
 ) -> list[pa.Table]:
-    runs, missing = look_at(spark, places)
+    there, missing = look_at(spark, places)
+    foreign = [number for number, files in there.items() if is_foreign(spark, places[number], files)]
+    runs = {number: files for number, files in there.items() if number not in foreign}
     big = {number: files for number, files in runs.items() if files["history.jsonl"][1] > large}
     small = {number: files for number, files in runs.items() if number not in big}
     parts: list[pa.Table] = []
@@ -115,6 +117,14 @@ def _from_afar(
         parts.append(run_action(job.toArrow).cast(_FOUND))
         gone = set(small) - set(parts[0]["_place"].to_pylist())
         missing |= dict.fromkeys(gone, "FileNotFoundError: it went away meanwhile")
+    for number in foreign:
+
+        def bring_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
+            with brought_here(spark, place) as path, staged(path) as (name, run):
+                compute = _by_all_tasks(spark, large=large) if is_large(path, large) else written_tables
+                return _add(run, name, warehouse, deadline_s, compute)
+
+        parts.append(_attempt(number, places[number], bring_one))
     for number, files in big.items():
 
         def add(place: str = places[number], files: Files = files) -> tuple[str, pa.Table | None]:

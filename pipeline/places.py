@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +42,21 @@ def file_size(spark: SparkSession, uri: str) -> int:
 def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
     """The first bytes of a file."""
     return _bytes(spark, uri, 0, count)
+
+
+def bring_here(spark: SparkSession, uri: str, to: Path, room: int = 1) -> None:
+    """Copy a file to this machine, whose disk must have ``room`` times its size left.
+
+    Raises OSError if it has not, or if the file changed meanwhile; and what Java raises.
+    """
+    system, path = _system(spark, uri)
+    size, free = int(system.getFileStatus(path).getLen()), shutil.disk_usage(to.parent).free
+    if size * room > free:
+        raise OSError(errno.ENOSPC, f"{size} bytes need {size * room} free bytes in {to.parent}, where {free} are left")
+    delete, raw = False, True
+    system.copyToLocalFile(delete, path, _system(spark, to.as_uri())[1], raw)
+    if (copied := to.stat().st_size) != size:
+        raise OSError(errno.EIO, f"{copied} of {size} bytes were copied: it changed meanwhile")
 
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:

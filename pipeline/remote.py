@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import unquote
 
-from history import RunFiles
+from history import FormatError, RunFiles
 from pipeline.actions import run_action
-from pipeline.places import head, listing
-from pipeline.staging import RECORDED, staged_bytes
+from pipeline.places import bring_here, head, listing
+from pipeline.staging import GROWTH, RECORDED, staged_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,6 +64,31 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
     small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
     with staged_bytes(place, small) as run:
         yield run, uri
+
+
+def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
+    """Is there a single file in ``place``, which is no history of ours at first sight?"""
+    name = unquote(place.rpartition("/")[2])
+    if name == "history.jsonl" or not files["history.jsonl"][0].endswith(f"/{name}"):
+        return False
+    return not head(spark, place, 64).removeprefix(BOM_UTF8).lstrip().startswith(b'{"')
+
+
+@contextlib.contextmanager
+def brought_here(spark: SparkSession, place: str) -> Iterator[Path]:
+    """The file in ``place`` on this machine, under its own name and its directory's; errors speak of ``place``.
+
+    Raises OSError if there is no room for it and for what it is written as.
+    """
+    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+        parent, name = map(unquote, place.rsplit("/", 2)[1:])
+        path = Path(directory, parent or "files", name)
+        path.parent.mkdir()
+        bring_here(spark, place, path, 1 + GROWTH)
+        try:
+            yield path
+        except FormatError as error:
+            raise FormatError(error.source.replace(str(path), place), error.place, error.message) from None
 
 
 def _files(spark: SparkSession, place: str) -> Files:

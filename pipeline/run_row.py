@@ -42,7 +42,7 @@ def run_row(
         "nemesis": nemesis_name(plan),
         "workload": str(plan.get("workload", "")),
         "settings": _settings(plan),
-        "verdict": _verdict(results, verdicts),
+        "verdict": _verdict(results, _object(run.state), verdicts, planned=bool(plan)),
         "violations": int(pc.sum(verdicts["violations"]).as_py() or 0),
         "written": written,
         "fingerprint": fingerprint,
@@ -73,12 +73,13 @@ def _object(path: Path) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def _verdict(results: dict[str, Any], verdicts: pa.Table) -> str:
-    if results.get("harness_failure"):
+def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
+    """Of a history alone what its keys say; a run of ours that was never judged proves nothing good."""
+    if results.get("harness_failure") or (not results and state.get("failures")):
         return "harness failure"
     if results.get("verdict") in ("valid", "invalid", "unknown"):
         return str(results["verdict"])
-    found = set(verdicts["verdict"].to_pylist())
+    found = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned else [])}
     return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
 
 

@@ -15,7 +15,7 @@ from history.foreign.reading import kind_of
 from history.foreign.transcribed import Line, transcribe
 from pipeline.warehouse import run_name
 
-_GROWTH: Final = 2
+GROWTH: Final = 2
 """About so much longer is our own way of writing the events than somebody else's."""
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
@@ -50,7 +50,7 @@ def staged_size(place: Path) -> int:
     history = place if place.is_file() else place / "history.jsonl"
     try:
         size = history.stat().st_size
-        return size * _GROWTH if place.is_file() and size and kind_of(place) == "text" else size
+        return size * GROWTH if place.is_file() and size and kind_of(place) == "text" else size
     except (OSError, FormatError):
         return 0
 

@@ -9,6 +9,7 @@ import threading
 from codecs import BOM_UTF8
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -64,6 +65,29 @@ def test_a_run_judged_anew_replaces_itself(judged, tmp_path) -> None:
     assert append_run(warehouse, run)
     assert read_runs(warehouse)["verdict"].to_pylist() == ["unknown"]
     assert len(list(warehouse.glob("run=*"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "read", "verdict"),
+    [
+        ({"plan": {"version": "1"}}, 1, "unknown"),
+        ({"plan": {"version": "1"}}, 2, "invalid"),
+        ({"plan": {"version": "1"}, "state": {"failures": ["SSH to n3 was lost"]}}, 1, "harness failure"),
+        ({"plan": {"version": "1"}, "state": {"failures": []}, "results": {"verdict": "valid"}}, 1, "valid"),
+        ({}, 1, "valid"),
+        ({}, 2, "invalid"),
+    ],
+)
+def test_a_run_of_ours_that_was_never_judged_is_not_valid(
+    recorder, tmp_path, files: dict, read: int, verdict: str
+) -> None:
+    """A history alone has the verdict of its keys."""
+    run = recorder.call(0, "write", 1, key="k").call(0, "read", None, read, key="k").close()
+    for name, record in files.items():
+        getattr(run, name).write_text(json.dumps(record))
+    local_tables(run, model="register", deadline_s=10)
+    append_run(tmp_path / "warehouse", run)
+    assert read_runs(tmp_path / "warehouse")["verdict"].to_pylist() == [verdict]
 
 
 def test_rows_and_tables_of_all_runs(judged, tmp_path) -> None:
@@ -341,6 +365,33 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
     same = ["run", "verdict", "operations", "ok", "violations", "rate", "p99_ms", "recoveries_ms"]
     rows = [read_runs(tmp_path / name).select(same).to_pylist() for name in ("large", "warehouse")]
     assert rows[0][0] in rows[1]
+
+
+@pytest.mark.spark
+def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, monkeypatch) -> None:
+    """As the same files of this machine, and what is wrong is told with their URIs."""
+    files = tmp_path / "a b" / "files"
+    files.mkdir(parents=True)
+    (files / "good.edn").write_bytes(edn(story(value=7)))
+    (files / "bad.edn").write_bytes(edn([*story(value=7)[:3], {**story(value=7)[3], "value": 8}]))
+    (files / "odd.edn").write_bytes(edn(story(value=7)) + b"{:type :ok, :process 77, :f :read, :value 1}\n")
+    (files / "empty").touch()
+    paths = [files / name for name in ("good.edn", "bad.edn", "odd.edn", "empty")]
+    far = ingest([path.as_uri() for path in paths], tmp_path / "far", deadline_s=10, spark=spark)
+    near = ingest(paths, tmp_path / "near", deadline_s=10)
+    assert [one.state for one in far] == [one.state for one in near] == ["added", "added", "failed", "failed"]
+    assert [one.run for one in far] == [one.run for one in near]
+    for one, other, path in zip(far, near, paths, strict=True):
+        assert one.error == (other.error and other.error.replace(str(path), path.as_uri()))
+    same = ["run", "verdict", "operations", "ok", "violations"]
+    rows = [read_runs(tmp_path / name).select(same).to_pylist() for name in ("far", "near")]
+    assert rows[0] == rows[1]
+    assert [row["verdict"] for row in rows[0]] == ["invalid", "valid"]
+    monkeypatch.setattr("pipeline.places.shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    (full,) = ingest([paths[0].as_uri()], tmp_path / "full", deadline_s=10, spark=spark)
+    size = paths[0].stat().st_size
+    assert full.error.startswith("OSError: ")
+    assert f"{size} bytes need {3 * size} free bytes" in full.error
 
 
 @pytest.mark.spark
