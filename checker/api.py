@@ -20,6 +20,7 @@ from checker.narrative import narrate
 from checker.objects import GrowSet, Log
 from checker.queue_stories import tell_queue
 from checker.queues import ENGINE as QUEUE_SWEEP
+from checker.search_columns import decide_operations
 from checker.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
 from checker.set_columns import linearization as order_of_set
 from checker.sets import ENGINE as SET_SWEEP
@@ -99,6 +100,9 @@ def check_operations(
         verdict = check_set(operations, chosen, key, limits, proofs=proofs)
         if verdict is not None:
             return verdict
+    found = None if engine or (proofs and len(operations) <= _PROVEN) else decide_operations(operations, chosen, limits)
+    if found is not None and not (proofs and found[0].verdict == "invalid"):
+        return key_verdict(key, *found, untold(found[0]), limits)
     calls = calls_of(operations, chosen)
     answer = decide(calls, chosen, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)

@@ -67,17 +67,17 @@ _FALSE: Final = _Truth(value=False)
 
 
 # What is hashable, and equal to nothing of another type that JSON tells apart from it.
-_PLAIN: Final = frozenset({type(None), int, str, float})
+PLAIN: Final = frozenset({type(None), int, str, float})
 
 
 def freeze(value: Any) -> Any:
     """A JSON value as something hashable; True and 1 stay different."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, (list, tuple)):
-        return tuple(value if _PLAIN.issuperset(map(type, value)) else map(freeze, value))
+        return tuple(value if PLAIN.issuperset(map(type, value)) else map(freeze, value))
     if isinstance(value, (set, frozenset)):
         return frozenset(freeze(item) for item in value)
     if isinstance(value, dict):

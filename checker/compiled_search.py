@@ -14,110 +14,30 @@ from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
 from checker.calls import NEVER, Call
-from checker.models import ANY, CasRegister, Model, ModelError, Register
-from checker.objects import Counter
-from checker.search import ENGINE, Transitions
-from checker.zones import IntArray
+from checker.models import CasRegister, Model, ModelError, Register
+from checker.numbered import NO_TABLE, IntArray, Numbers, numbers_of
+from checker.rising import ceilings, refuted, rises
+from checker.search import ENGINE, shapes_of
 
 NODE_BYTES: Final = 48
 _BUDGET: Final = 20_000
 _ROOM: Final = 1 << 10
+_NO_CEILING: Final = np.zeros(0, np.int64)
 # A search that never errs remembers about so many configurations a call; it need not grow then.
 _AHEAD: Final = 2
 _PENDING: Final = 62
-_TABLE: Final = 20_000_000
-_SUMS: Final = 1 << 30
-
-
-def _is_whole(calls: Sequence[Call]) -> bool:
-    """Is this a counter of whole numbers whose sums the kernel can hold?"""
-    if any(call.f not in ("add", "read") for call in calls):
-        return False
-    added = [call.value for call in calls if call.f == "add"]
-    answered = [call.result for call in calls if call.f == "read"]
-    return {*map(type, added), *map(type, answered)} <= {int} and max(sum(map(abs, added)), *answered, 0) < _SUMS
-
-
-class _Numbers:
-    """Calls as integers: for a register the values themselves, for other models a table of transitions."""
-
-    def __init__(self, calls: Sequence[Call], model: Model) -> None:
-        from checker import search_kernel as kernel
-
-        self.model = model
-        self.below = 0
-        self.table = np.zeros((1, 1), np.int32)
-        self.transitions: Transitions | None = None
-        if type(model) in (Register, CasRegister):
-            self._register(calls, kernel)
-        elif type(model) is Counter and _is_whole(calls):
-            self._counter(calls, kernel)
-        else:
-            self._general(calls, kernel)
-
-    def _register(self, calls: Sequence[Call], kernel: Any) -> None:
-        ids: dict[Any, int] = {} if self.model.initial is ANY else {self.model.initial: 0}
-        self.initial = kernel.ANY_STATE if self.model.initial is ANY else 0
-        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
-        for call in calls[:1]:
-            self.model.step(self.model.initial, call.f, call.value, call.result)
-        self.kind = np.array([kinds[call.f] for call in calls], np.int8)
-        new = [
-            call.result if call.f == "read" else call.value if call.f == "write" else call.value[1] for call in calls
-        ]
-        self.value = np.array([ids.setdefault(value, len(ids)) for value in new], np.int64)
-        old = [ids.setdefault(call.value[0], len(ids)) if call.f == "cas" else 0 for call in calls]
-        self.old = np.array(old, np.int64)
-        self.names = list(ids)
-
-    def _counter(self, calls: Sequence[Call], kernel: Any) -> None:
-        """The state is the sum, and so much more that it is never below zero."""
-        self.below = -sum(min(0, call.value) for call in calls if call.f == "add")
-        self.initial = self.below
-        reads = [call.f == "read" for call in calls]
-        self.kind = np.where(np.array(reads, np.bool_), kernel.READ, kernel.ADD).astype(np.int8)
-        # What a read answers below all that can be is no state.
-        numbers = [max(-3, call.result + self.below) if read else call.value
-                   for call, read in zip(calls, reads, strict=True)]  # fmt: skip
-        self.value = np.array(numbers, np.int64)
-        self.old = np.zeros(len(calls), np.int64)
-
-    def _general(self, calls: Sequence[Call], kernel: Any) -> None:
-        self.transitions = Transitions(calls, self.model)
-        self.initial = 0
-        reads = [call.f in self.model.reads for call in calls]
-        self.kind = np.where(np.array(reads, np.bool_), kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
-        self.value = np.array(self.transitions.of, np.int64)
-        self.old = self.value
-        self.table = np.full((64, max(1, len(self.transitions.examples))), -2, np.int32)
-
-    def learn(self, state: int, kind: int) -> bool:
-        """Fill in one transition; False if the table would become too large."""
-        assert self.transitions is not None
-        self.table[state, kind] = after = self.transitions.step(state, kind)
-        if after >= self.table.shape[0]:
-            if self.table.size * 2 > _TABLE:
-                return False
-            self.table = np.concatenate([self.table, np.full_like(self.table, -2)])
-        return True
-
-    def describe(self, state: int) -> str:
-        if self.transitions is not None:
-            return self.model.describe(self.transitions.states[state])
-        if type(self.model) is Counter:
-            return self.model.describe(state - self.below)
-        return self.model.describe(ANY if state < 0 else self.names[state])
 
 
 class _Run:
     """The kernel's arrays, grown as needed."""
 
-    def __init__(self, numbers: _Numbers | NumberedCalls, invoke: IntArray, ret: IntArray, memory: int) -> None:
+    def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
         from checker import search_kernel as kernel
 
         self.kernel: Any = kernel
         self.numbers, self.ret = numbers, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
+        self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
@@ -152,7 +72,7 @@ class _Run:
     def explore(self, budget: int) -> int:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
         numbers = self.numbers
-        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, numbers.table)
+        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, numbers.table, self.ceiling)
         self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes)
         return int(self.scalars[self.kernel.STATUS])
 
@@ -180,7 +100,7 @@ class _Run:
             taken = [opened[slot] for slot in added]
             taken += [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
             # At most one of them changes the state; the reads saw what it left.
-            order += sorted(taken, key=lambda op: self.numbers.kind[op] in (self.kernel.READ, self.kernel.TABLE_READ))
+            order += sorted(taken, key=lambda op: self.numbers.kind[op] in self.kernel.READS)
             mask, pend = int(nodes.mask[node]), int(nodes.pend[node])
         return order
 
@@ -204,19 +124,44 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     """
     useful = sorted(_useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
     invoke, ret = (np.array([getattr(call, name) for call in useful], np.int64) for name in ("invoke", "ret"))
-    done = ret != NEVER
-    moments = np.sort(np.concatenate([invoke, ret[done]]))
-    if (moments[1:] == moments[:-1]).any():
+    moments = _moments(invoke, ret)
+    if moments is None:
         raise ModelError("two events have the same place in the history")
-    ret[done] = np.searchsorted(moments, ret[done])
-    run = _Run(_Numbers(useful, model), np.searchsorted(moments, invoke), ret, limits.memory)
-    answer = _explored(run, limits)
-    if answer is None or answer.verdict == "unknown":
-        return answer
-    if answer.verdict == "valid":
-        return replace(answer, order=[useful[op] for op in run.order()] if proof else None)
-    assert answer.last is not None
-    return replace(answer, last=int(moments[answer.last]))
+    numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
+    if rises(numbers) and (answer := refuted(numbers, invoke, ret)) is not None:
+        found: Answer | None = answer
+    else:
+        run = _Run(numbers, invoke, ret, limits.memory)
+        found = _explored(run, limits)
+        if proof and found is not None and found.verdict == "valid":
+            return replace(found, order=[useful[op] for op in run.order()])
+    if found is None or found.last is None:
+        return found
+    return replace(found, last=int(moments[found.last]))
+
+
+def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> Answer | None:
+    """The verdict alone, by columns in the order of distinct invocations; None where the search does not apply."""
+    moments = _moments(invoke, ret)
+    if moments is None:
+        return None
+    invoke, ret = _ranked(moments, invoke, ret)
+    answer = refuted(numbers, invoke, ret) if rises(numbers) else None
+    return answer or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
+
+
+def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
+    """The places of all events in order; None where two are the same."""
+    moments = np.sort(np.concatenate([invoke, ret[ret != NEVER]]))
+    return None if (moments[1:] == moments[:-1]).any() else moments
+
+
+def _ranked(moments: IntArray, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray]:
+    """The same with dense ranks."""
+    if not moments.size or moments[-1] - moments[0] == moments.size - 1:
+        first = moments[:1].sum()
+        return invoke - first, np.where(ret == NEVER, NEVER, ret - first)
+    return np.searchsorted(moments, invoke), np.where(ret == NEVER, NEVER, np.searchsorted(moments, ret))
 
 
 class Words(Protocol):
@@ -237,7 +182,7 @@ class NumberedCalls:
     ret: IntArray
     names: Words
     initial: int = 0
-    table: NDArray[np.int32] = field(default_factory=lambda: np.zeros((1, 1), np.int32))
+    table: NDArray[np.int32] = field(default_factory=lambda: NO_TABLE)
 
     def learn(self, state: int, kind: int) -> bool:
         """Never asked: registers need no table."""
@@ -281,5 +226,6 @@ def _invalid(run: _Run) -> Answer:
     deepest = int(run.scalars[run.kernel.DEEPEST])
     nodes = int(run.scalars[run.kernel.NODES])
     states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
-    named = tuple(sorted(run.numbers.describe(int(state)) for state in states))
+    # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
+    named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))
     return Answer("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)

@@ -86,18 +86,17 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
     """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
     kept = {call.source: call for call in whole(part, known)}
     asking = list(kept.values())
+    others = [call for call in known if call.source not in kept and call.f not in model.reads]
     while asking:
         asked = asking.pop()
         about = model.about(asked.f, asked.value, asked.result)
-        for call in known:
+        for call in others:
             if call.source in kept:
                 continue
             if call.f in ("write", "cas"):
                 needed = asks(asked, made_by(call))
             else:
-                needed = call.f not in model.reads and not about.isdisjoint(
-                    model.about(call.f, call.value, call.result)
-                )
+                needed = not about.isdisjoint(model.about(call.f, call.value, call.result))
             if needed:
                 kept[call.source] = call
                 asking.append(call)

@@ -29,7 +29,7 @@ def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexampl
     # What the whole history allows says more than what these few operations do.
     same = answer.states and answer.last == due.ret
     states = answer.states if same else found.states or answer.states
-    could = " or ".join(states[:_LISTED]) + (" or others" if len(states) > _LISTED else "")
+    could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     sentence = (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from checker.answer import Answer, Limits, OutOfTimeError
 from checker.calls import Call
@@ -29,24 +29,30 @@ _Trail: TypeAlias = "tuple[_Trail, int] | None"
 _Node: TypeAlias = tuple[int, int, int, Any]
 
 
+class Shapes(NamedTuple):
+    """What was done, a place each: the function, what was asked, and what was answered (``UNKNOWN``: pending)."""
+
+    f: list[str]
+    value: list[Any]
+    result: list[Any]
+
+
+def shapes_of(calls: Sequence[Call]) -> Shapes:
+    """What the calls did."""
+    return Shapes([call.f for call in calls], [call.value for call in calls], [call.result for call in calls])
+
+
 class Transitions:
     """The model as a table of integers, filled as it is asked: (state, class of call) -> state or -1."""
 
-    def __init__(self, calls: Sequence[Call], model: Model) -> None:
+    def __init__(self, shapes: Shapes, model: Model) -> None:
         self.model = model
         self.states: list[Any] = [model.initial]
         self._ids: dict[Any, int] = {model.initial: 0}
-        self._classes: dict[tuple[str, Any, Any], int] = {}
-        self.examples: list[Call] = []
-        self.of = [self._class(call) for call in calls]
+        classes: dict[tuple[str, Any, Any], int] = {}
+        self.of = [classes.setdefault(shape, len(classes)) for shape in zip(*shapes, strict=True)]
+        self.examples = list(classes)
         self._table: dict[tuple[int, int], int] = {}
-
-    def _class(self, call: Call) -> int:
-        shape = (call.f, call.value, call.result)
-        if shape not in self._classes:
-            self._classes[shape] = len(self.examples)
-            self.examples.append(call)
-        return self._classes[shape]
 
     def step(self, state: int, kind: int) -> int:
         known = self._table.get((state, kind))
@@ -55,8 +61,7 @@ class Transitions:
         return known
 
     def _compute(self, state: int, kind: int) -> int:
-        call = self.examples[kind]
-        after = self.model.step(self.states[state], call.f, call.value, call.result)
+        after = self.model.step(self.states[state], *self.examples[kind])
         if after is ILLEGAL:
             return -1
         if after not in self._ids:
@@ -113,7 +118,7 @@ class _Search:
     def __init__(self, calls: Sequence[Call], model: Model, limits: Limits) -> None:
         self.calls = calls
         self.plan = schedule_of(calls, limits)
-        self.table = Transitions(calls, model)
+        self.table = Transitions(shapes_of(calls), model)
         self.is_read = [call.f in model.reads for call in calls]
         self.seen: set[tuple[int, int, int]] = set()
         self.stack: list[_Node] = []

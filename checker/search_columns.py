@@ -1,16 +1,30 @@
-"""Cas registers by columns: chains where new values are unique, else the compiled search, without an object a call."""
+"""The compiled search by columns, without an object a call: for cas registers that have no chains, and for operations.
+
+Operations are judged so where only the search can, and only the verdict is asked for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.answer import Answer, Limits
+from checker.answer import LATE, Answer, Limits
+from checker.calls import NEVER, PLAIN, freeze
 from checker.chains import ENGINE as CHAINS
-from checker.compiled_search import NumberedCalls, Words, search_numbers
-from checker.zones import IntArray
+from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
+from checker.models import UNKNOWN, Model, ModelError, Register
+from checker.numbered import IntArray, Numbers, Table, are_steps, fields_of, numbers_of
+from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
+from checker.search import ENGINE, Shapes
+from history import Operation
+
+# Fewer calls are decided sooner without compiled code.
+_FEW: Final = 400
+_OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +56,56 @@ def decide_cas(columns: CasColumns, limits: Limits) -> Answer | None:
     if found == kernel.REPEATED:
         return search_numbers(NumberedCalls(*fields, columns.names), limits)
     return Answer("valid", CHAINS) if found == kernel.VALID else Answer("invalid", CHAINS, violations=1)
+
+
+def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[Answer, int] | None:
+    """The search's verdict on these operations, and how many of them took part.
+
+    None where something else decides: other engines, for other models and short histories, and the search over calls,
+    which also says what is wrong with operations that are none of the model's.
+    """
+    if isinstance(model, _OTHERS) or len(operations) <= _FEW:
+        return None
+    part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
+    if len(part) <= _FEW:
+        return None
+    if limits.over():
+        return Answer("unknown", ENGINE, reason=f"{LATE}: 0 of {len(part)} operations looked at"), len(part)
+    spans = _spans(part)
+    numbers = None if spans is None else _numbers(part, model)
+    if spans is None or numbers is None:
+        return None
+    answer = decide_columns(numbers, *spans, limits)
+    return None if answer is None else (answer, len(part))
+
+
+def _spans(part: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
+    """From when to when; None unless they are in the order of their invocations, and end after them."""
+    invoke = np.array([operation.invoke_index for operation in part], np.int64)
+    try:
+        ret = np.array([one.return_index if one.outcome == "ok" else NEVER for one in part], np.int64)
+    except TypeError:
+        return None
+    return (invoke, ret) if (invoke < ret).all() and (invoke[1:] > invoke[:-1]).all() else None
+
+
+def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
+    """The operations as integers; None if one of them is none of the model's."""
+    value: list[Any] = [operation.value for operation in part]
+    result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
+    shapes = Shapes([operation.f for operation in part], value, result)
+    if type(model) is MultiRegister and are_steps(value) and (fields := fields_of(shapes)) is not None:
+        return fields
+    try:
+        if not PLAIN.issuperset(map(type, value)) or not {*PLAIN, type(UNKNOWN)}.issuperset(map(type, result)):
+            shapes = Shapes(shapes.f, list(map(freeze, value)), [_frozen(one) for one in result])
+        numbers = numbers_of(shapes, model)
+        for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():
+            model.admit(*shape)
+    except (ModelError, RecursionError):
+        return None
+    return numbers
+
+
+def _frozen(result: Any) -> Any:
+    return result if result is UNKNOWN else freeze(result)

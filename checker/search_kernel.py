@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from checker.slots_kernel import PLACE, give_slots, travel
 
 # Kinds of calls.
-READ, WRITE, CAS, TABLE, TABLE_READ, ADD = range(6)
+READ, WRITE, CAS, TABLE, TABLE_READ, ADD, FIELDS, FIELDS_READ = range(8)
+READS: Final = (READ, TABLE_READ, FIELDS_READ)
 # Places in the array of scalars.
 AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
@@ -43,13 +44,19 @@ class Events(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What the calls do, and the ranks of their returns; ``old`` is the transition's column where a ``table`` tells."""
+    """What the calls do, and the ranks of their returns.
+
+    ``old`` is the transition's column where a ``table`` tells, and the row where it holds bits: those that are asked
+    for, what they are, those that are set, what they become.  Where states are numbers that no call makes less,
+    ``ceiling`` says of each return beyond which number a later read forbids to go; else it is empty.
+    """
 
     kind: NDArray[np.int8]
     value: NDArray[np.int64]
     old: NDArray[np.int64]
     ret: NDArray[np.int64]
     table: NDArray[np.int32]
+    ceiling: NDArray[np.int64]
 
 
 class Nodes(NamedTuple):
@@ -103,6 +110,9 @@ def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
         return value[op] if state == old[op] or state == ANY_STATE else -1
     if k == ADD:
         return state + value[op]
+    if k >= FIELDS:
+        row = old[op]
+        return (state & ~table[row, 2]) | table[row, 3] if state & table[row, 0] == table[row, 1] else -1
     after = table[state, old[op]]
     return -3 if after == _UNKNOWN else after
 
@@ -126,6 +136,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
     owner, is_return, returns = events.owner, events.is_return, events.returns
     waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
     kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
+    ceiling, rising = calls.ceiling, calls.ceiling.size > 0
     n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
     n_parent, hashes, stack = nodes.parent, nodes.hashes, nodes.stack
     chosen, after_of = np.empty(130, np.int64), np.empty(130, np.int64)
@@ -216,6 +227,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                     fresh_pend |= np.int64(1) << chosen[index]
                 else:
                     fresh_mask |= np.int64(1) << slot_of[chosen[index]]
+            hopeless = rising and fresh_state > ceiling[goal]
             if goal < returns.size:
                 # Reads that are legal now are taken at once.
                 left = scalars[OPEN] & ~fresh_mask
@@ -226,7 +238,8 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                     if kind[op] == READ:
                         if value[op] == fresh_state:
                             fresh_mask |= low
-                    elif kind[op] == TABLE_READ:
+                        hopeless |= rising and value[op] < fresh_state
+                    elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
                         after = _step(fresh_state, op, kind, value, old, table)
                         if after == -3:
                             scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = fresh_state, old[op], ASKING
@@ -235,6 +248,8 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                             return
                         if after == fresh_state:
                             fresh_mask |= low
+            if hopeless:
+                continue
             size = np.uint64(hashes.size - 1)
             place = _mix(goal, fresh_mask, fresh_pend, fresh_state) & size
             known = False

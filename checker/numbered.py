@@ -1,0 +1,274 @@
+"""Calls as integers for the compiled search, by what the model is.
+
+The values of a register are its states.  A counter's state is its sum.  Several registers share the bits of one number,
+of which a transaction asks for some and sets some.  Any other model is a table of transitions, filled as it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.models import ANY, UNKNOWN, CasRegister, Model, Register
+from checker.objects import Counter, MultiRegister
+from checker.search import Shapes, Transitions
+
+IntArray: TypeAlias = NDArray[np.int64]
+_TABLE: Final = 20_000_000
+_SUMS: Final = 1 << 30
+_BITS: Final = 30
+_ATOMS: Final = frozenset({int, str, type(None)})
+_LISTS: Final = frozenset({list, tuple})
+_WRITES: Final = ("write", "w")
+NO_TABLE: Final = np.zeros((1, 1), np.int32)
+# Of each register its lowest bit, and the numbers of its values.
+_Places: TypeAlias = dict[Any, tuple[int, dict[Any, int]]]
+
+
+class Numbers(Protocol):
+    """What the kernel has to know of calls, and what its states mean."""
+
+    @property
+    def kind(self) -> NDArray[np.int8]: ...
+    @property
+    def value(self) -> IntArray: ...
+    @property
+    def old(self) -> IntArray: ...
+    @property
+    def table(self) -> NDArray[np.int32]: ...
+    @property
+    def initial(self) -> int: ...
+
+    def learn(self, state: int, kind: int, /) -> bool:
+        """Fill in one transition; False if the table would become too large."""
+
+    def describe(self, state: int, /) -> str:
+        """The state in words."""
+
+
+def numbers_of(shapes: Shapes, model: Model) -> Numbers:
+    """The calls as integers.  Raises ModelError for what is no operation of the model."""
+    if type(model) in (Register, CasRegister):
+        return Values(shapes, model)
+    if type(model) is Counter and is_whole(shapes):
+        return Sums(shapes, model)
+    if type(model) is MultiRegister and (fields := fields_of(shapes)) is not None:
+        return fields
+    return Table(shapes, model)
+
+
+class _Known:
+    """For models that need no table."""
+
+    table = NO_TABLE
+
+    def learn(self, state: int, kind: int) -> bool:
+        """Never asked."""
+        return state < 0 or kind < 0
+
+
+class Values(_Known):
+    """A register of any kind."""
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker import search_kernel as kernel
+
+        self.model = model
+        ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
+        self.initial = kernel.ANY_STATE if model.initial is ANY else 0
+        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
+        for f, value, result in zip(shapes.f[:1], shapes.value, shapes.result, strict=False):
+            model.step(model.initial, f, value, result)
+        self.kind = np.array([kinds[f] for f in shapes.f], np.int8)
+        new = [
+            result if f == "read" else value if f == "write" else value[1]
+            for f, value, result in zip(*shapes, strict=True)
+        ]
+        self.value = np.array([ids.setdefault(value, len(ids)) for value in new], np.int64)
+        old = [
+            ids.setdefault(value[0], len(ids)) if f == "cas" else 0
+            for f, value in zip(shapes.f, shapes.value, strict=True)
+        ]
+        self.old = np.array(old, np.int64)
+        self.names = list(ids)
+
+    def describe(self, state: int) -> str:
+        return self.model.describe(ANY if state < 0 else self.names[state])
+
+
+def is_whole(shapes: Shapes) -> bool:
+    """Is this a counter of whole numbers whose sums the kernel can hold?"""
+    if not set(shapes.f) <= {"add", "read"}:
+        return False
+    added, answered = added_and_answered(shapes)
+    return {*map(type, added), *map(type, answered)} <= {int} and max(sum(map(abs, added)), *answered, 0) < _SUMS
+
+
+def added_and_answered(shapes: Shapes) -> tuple[list[Any], list[Any]]:
+    """What was added, and what the reads of a counter answered."""
+    added = [value for f, value in zip(shapes.f, shapes.value, strict=True) if f == "add"]
+    return added, [result for f, result in zip(shapes.f, shapes.result, strict=True) if f == "read"]
+
+
+class Sums(_Known):
+    """A counter: the state is the sum, and so much more that it is never below zero.
+
+    One that only falls is turned round: then it is ``rising``, no call makes the sum less.
+    """
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker import search_kernel as kernel
+
+        self.model = model
+        numbers = np.array(
+            [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)], np.int64
+        )
+        reads = np.array([f == "read" for f in shapes.f], np.bool_)
+        self.sign = -1 if numbers[~reads].max(initial=-1) <= 0 else 1
+        numbers *= self.sign
+        self.initial = -int(np.minimum(numbers[~reads], 0).sum())
+        self.rising = self.initial == 0
+        self.kind = np.where(reads, kernel.READ, kernel.ADD).astype(np.int8)
+        # What a read answers below all that can be is no state.
+        self.value = np.where(reads, np.maximum(-3, numbers + self.initial), numbers)
+        self.old = np.zeros(reads.size, np.int64)
+
+    def describe(self, state: int) -> str:
+        return self.model.describe(self.sign * (state - self.initial))
+
+
+class Fields(_Known):
+    """Registers that share the bits of one number.
+
+    A call's row in ``table`` has the bits that it asks for, what they have to be, the bits that it sets, and what they
+    become.
+    """
+
+    initial = 0
+
+    def __init__(self, rows: IntArray, places: _Places) -> None:
+        from checker import search_kernel as kernel
+
+        asked, done = (np.unique(rows[at] << 32 | rows[at + 1], return_inverse=True)[1] for at in (0, 2))
+        alike = asked * (done.max(initial=0) + 1) + done
+        _, first, of = np.unique(alike, return_index=True, return_inverse=True)
+        self.table = np.ascontiguousarray(rows[:, first].T, np.int32)
+        self.value = self.old = of.astype(np.int64)
+        self.kind = np.where(rows[2] == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8)
+        self.places = places
+
+    def describe(self, state: int) -> str:
+        held = {key: list(ids)[state >> shift & _bits(ids)] for key, (shift, ids) in self.places.items()}
+        return MultiRegister().describe(frozenset(item for item in held.items() if item[1] is not None))
+
+
+def _bits(ids: dict[Any, int]) -> int:
+    """As many bits as tell so many values apart."""
+    return (1 << (len(ids) - 1).bit_length()) - 1
+
+
+def fields_of(shapes: Shapes) -> Fields | None:
+    """Transactions by their bits; None where they are of another shape, or the bits do not suffice."""
+    if not set(shapes.f) <= {"txn"}:
+        return None
+    told = zip(shapes.value, shapes.result, strict=True)
+    asked = [value if result is UNKNOWN or result is None else result for value, result in told]
+    steps = _steps(asked)
+    if steps is None:
+        return None
+    known: dict[tuple[Any, ...], int] = {}
+    of = np.array([known.setdefault(step, len(known)) for step in steps], np.int64)
+    places = _places(known)
+    if places is None:
+        return None
+    meaning = np.zeros((3, max(1, len(known))), np.int64)
+    for number, (f, key, value) in enumerate(known):
+        shift, ids = places[key]
+        meaning[:, number] = (f in _WRITES, _bits(ids) << shift, ids[value] << shift)
+    pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
+    return Fields(_rows(meaning[:, of], np.array(list(map(len, asked)), np.int64), pending), places)
+
+
+def _steps(asked: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+    """All steps of all transactions; None if one is no step, or holds what is no plain value."""
+    if not are_steps(asked) or not set(map(len, chain.from_iterable(asked))) <= {3}:
+        return None
+    return list(map(tuple, chain.from_iterable(asked)))
+
+
+def are_steps(asked: Sequence[Any]) -> bool:
+    """Are these lists of lists of plain values?"""
+    return (
+        set(map(type, asked)) <= _LISTS
+        and set(map(type, chain.from_iterable(asked))) <= _LISTS
+        and set(map(type, chain.from_iterable(chain.from_iterable(asked)))) <= _ATOMS
+    )
+
+
+def _places(steps: Iterable[tuple[Any, ...]]) -> _Places | None:
+    """Of each register: its lowest bit, and the numbers of its values (absent is 0)."""
+    values: dict[Any, dict[Any, int]] = {}
+    for f, key, value in steps:
+        # A register that null is written into is another state than an absent one.
+        if f not in ("read", "r", *_WRITES) or (f in _WRITES and value is None):
+            return None
+        ids = values.setdefault(key, {None: 0})
+        ids.setdefault(value, len(ids))
+    places, shift = {}, 0
+    for key, ids in values.items():
+        places[key] = (shift, ids)
+        shift += _bits(ids).bit_length()
+    return places if shift <= _BITS else None
+
+
+def _rows(steps: IntArray, lengths: IntArray, pending: NDArray[np.bool_]) -> IntArray:
+    """Of each transaction what ``Fields`` holds, from its steps one after the other: (does it write, bits, value).
+
+    What it reads of its own it must have written so; what a pending one read is not known.
+    """
+    asks, found, sets, becomes = rows = np.zeros((4, lengths.size), np.int64)
+    never = np.zeros(lengths.size, np.bool_)
+    starts = np.cumsum(lengths) - lengths
+    for place in range(lengths.max(initial=0)):
+        at = np.flatnonzero(lengths > place)
+        writes, bits, value = steps[:, starts[at] + place]
+        reads = (writes == 0) & ~pending[at]
+        own, again = sets[at] & bits != 0, asks[at] & bits != 0
+        never[at] |= reads & np.where(own, becomes[at] & bits != value, again & (found[at] & bits != value))
+        fresh = reads & ~own
+        asks[at] |= np.where(fresh, bits, 0)
+        found[at] |= np.where(fresh, value, 0)
+        becomes[at] = np.where(writes == 1, becomes[at] & ~bits | value, becomes[at])
+        sets[at] |= np.where(writes == 1, bits, 0)
+    rows[:, never] = np.array([[0], [1], [0], [0]])
+    return rows
+
+
+class Table:
+    """Any model with few states."""
+
+    initial = 0
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker import search_kernel as kernel
+
+        self.transitions = Transitions(shapes, model)
+        reads = [f in model.reads for f in shapes.f]
+        self.kind = np.where(np.array(reads, np.bool_), kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
+        self.value = self.old = np.array(self.transitions.of, np.int64)
+        self.table = np.full((64, max(1, len(self.transitions.examples))), -2, np.int32)
+
+    def learn(self, state: int, kind: int) -> bool:
+        self.table[state, kind] = after = self.transitions.step(state, kind)
+        if after >= self.table.shape[0]:
+            if self.table.size * 2 > _TABLE:
+                return False
+            self.table = np.concatenate([self.table, np.full_like(self.table, -2)])
+        return True
+
+    def describe(self, state: int) -> str:
+        return self.transitions.model.describe(self.transitions.states[state])
