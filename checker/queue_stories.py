@@ -36,11 +36,11 @@ class _Teller:
         empty = [call for call in self.dequeues if call.result is None]
         if empty:
             return self._missed(empty[0]) if len(self.enqueues) == 1 else self._never_empty(empty[0])
-        due = max(self.dequeues, key=lambda call: call.ret)
-        if not self.enqueues:
-            return self._out_of_nowhere(due)
         if len(self.dequeues) > 1:
             return self._twice()
+        (due,) = self.dequeues
+        if not self.enqueues:
+            return self._out_of_nowhere(due)
         enqueue = self.enqueues.pop(due.result)
         return self._overtaken(due, enqueue) if self.enqueues else self._future(due, enqueue)
 

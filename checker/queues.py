@@ -21,7 +21,7 @@ that no other did.  By when an item must be gone is told by 2 and 3, and what is
 enqueues returned before its own.  So if there is a way at all, it is one to let the dequeue that was invoked k-th take
 the item whose enqueue returned k-th among those that stay; with that nothing is pending any more.
 
-Violations are counted so that no two share an item: what one was told of is left out of what is looked at afterwards,
+Each violation has an item, or a dequeue that found nothing, of its own: it is left out of what is looked at afterwards,
 which keeps linearizable histories linearizable.
 """
 

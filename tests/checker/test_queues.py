@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from random import Random
 from typing import Any
 
@@ -19,6 +19,7 @@ from checker.calls import NEVER, Call, calls_of
 from checker.deciding import decide
 from checker.definition import is_linearization, linearizable
 from checker.objects import FifoQueue
+from checker.queue_columns import QueueColumns, columns_of
 from checker.queues import ENGINE, decide_by_queue_sweep
 from history import Counterexample, Operation
 from tests.checker.oracle_queues import operation, random_queue, served
@@ -40,6 +41,7 @@ def judge_random(random: Random) -> list[str]:
     answer = decide_by_queue_sweep(calls, NO_LIMITS)
     assert answer is not None
     assert answer.verdict == ("invalid" if wrong(calls) else "valid"), history
+    assert columns(calls).nothing_wrong() == (answer.verdict == "valid"), history
     assert decide(calls, QUEUE, NO_LIMITS, proof=False).verdict == answer.verdict, history
     if answer.verdict == "valid":
         assert answer.order is not None
@@ -51,6 +53,12 @@ def judge_random(random: Random) -> list[str]:
         assert wrong(with_what_may_explain(core, calls)), (history, core)
     assert not wrong(without_items_of(answer, calls)), history
     return tell(history, random)
+
+
+def columns(calls: Sequence[Call]) -> QueueColumns:
+    found = columns_of(*([call for call in calls if call.f == f] for f in ("enqueue", "dequeue")))
+    assert found is not None
+    return found
 
 
 def with_what_may_explain(core: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
@@ -364,6 +372,27 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     assert [kind for kind, _ in told(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
 
 
+def test_of_many_items_only_some_are_told() -> None:
+    rows = [(0, E, item, 2 * item, 2 * item + 1) for item in range(7)]
+    taking = [(1, D, None, 20 + item, None, "info") for item in range(6)]
+    ((kind, sentence),) = told(*rows, *taking, (0, E, 8, 40, 41), (2, D, 8, 42, 43))
+    assert kind == "lost-element"
+    assert (
+        "process 0 on n0 enqueued 5 (0.010–0.011 s) and 1 more, and process 0 on n0 enqueued 8 only after" in sentence
+    )
+    assert "enqueued 6" not in sentence
+    assert "only 6 had begun by then" in sentence
+    assert "0 more" not in sentence
+    assert told(*rows, *taking, (1, D, None, 30, None, "info"), (0, E, 8, 40, 41), (2, D, 8, 42, 43)) == []
+
+
+def test_an_enqueue_that_answers_its_item_takes_nothing_out() -> None:
+    *enqueues, dequeue = [operation(*row) for row in OVERTAKEN]
+    history = [*(replace(one, result=one.value) for one in enqueues), dequeue]
+    (example,) = check_operations(history, "queue").counterexamples
+    assert example.kind == "lost-element"
+
+
 def test_a_lost_item_is_one_violation_whatever_is_dequeued_afterwards() -> None:
     pairs = [(0, f, n, 20 * n + place, 20 * n + place + 5) for n in range(2, 60) for place, f in ((0, E), (10, D))]
     assert [kind for kind, _ in told((0, E, 1, 0, 1), *pairs)] == ["lost-element"]
@@ -372,12 +401,53 @@ def test_a_lost_item_is_one_violation_whatever_is_dequeued_afterwards() -> None:
 
 
 def test_all_violations_are_counted_and_the_earliest_are_told() -> None:
-    rows = [(0, f, item + 10 * n, 100 * n + 2 * place, 100 * n + 2 * place + 1) for n in range(1, 301)
-            for place, (f, item) in enumerate([(E, 1), (E, 2), (D, 2), (D, 1), (D, 1)][: 4 + n % 2])]  # fmt: skip
+    stories = [[(E, 1), (D, 1), (D, 1)], [(E, 1), (E, 2), (D, 2), (D, 1)], [(D, 3)]]
+    rows = [(0, f, item + 10 * n, 100 * n + 2 * place, 100 * n + 2 * place + 1) for n in range(300)
+            for place, (f, item) in enumerate(stories[n % 3])]  # fmt: skip
     verdict = check_operations([operation(*row) for row in rows], "queue")
     assert (verdict.violations, len(verdict.counterexamples), verdict.reason) == (300, 8, None)
     kinds = [example.kind for example in verdict.counterexamples]
-    assert kinds == ["duplicate", "queue-order"] * 4
+    assert kinds == ["duplicate", "queue-order", "never-written"] * 2 + ["duplicate", "queue-order"]
+
+
+# Where one violation might be told twice, or with more than it takes; P: a dequeue that was never answered.
+TIGHT: dict[str, list[tuple[str, int | None, int, int]]] = {
+    "two items were there": [("E", 1, 0, 1), ("E", 2, 2, 3), ("D", None, 4, 5)],
+    "two answers rest on the same items": [
+        ("E", 1, 0, 1), ("D", None, 2, 7), ("E", 2, 3, 5), ("D", None, 4, 8), ("D", 1, 6, 11), ("D", 2, 9, 10),
+    ],
+    "without the first item another one may have been taken sooner": [
+        ("E", 1, 0, 1), ("E", 2, 2, 4), ("D", None, 3, 11), ("D", None, 5, 15), ("P", None, 6, 0), ("E", 3, 7, 8),
+        ("D", None, 9, 17), ("E", 4, 10, 12), ("D", 2, 13, 14), ("P", None, 16, 0),
+    ],
+    "what stayed is enough": [
+        ("E", 1, 0, 1), ("E", 2, 2, 3), ("D", None, 4, 9), ("E", 3, 5, 6), ("P", None, 7, 0), ("D", 2, 8, 10),
+    ],
+    "one of two pending dequeues is enough": [
+        ("E", 1, 0, 1), ("E", 2, 2, 4), ("D", None, 3, 7), ("P", None, 5, 0), ("P", None, 6, 0), ("D", 2, 8, 9),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", TIGHT)
+def test_violations_have_items_of_their_own_and_no_more_than_needed(where: str) -> None:
+    history = [
+        operation(place, E if f == "E" else D, item, begin, *((None, "info") if f == "P" else (end, "ok")))  # type: ignore[arg-type]
+        for place, (f, item, begin, end) in enumerate(TIGHT[where])
+    ]
+    verdict = check_operations(history, "queue")
+    (example,) = verdict.counterexamples
+    assert verdict.violations == 1
+    assert not smaller(calls_of(example.operations, QUEUE))
+
+
+@pytest.mark.parametrize("pending", [0, 1, 2, 3, 4])
+def test_pending_dequeues_take_what_is_first(pending: int) -> None:
+    for ends in permutations((3, 4, 5)):
+        rows: list[tuple[Any, ...]] = [(place, E, place, place, end) for place, end in enumerate(ends)]
+        rows += [(10 + place, D, None, 6 + place, None, "info") for place in range(pending)]
+        verdict = check_operations([operation(*row) for row in rows], "queue")
+        assert (verdict.verdict, verdict.certificate) == ("valid", 3 + min(pending, 3))
 
 
 @pytest.mark.parametrize(
