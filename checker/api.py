@@ -25,9 +25,9 @@ from checker.set_columns import SetColumns, contradiction, is_set_linearization,
 from checker.set_columns import linearization as order_of_set
 from checker.sets import ENGINE as SET_SWEEP
 from checker.stories import tell_log, tell_set
+from checker.text_pieces import pieces_of
 from checker.text_stories import find_texts, tell_texts
 from checker.texts import ENGINE as TEXTS
-from checker.texts import pieces_of
 from checker.violations import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
 from history import Counterexample, KeyVerdict, Operation, Verdict, worst
 

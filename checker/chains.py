@@ -157,6 +157,31 @@ def _bounds(links: _Links, chain: list[Any]) -> _Bounds | None:
     return _Bounds(latest, last, earliest)
 
 
+def chain_zones(
+    starts: IntArray, begun: IntArray, ended: IntArray, first_read: IntArray, last_read: IntArray
+) -> tuple[IntArray, IntArray] | None:
+    """(f, s) of each chain, or None if one contradicts itself.
+
+    By value: the invocation and return of what made it, the first return and the last invocation of its reads.  The
+    values of a chain lie one after the other, from its place in ``starts`` on.
+    """
+    size = begun.size
+    ends, number = np.append(starts[1:], size) - 1, np.zeros(size, np.int64)
+    number[starts[1:]] = 1
+    # Chains are kept apart by a distance between them that no rank comes near to.
+    top = max(int(begun.max()), int(last_read.max()), 0) + 2
+    shift = np.cumsum(number) * (2 * top)
+    before = np.append(-1, last_read[:-1])
+    before[starts] = -1
+    low = np.maximum.accumulate(np.maximum(begun, before) + shift) - shift
+    high = np.minimum(np.minimum(ended, first_read), top) + shift
+    high = np.minimum.accumulate(high[::-1])[::-1] - shift
+    if (low > high).any():
+        return None
+    first = high[starts]
+    return np.where(first == top, NEVER, first), np.maximum(low[ends], last_read[ends])
+
+
 def _free_moments(first: IntArray, last: IntArray) -> IntArray:
     """For chains that are done by f: s, or the end of the chain that lasts over s."""
     lasting = np.flatnonzero(first < last)

@@ -8,7 +8,7 @@ from typing import Any
 
 from checker.calls import Call
 from checker.models import ILLEGAL, Model, State
-from checker.texts import START, Pieces
+from checker.text_pieces import START, Pieces
 
 
 class PartOfTexts(Model):

@@ -16,7 +16,8 @@ from checker.least import irreducible
 from checker.models import CasRegister
 from checker.part_of_texts import PartOfTexts
 from checker.telling import Clock, shown, who
-from checker.texts import ENGINE, START, Pieces, Place, Reading, read_texts, swaps_of
+from checker.text_pieces import START, Pieces
+from checker.texts import ENGINE, INITIAL, Reading, Way, read_texts, swaps_of
 from checker.violations import MOST, Finding, Findings, completed_by, second_pass
 from history import Counterexample, Operation
 
@@ -35,15 +36,16 @@ class _Texts:
 
     calls: Sequence[Call]
     reading: Reading
-    way: dict[int, Place]
+    way: Way
 
     def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
         """The least contradiction in these calls and the gets that show where their appends stand."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
         for call in found:
-            if place := self.way.get(call.source):
-                core[place.witness.source] = place.witness
+            if (value := self.way.get(call.source)) is not None:
+                witness = self.reading.witness(value)
+                core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
         if len(least) <= SMALL:
             least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
@@ -72,7 +74,7 @@ def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
         return None
-    texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(START)
+    texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
     held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
     count, note = len(conflicts), None

@@ -11,8 +11,9 @@ pieces and by what it began with:
   where an unread write stands, no get follows before the next write, which is a put or another such append, for an
   append that is shown comes right after the text that it found.)
 
-The chains decide that register in O(n log n).  Where the same text was appended more than once, it has to be found out
-who did which: most are too early or too late, and of what is left all ways are tried, if they are few.
+The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same text
+was appended more than once, it has to be found out who did which: most are too early or too late, and of what is left
+all ways are tried, if they are few.
 
 Gets that cannot agree on the pieces contradict each other whatever the order; they are told apart here, and left out of
 what the chains see.
@@ -21,21 +22,28 @@ what the chains see.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, product
 from math import prod
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final, TypeAlias
+
+import numpy as np
 
 from checker.answer import Answer, Limits
 from checker.calls import NEVER, Call
-from checker.chains import decide_by_chains
+from checker.chains import chain_zones, decide_by_chains
 from checker.models import CasRegister
+from checker.text_pieces import START, Pieces, pieces_of
+from checker.zones import crossing
 
 ENGINE: Final = "text chains"
-START: Final = ""
+# The value of the text at the start; that of the text up to a piece comes after that of the text before it.
+INITIAL: Final = 0
+_NOBODY: Final = -2
+# By the source of an append the value that it made.
+Way: TypeAlias = dict[int, int]
 _WAYS: Final = 64
 
 
@@ -43,82 +51,49 @@ class UnclearError(Exception):
     """The gets do not tell how the texts came about: this engine cannot decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Who put and who appended which text; no text is the beginning of another."""
+@dataclass(slots=True)
+class Got:
+    """One text that was got: the get that returned first, and the bounds of all that answered it.
 
-    puts: dict[str, Call]
-    appends: dict[str, list[Call]]
-    lengths: tuple[int, ...]
+    ``size`` is of how many pieces it is; ``chain`` is None until it is known where it belongs.
+    """
 
-    def at(self, text: str, start: int) -> str | None:
-        """The piece that begins there, if one does."""
-        for length in self.lengths:
-            piece = text[start : start + length]
-            if piece in self.appends or piece in self.puts:
-                return piece
-        return None
-
-    def split(self, text: str, start: int = 0) -> list[str] | None:
-        """All pieces from there on; None if the text is not made of pieces."""
-        pieces = []
-        while start < len(text):
-            piece = self.at(text, start)
-            if piece is None:
-                return None
-            pieces.append(piece)
-            start += len(piece)
-        return pieces
-
-    def makers(self, piece: str) -> int:
-        """How many operations may have made such a piece."""
-        return len(self.appends.get(piece, ())) + (piece in self.puts)
-
-
-def pieces_of(calls: Iterable[Call]) -> Pieces | None:
-    """The pieces of a history of texts, or None if a text may have come about in several ways."""
-    puts: dict[str, Call] = {}
-    appends: dict[str, list[Call]] = {}
-    for call in calls:
-        if call.f in ("put", "append") and not call.value:
-            return None
-        if call.f == "append":
-            appends.setdefault(call.value, []).append(call)
-        elif call.f == "put" and puts.setdefault(call.value, call) is not call:
-            return None
-    texts = sorted(puts.keys() | appends.keys())
-    if any(longer.startswith(shorter) for shorter, longer in pairwise(texts)):
-        return None
-    return Pieces(puts, appends, tuple(sorted({len(text) for text in texts})))
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One text that was got: of how many pieces it is, and the bounds of the gets that answered it."""
-
-    size: int
-    first_return: int
+    first: Call
+    last_return: int
+    first_invocation: int
     last_invocation: int
+    chain: Chain | None = None
+    size: int = 0
+
+    @property
+    def value(self) -> int | None:
+        """The value that stands for it, once the chains have theirs."""
+        return None if self.chain is None else self.chain.base + self.size - 1
 
 
 @dataclass(slots=True)
 class Chain:
     """The longest text that one put (or the empty text at the start: ``root`` is None) grew to.
 
-    ``shown`` are the texts that were got, by their length; ``by`` has for each piece the first of them with it.
+    ``shown`` are the texts that were got, by their length.
+    The text up to a piece, that one included, is the value ``base`` + the piece's place.
     """
 
     root: Call | None
     text: str = START
     pieces: list[str] = field(default_factory=list)
-    by: list[Call] = field(default_factory=list)
-    shown: list[Shown] = field(default_factory=list)
+    shown: list[Got] = field(default_factory=list)
+    base: int = -1
 
     def piece_at(self, place: int) -> tuple[int, Call]:
         """Where the piece begins that stands at this place of the text, and the get that showed it first."""
         begins = list(accumulate(map(len, self.pieces[:-1]), initial=0))
         number = bisect_right(begins, place) - 1
-        return begins[number], self.by[number]
+        return begins[number], self.by(number)
+
+    def by(self, number: int) -> Call:
+        """The get that showed first that the piece of this number stands there."""
+        return next(got.first for got in self.shown if got.size > number)
 
     def bounds(self) -> Iterator[tuple[int, int]]:
         """For each piece: after which rank it was not yet there, and by which it was."""
@@ -132,7 +107,7 @@ class Chain:
         bound, place = NEVER, len(self.shown) - 1
         for number in reversed(range(len(self.pieces))):
             while place >= 0 and self.shown[place].size > number:
-                bound = min(bound, self.shown[place].first_return)
+                bound = min(bound, self.shown[place].first.ret)
                 place -= 1
             high.append(bound)
         return zip(low, reversed(high), strict=True)
@@ -147,71 +122,53 @@ class Conflict:
     core: tuple[Call, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an append stands: the piece of this number in that chain."""
-
-    chain: Chain
-    number: int
-
-    @property
-    def witness(self) -> Call:
-        return self.chain.by[self.number]
-
-    @property
-    def before(self) -> Any:
-        """The name of the text that the append found."""
-        root = self.chain.root.value if self.chain.root else START
-        return (root, self.number) if self.number else START
-
-    @property
-    def after(self) -> Any:
-        return (self.chain.root.value if self.chain.root else START, self.number + 1)
-
-
 @dataclass(slots=True)
 class Reading:
-    """What the gets say: the chains, the names of the texts, and the contradictions."""
+    """What the gets say: the chains, and the contradictions."""
 
     pieces: Pieces
+    gets: dict[str, Got] = field(default_factory=dict)
     chains: dict[str, Chain] = field(default_factory=dict)
-    names: dict[str, Any] = field(default_factory=lambda: {START: START})
-    used: Counter[str] = field(default_factory=Counter)
+    used: dict[str, int] = field(default_factory=dict)
     gone: int = NEVER
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
-    def take(self, text: str, gets: Sequence[Call]) -> None:
-        """Learn from a text that is at least as long as all before it, and was answered by ``gets`` (by returns)."""
+    def take(self, text: str, got: Got) -> None:
+        """Learn from a text that is at least as long as all before it."""
         piece = self.pieces.at(text, 0)
         if piece is None:
-            self._conflict("never-written", text, gets[0])
+            self._conflict("never-written", text, got.first)
             return
-        root = self._root(piece, gets)
-        chain = self.chains.setdefault(START if root is None else piece, Chain(root))
+        root = self._root(piece, got)
+        name = START if root is None else piece
+        chain = self.chains.get(name) or Chain(root)
         if not text.startswith(chain.text):
             differ = next(place for place, pair in enumerate(zip(text, chain.text, strict=False)) if pair[0] != pair[1])
             fork, witness = chain.piece_at(differ)
-            self._conflict("log-overwrite", text[:fork] + (self.pieces.at(text, fork) or START), witness, gets[0])
+            self._conflict("log-overwrite", text[:fork] + (self.pieces.at(text, fork) or START), witness, got.first)
             return
         more = self.pieces.split(text, len(chain.text))
         if more is None:
-            self._conflict("never-written", text, gets[0])
-        elif self._may_follow(chain, more, gets[0]):
+            self._conflict("never-written", text, got.first)
+        elif self._may_follow(chain, more, got.first):
+            self.chains[name] = chain
             chain.pieces += more
-            chain.by += [gets[0]] * len(more)
             chain.text = text
-            self.used.update(more)
-            chain.shown.append(Shown(len(chain.pieces), gets[0].ret, max(get.invoke for get in gets)))
-            self.names[text] = Place(chain, len(chain.pieces) - 1).after
+            for each in more:
+                self.used[each] = self.used.get(each, 0) + 1
+            chain.shown.append(got)
+            got.chain, got.size = chain, len(chain.pieces)
 
-    def _root(self, piece: str, gets: Sequence[Call]) -> Call | None:
+    def _root(self, piece: str, got: Got) -> Call | None:
         """The put that a text began with, or None if it began with the empty text at the start.
 
         That one is gone for good when the first put has returned.  Raises UnclearError if both may be.
         """
-        put, last = self.pieces.puts.get(piece), gets[-1].ret
+        put, last = self.pieces.puts.get(piece), got.last_return
+        if put is None:
+            return None
         begun = any(append.invoke < last for append in self.pieces.appends.get(piece, ()))
-        if put is None or not begun or all(get.invoke > self.gone for get in gets):
+        if not begun or got.first_invocation > self.gone:
             return put
         if put.invoke > last:
             return None
@@ -225,42 +182,56 @@ class Reading:
                 continue
             if piece not in self.pieces.appends:
                 return self._conflict("log-overwrite", piece, self.pieces.puts[piece], get)
-            if self.used[piece] + list(more[: number + 1]).count(piece) > self.pieces.makers(piece):
+            if self.used.get(piece, 0) + more[: number + 1].count(piece) > self.pieces.makers(piece):
                 others = [other for chain in self.chains.values() for other in self._showing(chain, piece)]
                 return self._conflict("duplicate", piece, *others, get)
         return True
 
     @staticmethod
     def _showing(chain: Chain, piece: str) -> list[Call]:
-        return [by for other, by in zip(chain.pieces, chain.by, strict=True) if other == piece]
+        return [chain.by(number) for number, other in enumerate(chain.pieces) if other == piece]
 
     def _conflict(self, kind: str, about: str, *core: Call) -> bool:
         ordered = sorted({call.source: call for call in core}.values(), key=lambda call: call.invoke)
         self.conflicts.setdefault(about, Conflict(kind, about, tuple(ordered)))
         return False
 
-    def ways(self) -> list[dict[int, Place]]:
-        """By the source of an append, where it stands: all ways that are not impossible for a single one.
+    def number(self) -> None:
+        """Give every text of the chains its value; the empty text at the start is ``INITIAL``."""
+        base = INITIAL + 1
+        for chain in sorted(self.chains.values(), key=lambda chain: chain.root is not None):
+            chain.base = base
+            base += len(chain.pieces)
+
+    def witness(self, value: int) -> Call:
+        """The get that showed first that there was such a text."""
+        chain = next(chain for chain in self.chains.values() if 0 <= value - chain.base < len(chain.pieces))
+        return chain.by(value - chain.base)
+
+    def ways(self) -> list[Way]:
+        """By the source of an append the value that it made: all ways that are not impossible for a single one.
 
         Raises UnclearError if they are too many.
         """
-        certain: dict[int, Place] = {}
-        doubtful: list[tuple[Place, list[Call]]] = []
+        certain: Way = {}
+        doubtful: list[tuple[int, list[Call]]] = []
         for chain in self.chains.values():
-            for number, (piece, (low, high)) in enumerate(zip(chain.pieces, chain.bounds(), strict=True)):
-                place = Place(chain, number)
-                appends = self.pieces.appends.get(piece, [])
+            bounds: list[tuple[int, int]] = []
+            for number, piece in enumerate(chain.pieces):
                 if number == 0 and chain.root is not None:
                     continue
-                if len(appends) > 1:
-                    fitting = [append for append in appends if append.invoke < high and append.ret > low]
-                    doubtful.append((place, fitting or appends[:1]))
-                else:
-                    certain[appends[0].source] = place
+                appends = self.pieces.appends[piece]
+                if len(appends) == 1:
+                    certain[appends[0].source] = chain.base + number
+                    continue
+                bounds = bounds or list(chain.bounds())
+                low, high = bounds[number]
+                fitting = [append for append in appends if append.invoke < high and append.ret > low]
+                doubtful.append((chain.base + number, fitting or appends[:1]))
         return _assigned(certain, doubtful)
 
 
-def _assigned(certain: dict[int, Place], doubtful: list[tuple[Place, list[Call]]]) -> list[dict[int, Place]]:
+def _assigned(certain: Way, doubtful: list[tuple[int, list[Call]]]) -> list[Way]:
     """First what has one way only, then all ways for the rest.  Raises UnclearError."""
     before = None
     while before != len(doubtful):
@@ -282,34 +253,49 @@ def _assigned(certain: dict[int, Place], doubtful: list[tuple[Place, list[Call]]
     return ways or [certain]
 
 
-def swaps_of(calls: Iterable[Call], reading: Reading, way: dict[int, Place]) -> list[Call]:
+def swaps_of(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
     """The history of the register whose values are the texts; gets that contradict others are left out."""
     swaps = []
+    value: int | tuple[int, int] | None
     for call in calls:
         f, value, result = "read", None, None
         if call.f == "get":
-            result = reading.names.get(call.result or START)
+            result = reading.gets[call.result].value if call.result else INITIAL
             if result is None:
                 continue
         elif call.f == "put":
-            f, value = "write", (call.value, 1)
-        elif place := way.get(call.source):
-            f, value = "cas", (place.before, place.after)
+            chain = reading.chains.get(call.value)
+            # What nobody reads has a value of its own.
+            f, value = "write", -1 - call.source if chain is None else chain.base
+        elif (made := way.get(call.source)) is not None:
+            f, value = "cas", (made - 1, made)
         else:
-            f, value = "write", (call.source, 0)
+            f, value = "write", -1 - call.source
         swaps.append(Call(f, value, result, call.invoke, call.ret, call.source))
     return swaps
 
 
-def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[dict[int, Place]]]:
+def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
     """What the gets say, and in which ways the appends may stand in it.  Raises UnclearError."""
-    gets: dict[str, list[Call]] = {}
-    for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
-        if call.f == "get" and call.result:
-            gets.setdefault(call.result, []).append(call)
     reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
+    gets = reading.gets
+    for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
+        if call.f != "get":
+            continue
+        text, invoke = call.result or START, call.invoke
+        got = gets.get(text)
+        if got is None:
+            gets[text] = Got(call, call.ret, invoke, invoke)
+            continue
+        got.last_return = call.ret
+        if invoke < got.first_invocation:
+            got.first_invocation = invoke
+        elif invoke > got.last_invocation:
+            got.last_invocation = invoke
     for text in sorted(gets, key=len):
-        reading.take(text, gets[text])
+        if text:
+            reading.take(text, gets[text])
+    reading.number()
     return reading, reading.ways()
 
 
@@ -324,11 +310,49 @@ def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True
         return None
     if reading.conflicts:
         return Answer("invalid", ENGINE, violations=len(reading.conflicts))
-    for way in ways:
-        answer = decide_by_chains(swaps_of(calls, reading, way), CasRegister(START), limits, proof=proof)
-        if answer.verdict == "valid":
-            break
-    if answer.order is None:
-        return replace(answer, engine=ENGINE)
+    way = next((way for way in ways if chains_fit(reading, way)), None)
+    if way is None:
+        return Answer("invalid", ENGINE, violations=1)
+    if not proof:
+        return Answer("valid", ENGINE)
+    answer = decide_by_chains(swaps_of(calls, reading, way), CasRegister(INITIAL), limits)
     whole = {call.source: call for call in calls}
-    return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order])
+    return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order or ()])
+
+
+def chains_fit(reading: Reading, way: Way) -> bool:
+    """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
+
+    What nobody reads is a chain of one value; if it is pending, it is left out.
+    """
+    chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
+    values = 1 + sum(len(chain.pieces) for chain in chains)
+    begun, ended = [_NOBODY] * values, [-1] * values
+    first, last = [NEVER] * values, [-1] * values
+    begun[INITIAL] = -1
+    unread = [put for text, put in reading.pieces.puts.items() if text not in reading.chains and not put.pending]
+    for chain in chains:
+        if chain.root is not None:
+            begun[chain.base], ended[chain.base] = chain.root.invoke, chain.root.ret
+    for appends in reading.pieces.appends.values():
+        for append in appends:
+            made = way.get(append.source)
+            if made is not None:
+                begun[made], ended[made] = append.invoke, append.ret
+            elif not append.pending:
+                unread.append(append)
+    for got in reading.gets.values():
+        value = got.value or INITIAL
+        first[value], last[value] = got.first.ret, got.last_invocation
+    if _NOBODY in begun:
+        return False
+    # The chain of the start begins with the initial value, whether it goes on or not.
+    starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)])
+    columns = (np.array(column, np.int64) for column in (begun, ended, first, last))
+    zones = chain_zones(starts, *columns)
+    if zones is None:
+        return False
+    alone = [(call.ret, call.invoke) for call in unread]
+    ends = np.array(alone, np.int64).reshape(-1, 2).T
+    outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends, strict=True)))
+    return not outer.size

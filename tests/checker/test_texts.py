@@ -13,8 +13,9 @@ from checker.deciding import decide
 from checker.definition import is_linearization, linearizable
 from checker.objects import KeyValue
 from checker.part_of_texts import PartOfTexts
+from checker.text_pieces import pieces_of
 from checker.text_stories import find_texts
-from checker.texts import ENGINE, decide_by_texts, pieces_of
+from checker.texts import ENGINE, decide_by_texts
 from history import Operation
 from tests.checker.oracle_texts import random_texts
 
@@ -42,6 +43,9 @@ def judge_random(random: Random) -> str:
     if answer is None:
         return "unclear"
     assert answer.verdict == ("valid" if linearizable(calls, KeyValue()) else "invalid"), history
+    plain = decide_by_texts(calls, NO_LIMIT, proof=False)
+    assert plain is not None
+    assert (plain.verdict, plain.order) == (answer.verdict, None), history
     pieces = pieces_of(calls)
     assert pieces is not None
     if answer.verdict == "valid":
