@@ -17,9 +17,10 @@ from checker.log_columns import Bounds, LogColumns, bounds, is_log_linearization
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
-from checker.objects import GrowSet, Log
+from checker.objects import FifoQueue, GrowSet, Log
 from checker.queue_stories import tell_queue
 from checker.queues import ENGINE as QUEUE_SWEEP
+from checker.queues import decide_operations_of_queue
 from checker.search_columns import decide_operations
 from checker.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
 from checker.set_columns import linearization as order_of_set
@@ -100,7 +101,7 @@ def check_operations(
         verdict = check_set(operations, chosen, key, limits, proofs=proofs)
         if verdict is not None:
             return verdict
-    found = None if engine or (proofs and len(operations) <= _PROVEN) else decide_operations(operations, chosen, limits)
+    found = None if engine or (proofs and len(operations) <= _PROVEN) else _without_calls(operations, chosen, limits)
     if found is not None and not (proofs and found[0].verdict == "invalid"):
         return key_verdict(key, *found, untold(found[0]), limits)
     calls = calls_of(operations, chosen)
@@ -108,6 +109,13 @@ def check_operations(
     _verify(answer, calls, chosen)
     told = counterexamples(answer, calls, Scene(operations, chosen, key), limits) if proofs else untold(answer)
     return key_verdict(key, answer, len(calls), told, limits)
+
+
+def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[Answer, int] | None:
+    """The verdict alone, and how many operations took part, where no calls are needed for that."""
+    if type(model) is FifoQueue:
+        return decide_operations_of_queue(operations, limits)
+    return decide_operations(operations, model, limits)
 
 
 def check_log(

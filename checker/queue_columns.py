@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from checker.calls import NEVER, Call
+from history import Operation
 
 Ranks: TypeAlias = npt.NDArray[np.int64]
 NOTHING: Final = -1
 NOWHERE: Final = -2
+_FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
+# What is equal to nothing of another type.
+_ITEMS: Final = frozenset({int, str, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,11 @@ class QueueColumns:
     asked: Ranks
     answered: Ranks
     item: Ranks
+
+    @property
+    def size(self) -> int:
+        """How many operations take part."""
+        return self.begun.size + self.asked.size
 
     def nothing_wrong(self) -> bool:
         """Is the queue linearizable?  O(n log n)."""
@@ -75,14 +83,44 @@ class QueueColumns:
 
 def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColumns | None:
     """The columns of calls, or None where an item was enqueued twice, or is nothing, or not even equal to itself."""
-    place: dict[Any, int] = {call.value: number for number, call in enumerate(enqueues)}
-    if len(place) < len(enqueues) or None in place or any(item != item for item in place):
+    item = _places([call.value for call in enqueues], [call.result for call in dequeues])
+    if item is None:
+        return None
+    begun, asked = (_ranks(call.invoke for call in part) for part in (enqueues, dequeues))
+    ended, answered = (_ranks(call.ret for call in part) for part in (enqueues, dequeues))
+    return QueueColumns(begun, ended, asked, answered, item)
+
+
+def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | None:
+    """The columns of what takes part, or None where that has to be made calls of first, to see what it is."""
+    enqueues = [one for one in operations if one.f == "enqueue" and one.outcome != "fail"]
+    dequeues = [one for one in operations if one.f == "dequeue" and one.outcome != "fail"]
+    items, answers = [one.value for one in enqueues], [one.result for one in dequeues]
+    plain = {*map(type, items), *map(type, answers)} <= _ITEMS and {one.f for one in operations} <= _FUNCTIONS
+    item = _places(items, answers) if plain else None
+    if item is None:
+        return None
+    try:
+        begun, asked = (_ranks(one.invoke_index for one in part) for part in (enqueues, dequeues))
+        ended, answered = (_ranks(map(_end, part)) for part in (enqueues, dequeues))
+    except (TypeError, OverflowError):
+        return None
+    sound = (begun < ended).all() and (asked < answered).all()
+    return QueueColumns(begun, ended, asked, answered, item) if sound else None
+
+
+def _end(operation: Operation) -> int:
+    # None for an answer without a place in the history: numpy refuses that.
+    return operation.return_index if operation.outcome == "ok" else NEVER  # type: ignore[return-value]
+
+
+def _places(items: Sequence[Any], answers: Sequence[Any]) -> Ranks | None:
+    place: dict[Any, int] = {item: number for number, item in enumerate(items)}
+    if len(place) < len(items) or None in place or any(item != item for item in place):
         return None
     place[None] = NOTHING
-    item = [place.get(call.result, NOWHERE) for call in dequeues]
-    return QueueColumns(*_ranks(enqueues), *_ranks(dequeues), np.array(item, np.int64))
+    return _ranks(place.get(answer, NOWHERE) for answer in answers)
 
 
-def _ranks(calls: Sequence[Call]) -> tuple[Ranks, Ranks]:
-    invoke, ret = (np.fromiter(map(attrgetter(name), calls), np.int64, len(calls)) for name in ("invoke", "ret"))
-    return invoke, ret
+def _ranks(numbers: Iterable[int]) -> Ranks:
+    return np.fromiter(numbers, np.int64)

@@ -36,11 +36,14 @@ from typing import Any, Final
 
 from checker.answer import LATE, Answer, Limits, OutOfTimeError
 from checker.calls import NEVER, Call
-from checker.queue_columns import columns_of
+from checker.queue_columns import columns_of, columns_of_operations
 from checker.queue_orders import Pair, linearization
+from history import Operation
 
 ENGINE: Final = "queue sweep"
 _SHOWN: Final = 8
+# Fewer are decided sooner as calls.
+_FEW: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
 _BY_RETURN: Final = attrgetter("ret")
 
@@ -124,6 +127,16 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
         last = queue.cores[0][0].ret
         return Answer("invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason)
     return Answer("valid", ENGINE, order=linearization(queue.pairs(), moments))
+
+
+def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[Answer, int] | None:
+    """The verdict alone, and how many operations took part; None where that takes calls, or there are few."""
+    columns = columns_of_operations(operations) if len(operations) > _FEW else None
+    if columns is None:
+        return None
+    if limits.over():
+        return Answer("unknown", ENGINE, reason=f"{LATE}: 0 of {columns.size} operations looked at"), columns.size
+    return Answer("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
 
 
 def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:

@@ -19,7 +19,7 @@ from checker.calls import NEVER, Call, calls_of
 from checker.deciding import decide
 from checker.definition import is_linearization, linearizable
 from checker.objects import FifoQueue
-from checker.queue_columns import QueueColumns, columns_of
+from checker.queue_columns import QueueColumns, columns_of, columns_of_operations
 from checker.queues import ENGINE, decide_by_queue_sweep
 from history import Counterexample, Operation
 from tests.checker.oracle_queues import operation, random_queue, served
@@ -41,7 +41,9 @@ def judge_random(random: Random) -> list[str]:
     answer = decide_by_queue_sweep(calls, NO_LIMITS)
     assert answer is not None
     assert answer.verdict == ("invalid" if wrong(calls) else "valid"), history
-    assert columns(calls).nothing_wrong() == (answer.verdict == "valid"), history
+    for found in (columns(calls), columns_of_operations(history)):
+        assert found is not None
+        assert (found.size, found.nothing_wrong()) == (len(calls), answer.verdict == "valid"), history
     assert decide(calls, QUEUE, NO_LIMITS, proof=False).verdict == answer.verdict, history
     if answer.verdict == "valid":
         assert answer.order is not None
@@ -469,6 +471,40 @@ def test_what_is_not_equal_to_itself_is_never_what_was_enqueued() -> None:
     nan = math.nan
     history = [operation(0, E, nan, 0, 1), operation(0, D, nan, 2, 3)]  # type: ignore[arg-type]
     assert check_operations(history, "queue").verdict == "invalid"
+
+
+LONG = [queue_operation(number) for number in range(100)]
+
+
+@pytest.mark.parametrize("spoilt", [None, 99, 31])
+def test_a_verdict_alone_needs_no_calls(spoilt: int | None) -> None:
+    history = LONG if spoilt is None else answering(LONG, spoilt, 10**6)
+    verdict = check_operations(history, "queue", proofs=False)
+    proven = check_operations(history, "queue")
+    assert verdict.verdict == proven.verdict == ("valid" if spoilt is None else "invalid")
+    assert (verdict.engine, verdict.operations, verdict.violations) == (ENGINE, 100, int(spoilt is not None))
+    assert check_operations(history, "queue", engine="queue").verdict == verdict.verdict
+    late = check_operations(history, "queue", proofs=False, deadline_s=1.0, clock=Clock(1))
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 100 operations looked at")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"value": 1.5}, id="equal to something of another type"),
+        pytest.param({"value": True}, id="a truth"),
+        pytest.param({"value": [1]}, id="a list"),
+        pytest.param({"value": None}, id="nothing"),
+        pytest.param({"value": 2}, id="enqueued twice"),
+        pytest.param({"f": "peek"}, id="no operation of a queue"),
+        pytest.param({"return_index": None}, id="answered without a place"),
+        pytest.param({"return_index": 0}, id="answered before it was asked"),
+        pytest.param({"return_index": 1 << 63}, id="a place beyond all"),
+    ],
+)
+def test_what_is_odd_is_made_calls_of(odd: dict[str, Any]) -> None:
+    assert columns_of_operations(LONG[:2]) is not None
+    assert columns_of_operations([replace(LONG[0], **odd), *LONG[1:]]) is None
 
 
 def test_what_was_found_before_the_deadline_is_told() -> None:
