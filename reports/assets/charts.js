@@ -26,7 +26,11 @@ function makePlot(data, id, height, series, values, more) {
         drawPhases(context, data, (seconds) => u.valToPos(seconds, "x", true), box.left, box.left + box.width, box.top, box.height, ratio);
         if (more.scatter) { context.save(); more.scatter(u, context, ratio); context.restore(); }
       }],
-      draw: [(u) => drawViolationMarks(u.ctx, data, (seconds) => u.valToPos(seconds, "x", true), u.bbox.left, u.bbox.left + u.bbox.width, u.bbox.top, u.bbox.height, uPlot.pxRatio)],
+      draw: [(u) => {
+        const box = u.bbox, toX = (seconds) => u.valToPos(seconds, "x", true);
+        namePhases(u.ctx, data, toX, box.left, box.left + box.width, box.top, uPlot.pxRatio);
+        drawViolationMarks(u.ctx, data, toX, box.left, box.left + box.width, box.top, box.height, uPlot.pxRatio);
+      }],
       setSelect: [(u) => {
         if (u.select.width > 4) View.set(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
         u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);

@@ -53,18 +53,28 @@ function drawBands(context, data, toX, left, right, top, height) {
 }
 
 // Where the main and the final phase begin.
-function drawPhases(context, data, toX, left, right, top, height, ratio, named = true) {
+function drawPhases(context, data, toX, left, right, top, height, ratio) {
   context.save();
-  context.strokeStyle = context.fillStyle = Ink.quiet;
-  context.lineWidth = ratio; context.setLineDash([2 * ratio, 3 * ratio]);
-  context.font = Ink.font.replace("12px", 11 * ratio + "px"); context.textBaseline = "top"; context.textAlign = "left";
+  context.strokeStyle = Ink.quiet; context.lineWidth = ratio; context.setLineDash([2 * ratio, 3 * ratio]);
   for (const phase of data.phases) {
     const x = toX(phase.start);
     if (x < left || x > right) continue;
-    const room = right - x > context.measureText(phase.name).width + 6 * ratio;
     context.beginPath(); context.moveTo(x, top); context.lineTo(x, top + height); context.stroke();
+  }
+  context.restore();
+}
+
+// Their names, over whatever else is drawn, and below the triangles where there are any.
+function namePhases(context, data, toX, left, right, top, ratio) {
+  context.save();
+  context.fillStyle = Ink.quiet; context.strokeStyle = Ink.paper; context.lineWidth = 3 * ratio; context.lineJoin = "round"; context.setLineDash([]);
+  context.font = Ink.font.replace("12px", 11 * ratio + "px"); context.textBaseline = "top";
+  for (const { name, start } of data.phases) {
+    const x = toX(start), room = right - x > context.measureText(name).width + 6 * ratio;
+    if (x < left || x > right) continue;
+    const at = [x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 : 1) * ratio];
     context.textAlign = room ? "left" : "right";
-    if (named) context.fillText(phase.name, x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 * ratio : 1));
+    context.strokeText(name, ...at); context.fillText(name, ...at);
   }
   context.restore();
 }

@@ -50,7 +50,7 @@ function drawStrips(data, canvas) {
   const rows = data.nodes, step = STRIP_STEP, height = (rows.length + 1) * step + 26;
   const area = prepareCanvas(canvas, height), { context } = area, toX = scaleX(area, View.from, View.to);
   drawBands(context, data, toX, area.left, area.right, 0, height - 22);
-  drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1, false);
+  drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1);
   context.textBaseline = "middle";
   drawAvailability(data, area, toX, step);
   rows.forEach((node, place) => drawRoles(area, toX, node, data.stretches[place], (place + 1) * step, step));

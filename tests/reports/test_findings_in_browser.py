@@ -199,9 +199,12 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
             " return top >= 0 && bottom <= innerHeight; })()"
         )
         assert found.complaints == []
-        for width in (1400, 420):
+        for width in (1400, 390):
             found.look("light", width)
             assert found.js("document.documentElement.scrollWidth") <= width
+            assert found.js("[...document.querySelectorAll('.stack')].every(t => t.scrollWidth <= innerWidth - 24)")
+            assert found.page.locator(".breach .ends li").first.is_visible() == (width == 390)
+            assert found.page.locator(".breach .sketch > svg text.late").first.is_visible() == (width == 1400)
 
 
 def test_no_recovery_leads_to_the_lag(made: Maker, browser: Any) -> None:
