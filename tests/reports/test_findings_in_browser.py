@@ -204,7 +204,8 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
             assert found.js("document.documentElement.scrollWidth") <= width
             assert found.js("[...document.querySelectorAll('.stack')].every(t => t.scrollWidth <= innerWidth - 24)")
             assert found.page.locator(".breach .ends li").first.is_visible() == (width == 390)
-            assert found.page.locator(".breach .sketch > svg text.late").first.is_visible() == (width == 1400)
+            named = found.page.locator(".breach .sketch > svg text:is(.late, .well)").first
+            assert named.is_visible() == (width == 1400)
 
 
 def test_no_recovery_leads_to_the_lag(made: Maker, browser: Any) -> None:
