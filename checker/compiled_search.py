@@ -66,8 +66,10 @@ class _Run:
         return True
 
     def asked(self) -> bool:
-        asked = self.scalars[self.kernel.ASK_STATE], self.scalars[self.kernel.ASK_CLASS]
-        return self.numbers.learn(int(asked[0]), int(asked[1]))
+        """Tell what was asked, and what will be: the same of all calls that are open now."""
+        state, kind = int(self.scalars[self.kernel.ASK_STATE]), int(self.scalars[self.kernel.ASK_CLASS])
+        opened = self.slot_op[_bits(int(self.scalars[self.kernel.OPEN]))]
+        return all(self.numbers.learn(state, kind) for kind in {kind, *self.numbers.old[opened].tolist()})
 
     def explore(self, budget: int) -> int:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING

@@ -144,22 +144,17 @@ class Sums(_Known):
 class Fields(_Known):
     """Registers that share the bits of one number.
 
-    A call's row in ``table`` has the bits that it asks for, what they have to be, the bits that it sets, and what they
-    become.
+    ``value`` has in its upper half the bits that a call asks for, and in its lower half what they have to be; ``old``
+    those that it sets, and what they become.
     """
 
     initial = 0
 
-    def __init__(self, rows: IntArray, places: _Places) -> None:
+    def __init__(self, value: IntArray, old: IntArray, places: _Places) -> None:
         from checker import search_kernel as kernel
 
-        asked, done = (np.unique(rows[at] << 32 | rows[at + 1], return_inverse=True)[1] for at in (0, 2))
-        alike = asked * (done.max(initial=0) + 1) + done
-        _, first, of = np.unique(alike, return_index=True, return_inverse=True)
-        self.table = np.ascontiguousarray(rows[:, first].T, np.int32)
-        self.value = self.old = of.astype(np.int64)
-        self.kind = np.where(rows[2] == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8)
-        self.places = places
+        self.value, self.old, self.places = value, old, places
+        self.kind = np.where(old == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8)
 
     def describe(self, state: int) -> str:
         held = {key: list(ids)[state >> shift & _bits(ids)] for key, (shift, ids) in self.places.items()}
@@ -180,8 +175,8 @@ def fields_of(shapes: Shapes) -> Fields | None:
     steps = _steps(asked)
     if steps is None:
         return None
-    known: dict[tuple[Any, ...], int] = {}
-    of = np.array([known.setdefault(step, len(known)) for step in steps], np.int64)
+    known = {step: number for number, step in enumerate(dict.fromkeys(steps))}
+    of = np.array(list(map(known.__getitem__, steps)), np.int64)
     places = _places(known)
     if places is None:
         return None
@@ -190,17 +185,21 @@ def fields_of(shapes: Shapes) -> Fields | None:
         shift, ids = places[key]
         meaning[:, number] = (f in _WRITES, _bits(ids) << shift, ids[value] << shift)
     pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
-    return Fields(_rows(meaning[:, of], np.array(list(map(len, asked)), np.int64), pending), places)
+    return Fields(*_asked_and_set(meaning[:, of], np.array(list(map(len, asked)), np.int64), pending), places)
 
 
 def _steps(asked: Sequence[Any]) -> list[tuple[Any, ...]] | None:
     """All steps of all transactions; None if one is no step, or holds what is no plain value."""
-    if not are_steps(asked) or not set(map(len, chain.from_iterable(asked))) <= {3}:
+    if not set(map(type, asked)) <= _LISTS:
         return None
-    return list(map(tuple, chain.from_iterable(asked)))
+    steps = list(chain.from_iterable(asked))
+    if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
+        return None
+    parts = list(chain.from_iterable(steps))
+    return list(zip(parts[::3], parts[1::3], parts[2::3], strict=True)) if set(map(type, parts)) <= _ATOMS else None
 
 
-def are_steps(asked: Sequence[Any]) -> bool:
+def are_plain(asked: Sequence[Any]) -> bool:
     """Are these lists of lists of plain values?"""
     return (
         set(map(type, asked)) <= _LISTS
@@ -225,27 +224,30 @@ def _places(steps: Iterable[tuple[Any, ...]]) -> _Places | None:
     return places if shift <= _BITS else None
 
 
-def _rows(steps: IntArray, lengths: IntArray, pending: NDArray[np.bool_]) -> IntArray:
-    """Of each transaction what ``Fields`` holds, from its steps one after the other: (does it write, bits, value).
+def _asked_and_set(steps: IntArray, lengths: IntArray, pending: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """What ``Fields`` holds of each transaction, from its steps one after the other: (does it write, bits, value).
 
     What it reads of its own it must have written so; what a pending one read is not known.
     """
-    asks, found, sets, becomes = rows = np.zeros((4, lengths.size), np.int64)
+    asks, found, sets, becomes = np.zeros((4, lengths.size), np.int64)
     never = np.zeros(lengths.size, np.bool_)
     starts = np.cumsum(lengths) - lengths
     for place in range(lengths.max(initial=0)):
         at = np.flatnonzero(lengths > place)
         writes, bits, value = steps[:, starts[at] + place]
-        reads = (writes == 0) & ~pending[at]
-        own, again = sets[at] & bits != 0, asks[at] & bits != 0
-        never[at] |= reads & np.where(own, becomes[at] & bits != value, again & (found[at] & bits != value))
-        fresh = reads & ~own
-        asks[at] |= np.where(fresh, bits, 0)
-        found[at] |= np.where(fresh, value, 0)
-        becomes[at] = np.where(writes == 1, becomes[at] & ~bits | value, becomes[at])
-        sets[at] |= np.where(writes == 1, bits, 0)
-    rows[:, never] = np.array([[0], [1], [0], [0]])
-    return rows
+        own = sets[at] & bits != 0
+        read = np.where((writes == 1) | pending[at], 0, bits)
+        known = np.where(own, becomes[at], found[at])
+        never[at] |= (known ^ value) & read & (sets[at] | asks[at]) != 0
+        written = np.where(writes == 1, bits, 0)
+        becomes[at] = becomes[at] & ~written | value & written
+        sets[at] |= written
+        read = np.where(own, 0, read)
+        asks[at] |= read
+        found[at] |= value & read
+    # Nobody finds a bit that was not asked for.
+    asks[never], found[never], sets[never] = 0, 1, 0
+    return asks << 32 | found, sets << 32 | becomes
 
 
 class Table:
@@ -263,6 +265,8 @@ class Table:
         self.table = np.full((64, max(1, len(self.transitions.examples))), -2, np.int32)
 
     def learn(self, state: int, kind: int) -> bool:
+        if self.table[state, kind] != -2:
+            return True
         self.table[state, kind] = after = self.transitions.step(state, kind)
         if after >= self.table.shape[0]:
             if self.table.size * 2 > _TABLE:

@@ -26,6 +26,7 @@ RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 _UNKNOWN: Final = -2
 _NEVER: Final = 1 << 62
+_LOW: Final = (1 << 32) - 1
 
 
 class Events(NamedTuple):
@@ -46,9 +47,9 @@ class Events(NamedTuple):
 class Calls(NamedTuple):
     """What the calls do, and the ranks of their returns.
 
-    ``old`` is the transition's column where a ``table`` tells, and the row where it holds bits: those that are asked
-    for, what they are, those that are set, what they become.  Where states are numbers that no call makes less,
-    ``ceiling`` says of each return beyond which number a later read forbids to go; else it is empty.
+    ``old`` is the transition's column where a ``table`` tells.  Of fields ``value`` holds the bits that are asked for
+    above what they have to be, and ``old`` those that are set above what they become.  Where states are numbers that no
+    call makes less, ``ceiling`` says of each return beyond which number a later read forbids to go; else it is empty.
     """
 
     kind: NDArray[np.int8]
@@ -111,8 +112,8 @@ def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
     if k == ADD:
         return state + value[op]
     if k >= FIELDS:
-        row = old[op]
-        return (state & ~table[row, 2]) | table[row, 3] if state & table[row, 0] == table[row, 1] else -1
+        found = state & value[op] >> 32 == value[op] & _LOW
+        return (state & ~(old[op] >> 32)) | (old[op] & _LOW) if found else -1
     after = table[state, old[op]]
     return -3 if after == _UNKNOWN else after
 

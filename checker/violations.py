@@ -147,7 +147,7 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
     """Without what completed these violations, and without the reads that are the same violation again."""
     gone: set[int] = set()
     for finding in found:
-        due = completed_by(finding.core, model)
+        due = completed_by(finding.core, model, finding.answer.last)
         gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
     kept = []
     for call in calls:
@@ -158,15 +158,17 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
     return kept
 
 
-def completed_by(core: Sequence[Call], model: Model) -> Call:
-    """What completed the violation: the read that returned last, or else the operation.
+def completed_by(core: Sequence[Call], model: Model, last: int | None = None) -> Call:
+    """What completed the violation: the read that returned last, or else the operation; the one at ``last`` if known.
 
     A write never does: one that returns last may stand last.
     """
     answered = [call for call in core if not call.pending]
     reads = [call for call in answered if call.f in model.reads]
     others = [call for call in answered if call.f != "write"]
-    return max(reads or others or answered, key=lambda call: call.ret)
+    # What returned later may be in a core, too: people are shown whole operations.
+    at_last = [call for call in others if call.ret == last]
+    return max(reads or at_last or others or answered, key=lambda call: call.ret)
 
 
 def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model) -> bool:

@@ -202,3 +202,14 @@ def test_the_deadline_and_other_models() -> None:
     assert decide_operations(adds[:300], Counter(), NO_LIMITS) is None
     assert decide_operations(adds[::-1], Counter(), NO_LIMITS) is None
     assert check_operations(adds[::-1], "counter", proofs=False).verdict == "valid"
+
+
+def test_a_transaction_that_is_wrong_is_one_violation_whatever_is_open_beside_it() -> None:
+    """What returns after it is in the counterexample as it was recorded, and is not what completed it."""
+    steps = [[["r", "x", place or None], ["w", "x", place + 1]] for place in range(13)]
+    chain = [op("txn", one, one, 2 * place, 2 * place + 1) for place, one in enumerate(steps)]
+    beside = replace(chain[-1], return_index=30, returned=30)
+    found = check_operations(
+        [*chain[:-1], beside, op("txn", [["r", "x", 3]], [["r", "x", 3]], 26, 27)], "multi-register"
+    )
+    assert (found.verdict, found.violations) == ("invalid", 1)
