@@ -114,7 +114,7 @@ def _window(
         fault=receipt.fault,
         family=family_of(receipt.fault),
         state=receipt.state,
-        nodes=receipt.nodes,
+        nodes=nodes_of(receipt),
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
@@ -129,6 +129,12 @@ def _window(
         never_recovered=never_recovered({**told, "state": receipt.state}),
         **told,
     )
+
+
+def nodes_of(receipt: Receipt) -> tuple[str, ...]:
+    """Whom a fault struck: its targets, and the successor of a leader, whom nobody knows before the fault."""
+    heir = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None
+    return (*receipt.nodes, heir) if isinstance(heir, str) and heir not in receipt.nodes else receipt.nodes
 
 
 def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:

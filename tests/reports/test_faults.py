@@ -126,6 +126,17 @@ def test_receipts_become_windows_even_without_a_healing() -> None:
     assert receipt.state == "indeterminate"
 
 
+@pytest.mark.parametrize(
+    ("witness", "nodes"),
+    [({"successor": "n1"}, ("n5", "n1")), ({"successor": "n5"}, ("n5",)), ({"successor": 3}, ("n5",)), ({}, ("n5",))],
+)
+def test_a_successor_that_was_killed_is_named_as_struck(witness: dict[str, object], nodes: tuple[str, ...]) -> None:
+    receipt = Receipt(0, "kill-leader-then-successor", "installed", S, ("n5",), witness={"pids_gone": 2, **witness})
+    run = SimpleNamespace(operations=from_operations([ok(1)]), receipts=[receipt], fault_rows={}, nodes=NODES)
+    (window,) = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert window.nodes == nodes
+
+
 def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
     assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
     assert [name for name, _ in fault_words.told(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
