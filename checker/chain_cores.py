@@ -8,15 +8,18 @@ past: that a value was swapped in at some time is known of those that are forgot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
-from checker.answer import Limits
+from checker.answer import Limits, OutOfTimeError
 from checker.calls import NEVER, Call
+from checker.chains import suspects
 from checker.deciding import decide
 from checker.models import UNKNOWN, Model
 
 _START: Final = -2
+_NEAR: Final = (2, 4, 8, 16, 32)
+Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
 def forgotten(call: Call) -> Call:
@@ -44,9 +47,10 @@ def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
 def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     """The core of an invalid history's earliest violation; more than needs be if the deadline passes.
 
-    Only what returned first is known, as little as contradicts itself; of that only the last two, four, …; then halves,
-    quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either, so each call
-    is tried once alone.
+    Where the chains tell which calls contradict each other, only those are known, or some that returned shortly before
+    if they do, too.  Else only what returned first, as little as contradicts itself; of that the last two, four, ….
+    Then halves, quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either,
+    so each call is tried once alone.
     """
     makers = {call.value if call.f == "write" else call.value[1]: call for call in calls if call.f != "read"}
 
@@ -55,6 +59,29 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
             return False
         return decide(known_of(kept, makers), model, limits, engine="chains", proof=False).verdict == "invalid"
 
+    try:
+        kept = suspects(calls, model, limits)
+    except OutOfTimeError:
+        kept = []
+    kept = _nearest(calls, kept, contradict) if contradict(kept) else _first_to_contradict(calls, contradict, limits)
+    width = len(kept)
+    while width > 1 and not limits.over():
+        width = (width + 1) // 2
+        for start in reversed(range(0, len(kept), width)):
+            if contradict(rest := kept[:start] + kept[start + width :]):
+                kept = rest
+    return sorted(kept, key=lambda call: call.invoke)
+
+
+def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -> list[Call]:
+    """The last few calls up to what completed the contradiction, or those that were found."""
+    last = max(call.ret for call in found)
+    until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
+    near = (until[-size:] for size in _NEAR)
+    return next((some for some in near if contradict(some)), found)
+
+
+def _first_to_contradict(calls: Sequence[Call], contradict: Contradict, limits: Limits) -> list[Call]:
     kept = sorted(calls, key=lambda call: (call.ret, call.invoke))
     low, high = 0, len(kept)
     while low + 1 < high and not limits.over():
@@ -63,11 +90,4 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
     size = 2
     while size < high and not contradict(kept[high - size : high]):
         size *= 2
-    kept = kept[max(0, high - size) : high]
-    width = len(kept)
-    while width > 1 and not limits.over():
-        width = (width + 1) // 2
-        for start in reversed(range(0, len(kept), width)):
-            if contradict(rest := kept[:start] + kept[start + width :]):
-                kept = rest
-    return sorted(kept, key=lambda call: call.invoke)
+    return kept[max(0, high - size) : high]

@@ -64,6 +64,14 @@ class _Bounds:
     earliest: list[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    """A chain contradicts itself: this invocation comes after that return, and ought not to."""
+
+    invocation: int
+    earlier: int
+
+
 def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
     """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
     links = _Links(_collect(calls, limits), model.initial)
@@ -75,7 +83,7 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
     if bad is not None:
         return Answer("invalid", ENGINE, violations=1)
     bounds = [_bounds(links, chain) for chain in chains]
-    sound = [bound for bound in bounds if bound is not None]
+    sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
     if len(sound) < len(bounds):
         return Answer("invalid", ENGINE, violations=1)
     first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
@@ -83,6 +91,25 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
     if outer.size:
         return Answer("invalid", ENGINE, violations=int(np.unique(outer).size))
     return Answer("valid", ENGINE, order=_order(calls, chains, sound, _free_moments(first, last)) if proof else None)
+
+
+def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
+    """The two to four calls of an invalid history whose bounds contradict each other first.
+
+    None if something else is wrong: a value that nobody made, or that two swaps took away.  Raises OutOfTimeError.
+    """
+    links = _Links(_collect(calls, limits), model.initial)
+    if _bad_value(links) is not None:
+        return []
+    bounds = [_bounds(links, _chain(links, root)) for root in _roots(links)]
+    found = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
+    sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
+    first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
+    for pair in zip(*(some.tolist() for some in crossing(first, last)), strict=True):
+        begun, ended = ({getattr(sound[place], end) for place in pair} for end in ("last", "first"))
+        found.append((max(begun), begun, ended))
+    _, begun, ended = min(found, key=lambda one: one[0], default=(0, set[int](), set[int]()))
+    return [call for call in calls if call.invoke in begun or call.ret in ended]
 
 
 def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
@@ -138,8 +165,8 @@ def _chain(links: _Links, root: Any) -> list[Any]:
     return chain
 
 
-def _bounds(links: _Links, chain: list[Any]) -> _Bounds | None:
-    """The bounds of a chain, or None if it contradicts itself.  The initial value was made at -1."""
+def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
+    """The bounds of a chain, or why it has none.  The initial value was made at -1."""
     earliest, before = [], -1
     reach = -1
     for value in chain:
@@ -153,7 +180,7 @@ def _bounds(links: _Links, chain: list[Any]) -> _Bounds | None:
         of = links.values[value]
         latest = min(latest, of.maker.ret if of.maker else -1, of.first_read)
         if low > latest:
-            return None
+            return _Clash(low, latest)
     return _Bounds(latest, last, earliest)
 
 

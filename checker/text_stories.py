@@ -78,9 +78,11 @@ def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
     held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
     count, note = len(conflicts), None
-    # ``decide`` answers unknown when the time is over.
-    while (answer := decide(swaps, register, more, engine="chains", proof=False)).verdict != "valid":
-        if answer.verdict == "unknown" or more.over() or len(held) >= 2 * MOST:
+    # ``decide`` answers unknown when the time is over.  The first one is looked for until the deadline.
+    while (
+        answer := decide(swaps, register, more if held else limits, engine="chains", proof=False)
+    ).verdict != "valid":
+        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
             note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
             break
         found = chain_core(swaps, register, more if held else limits)

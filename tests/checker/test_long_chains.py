@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from checker import MODELS, as_events, check, check_operations
+from checker import MODELS, CasRegister, as_events, check, check_operations
+from checker.answer import Limits
+from checker.calls import Call, calls_of
+from checker.chain_cores import chain_core, known_of
+from checker.chains import decide_by_chains, new_values_unique, suspects
+from checker.roots import made_by
 from history import Operation, pair
 from tests.checker.oracle import Sampler
 from tests.checker.test_compiled_columns import columns_of
 from tests.checker.test_quality import assert_good, op
 from tests.checker.test_whole import written
 
+NO_LIMITS = Limits(lambda: 0.0)
 LENGTH = 600
 AFTER = 10 * LENGTH
 CAS_REGISTERS = ("cas-register", "cas-register-strict", "cas-register-unknown")
@@ -142,3 +149,27 @@ def test_overlapping_swaps_make_it_no_longer(name: str) -> None:
         for example in check_operations(history, name).counterexamples:
             assert len(example.operations) <= 6
             assert_good(example, history, model)
+
+
+def test_the_chains_name_a_few_calls_that_contradict_each_other_whatever_the_others_did() -> None:
+    random, model, told = Random(3), CasRegister(), 0
+    while told < 150:
+        sampler = Sampler(random, values=None, cas=True, truth=random.choice([0.9, 0.97]))
+        calls = calls_of(sampler.history(random.randint(5, 40), random.randint(2, 6)), model)
+        if not new_values_unique(calls, None):
+            continue
+        makers = {made_by(call): call for call in calls if call.f != "read"}
+
+        def contradict(part: Sequence[Call], makers: dict[Any, Call] = makers) -> bool:
+            return decide_by_chains(known_of(part, makers), model, NO_LIMITS).verdict == "invalid"
+
+        wrong = decide_by_chains(calls, model, NO_LIMITS).verdict == "invalid"
+        few = suspects(calls, model, NO_LIMITS)
+        assert len(few) <= 4
+        assert contradict(few) == bool(few)
+        assert wrong or not few
+        if wrong:
+            told += bool(few)
+            core = chain_core(calls, model, NO_LIMITS)
+            assert contradict(core)
+            assert not any(contradict([call for call in core if call is not gone]) for gone in core)
