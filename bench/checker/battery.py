@@ -32,6 +32,7 @@ from history import Operation
 from history.foreign.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
 from tests.checker.oracle import (
     READ_TWICE,
+    TOLD_APART,
     Sampler,
     after_another,
     dense_history,
@@ -42,6 +43,7 @@ from tests.checker.oracle import (
     is_linearizable,
     late_pending,
     later_change,
+    one_answer_changed,
     write_or_swap,
 )
 from tests.checker.oracle_objects import object_history
@@ -155,6 +157,9 @@ def of_engines(random: Random, samples: int) -> list[Trial]:
     doubtful += [(after_another(again=again), False) for again in (5, 6)]
     for history, truth in doubtful:
         calls = calls_of(history, Register())
+        trials += [Decided(engine, Register(), calls, 20_000, truth) for engine in ("automaton", "search")]
+    for history in chain.from_iterable(map(one_answer_changed, TOLD_APART.values())):
+        calls, truth = calls_of(history, Register()), is_linearizable(history)
         trials += [Decided(engine, Register(), calls, 20_000, truth) for engine in ("automaton", "search")]
     for both in (False, True):
         calls = calls_of(history_of(first_return_first(both=both)), Register())

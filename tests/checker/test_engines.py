@@ -18,6 +18,7 @@ from checker.gathering_kernel import gather
 from checker.slots_kernel import SLOTS, earliest
 from tests.checker.oracle import (
     READ_TWICE,
+    TOLD_APART,
     Sampler,
     after_another,
     dense_history,
@@ -28,6 +29,7 @@ from tests.checker.oracle import (
     is_linearizable,
     late_pending,
     later_change,
+    one_answer_changed,
     write_or_swap,
 )
 from tests.checker.test_compiled_columns import columns_of
@@ -180,6 +182,18 @@ def test_a_pending_write_is_seen_only_after_it_began(begun: int) -> None:
     assert is_linearizable(history) == (begun < 0)
     answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine="automaton")
     assert answer.verdict == ("valid" if begun < 0 else "invalid")
+
+
+@pytest.mark.parametrize("engine", ["automaton", "search", "wgl"])
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_histories_that_tell_a_kernel_from_one_with_one_thing_wrong(name: str, engine: str) -> None:
+    """And their twins, in which one read answers something else."""
+    whole, *twins = one_answer_changed(TOLD_APART[name])
+    assert is_linearizable(whole)
+    assert not all(map(is_linearizable, twins))
+    for history in (whole, *twins):
+        answer = decide(calls_of(history, Register()), Register(), NO_LIMITS, engine=engine)
+        assert answer.verdict == ("valid" if is_linearizable(history) else "invalid")
 
 
 @pytest.mark.parametrize("count", [61, 62])
