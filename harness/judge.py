@@ -259,7 +259,7 @@ def _gate_under_fault(recorded: Recorded) -> Check:
         and op.returned is not None
         and any(begin <= op.returned <= end for begin, end in spans)
     )
-    seen = f"{count} operations" if count else f"0 operations{_why_none(spans, recorded)}"
+    seen = f"{count} operations" if count else f"no operation was ok{_why_none(spans, recorded)}"
     return _gate("under-fault", count > 0, asked, seen)
 
 

@@ -384,7 +384,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
 def test_gate_under_fault_wants_an_ok_while_a_fault_stood(at: float) -> None:
     operations = (*OPERATIONS[:2], operation(at, "read"), *OPERATIONS[3:])
     seen = unknown_because("under-fault", replace(good(), operations=operations))
-    assert seen == "0 operations from 20.0 to 30.0 s"
+    assert seen == "no operation was ok from 20.0 to 30.0 s"
 
 
 @pytest.mark.parametrize("targets", [{}, {"grudge": {"n1": ["n2"]}}])
@@ -396,7 +396,7 @@ def test_gate_under_fault_says_where_nobody_could_have_answered(targets: dict[st
     )
     seen = unknown_because("under-fault", everybody)
     nobody = "; every node was struck, so none could answer: only another fault can meet this"
-    assert seen == "0 operations from 20.0 to 30.0 s" + ("" if targets else nobody)
+    assert seen == "no operation was ok from 20.0 to 30.0 s" + ("" if targets else nobody)
 
 
 @pytest.mark.parametrize("at", [19.9, 25, 29.9])
