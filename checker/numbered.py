@@ -6,7 +6,7 @@ of which a transaction asks for some and sets some.  Any other model is a table 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -172,11 +172,11 @@ def fields_of(shapes: Shapes) -> Fields | None:
         return None
     told = zip(shapes.value, shapes.result, strict=True)
     asked = [value if result is UNKNOWN or result is None else result for value, result in told]
-    steps = _steps(asked)
-    if steps is None:
+    parts = _parts(asked)
+    if parts is None:
         return None
-    known = {step: number for number, step in enumerate(dict.fromkeys(steps))}
-    of = np.array(list(map(known.__getitem__, steps)), np.int64)
+    known = {step: number for number, step in enumerate(dict.fromkeys(_steps(parts)))}
+    of = np.fromiter(map(known.__getitem__, _steps(parts)), np.int64, len(parts) // 3)
     places = _places(known)
     if places is None:
         return None
@@ -188,15 +188,19 @@ def fields_of(shapes: Shapes) -> Fields | None:
     return Fields(*_asked_and_set(meaning[:, of], np.array(list(map(len, asked)), np.int64), pending), places)
 
 
-def _steps(asked: Sequence[Any]) -> list[tuple[Any, ...]] | None:
-    """All steps of all transactions; None if one is no step, or holds what is no plain value."""
+def _parts(asked: Sequence[Any]) -> list[Any] | None:
+    """All steps of all transactions, three parts each; None if one is no step, or holds what is no plain value."""
     if not set(map(type, asked)) <= _LISTS:
         return None
     steps = list(chain.from_iterable(asked))
     if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
         return None
     parts = list(chain.from_iterable(steps))
-    return list(zip(parts[::3], parts[1::3], parts[2::3], strict=True)) if set(map(type, parts)) <= _ATOMS else None
+    return parts if set(map(type, parts)) <= _ATOMS else None
+
+
+def _steps(parts: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    return zip(*[iter(parts)] * 3, strict=True)
 
 
 def are_plain(asked: Sequence[Any]) -> bool:

@@ -41,9 +41,11 @@ def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> Answer | None:
     began[invoke[adds]] = numbers.value[adds]
     ended[ret[adds & done]] = numbers.value[adds & done]
     seen[ret[~adds]] = numbers.value[~adds]
+    for sums in (began, ended):
+        np.cumsum(sums, out=sums)
+    np.maximum.accumulate(seen, out=seen)
     read_at, read_until, answered = invoke[~adds], ret[~adds], numbers.value[~adds]
-    least = np.maximum(np.cumsum(ended), np.maximum.accumulate(seen))[read_at]
-    most = np.cumsum(began)[read_until]
+    least, most = np.maximum(ended[read_at], seen[read_at]), began[read_until]
     wrong = np.flatnonzero((answered < least) | (answered > most))
     if not wrong.size:
         return None
