@@ -27,7 +27,7 @@ from checker.answer import Limits
 from checker.calls import NEVER, Call, calls_of
 from checker.deciding import decide
 from checker.definition import SMALL, is_linearization, linearizable
-from checker.objects import Counter
+from checker.objects import Counter, MultiRegister
 from history import Operation
 from history.foreign.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
 from tests.checker.oracle import (
@@ -87,8 +87,10 @@ class Decided:
             return False
         if answer.order is not None:
             return is_linearization(answer.order, self.calls, self.model)
-        # A counter's search knows what open reads will answer, and may stop before they do.
-        if answer.last is None or self.model.initial is ANY or len(self.calls) > SMALL or type(self.model) is Counter:
+        if answer.last is None or self.model.initial is ANY or len(self.calls) > SMALL:
+            return True
+        # These know what open calls will answer, and may stop before they do.
+        if isinstance(self.model, (Counter, MultiRegister)):
             return True
         return self._is_first(answer.last)
 
@@ -210,10 +212,11 @@ def _dense(random: Random, samples: int) -> Iterator[Trial]:
 
 def of_search(random: Random, samples: int) -> list[Trial]:
     trials = _without(of_engines(random, samples), "automaton")
-    for _ in range(samples // 4):
-        calls = calls_of(object_history(random, "counter", random.randint(2, 8), 3, 0.9), Counter())
-        budget, truth = random.choice([1, 7, 20_000]), linearizable(calls, Counter())
-        trials.append(Decided("search", Counter(), calls, budget, truth))
+    for name, model in (("counter", Counter()), ("multi-register", MultiRegister())):
+        for _ in range(samples // 4):
+            calls = calls_of(object_history(random, name, random.randint(2, 8), 3, 0.9), model)
+            budget, truth = random.choice([1, 7, 20_000]), linearizable(calls, model)
+            trials.append(Decided("search", model, calls, budget, truth))
     return trials
 
 
