@@ -104,14 +104,11 @@ def is_whole(shapes: Shapes) -> bool:
     """Is this a counter of whole numbers whose sums the kernel can hold?"""
     if not set(shapes.f) <= {"add", "read"}:
         return False
-    added, answered = added_and_answered(shapes)
-    return {*map(type, added), *map(type, answered)} <= {int} and max(sum(map(abs, added)), *answered, 0) < _SUMS
-
-
-def added_and_answered(shapes: Shapes) -> tuple[list[Any], list[Any]]:
-    """What was added, and what the reads of a counter answered."""
-    added = [value for f, value in zip(shapes.f, shapes.value, strict=True) if f == "add"]
-    return added, [result for f, result in zip(shapes.f, shapes.result, strict=True) if f == "read"]
+    numbers: list[Any] = [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)]
+    if not set(map(type, numbers)) <= {int}:
+        return False
+    added = sum(abs(number) for f, number in zip(shapes.f, numbers, strict=True) if f == "add")
+    return added < _SUMS and all(abs(number) < _SUMS for number in (max(numbers, default=0), min(numbers, default=0)))
 
 
 class Sums(_Known):

@@ -120,6 +120,15 @@ def test_a_sum_out_of_its_bounds_is_told_with_them() -> None:
     assert (answer.verdict, answer.states) == ("invalid", ())
 
 
+@pytest.mark.parametrize("answered", [1 << 31, 1 << 70, -(1 << 31), -(1 << 70)])
+@pytest.mark.parametrize("added", [1, -1])
+def test_answers_that_no_column_holds(added: int, answered: int) -> None:
+    calls = [Call("add", added, None, 0, 1, 0), Call("read", None, answered, 2, 3, 1)]
+    answer = compiled_search(calls, Counter(), NO_LIMITS)
+    assert answer is not None
+    assert (answer.verdict, answer.last) == ("invalid", 3)
+
+
 def test_a_read_knows_what_another_had_seen() -> None:
     """Both adds are open all the time, so only the reads contradict each other."""
     adds = [Call("add", -1, None, place, 20 + place, place) for place in range(2)]
