@@ -82,7 +82,7 @@ class Scene:
 
     @property
     def name(self) -> str:
-        return object_name(self.key, "register" if isinstance(self.model, Register) else self.model.name)
+        return object_name(self.key, self.model.noun or self.model.name)
 
     def was_read(self, value: Any) -> bool:
         self._collect()

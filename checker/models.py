@@ -46,10 +46,11 @@ class Model:
     """An object's sequential specification; override ``initial``, ``reads`` and ``step``.
 
     ``reads`` names the functions that never change the state: unless one is ok it is dropped, and it may be taken
-    at the first moment at which it is legal.
+    at the first moment at which it is legal.  Sentences call an object without a key by the ``noun``, or by the name.
     """
 
     name: str = "model"
+    noun: str = ""
     initial: State = None
     reads: frozenset[str] = frozenset({"read"})
 
@@ -87,6 +88,7 @@ class Register(Model):
     """
 
     name = "register"
+    noun = "register"
 
     def __init__(self, initial: Any = None) -> None:
         self.initial = initial

@@ -168,6 +168,7 @@ class KeyValue(Model):
     """One key of porcupine's key-value store: a text that is ``put``, ``append``ed to, and ``get``; "" at the start."""
 
     name = "kv"
+    noun = "text"
     initial: State = ""
     reads = frozenset({"get"})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -201,7 +202,9 @@ def _root(uri: str) -> str:
 
 
 def _short(place: str) -> str:
-    return "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
+    """A run is called by its own name and its directory's, wherever it lies."""
+    short = "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
+    return unquote(short) if is_remote(place) else short
 
 
 def _add(run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Compute) -> tuple[str, pa.Table | None]:

@@ -31,7 +31,7 @@ from pipeline.counting import Counts
 from pipeline.judging import Budget, judge, verdict_table
 from pipeline.lines import BLOCK, Block, events_of_lines, not_next
 from pipeline.pairing import PAIRING
-from pipeline.places import head, torn_tail
+from pipeline.places import for_readers, head, torn_tail, uri_of
 from pipeline.recovery import fault_table, installed_spans
 from pipeline.slices import Slice, joined_times, operation_slice, window_slice
 from pipeline.sources import header_of
@@ -111,7 +111,7 @@ def large_tables(
         watch.lap("pair")
         receipts = receipts_of(nemesis)
         load = Slice.load(written, receipts)
-        operations = spark.read.parquet(str(root / "operations.parquet"))
+        operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
         verdicts = verdict_rows(spark, operations, model, deadline, sizes)
         watch.lap("judge")
         counts, faults = _windows_and_faults(operations, written, load, receipts, root, sizes)
@@ -138,7 +138,7 @@ def _events(spark: SparkSession, uri: str, tail: bytes) -> DataFrame:
     """Events and block rows, kept on the tasks' disks: they are looked over once and paired once."""
     from pyspark import StorageLevel
 
-    lines = spark.read.option("lineSep", "\n").text(uri)
+    lines = spark.read.option("lineSep", "\n").text(for_readers(uri))
     lines = lines.selectExpr("CAST(value AS BINARY) AS line", "_metadata.file_block_start AS block")
     if tail:
         lines = lines.where(lines["line"] != bytearray(tail))

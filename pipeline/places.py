@@ -7,11 +7,13 @@ import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_WILD: Final = re.compile(r"[\\{}\[\]*?]")
 _TAIL: Final = 1 << 20
 
 
@@ -25,12 +27,17 @@ def uri_of(place: Path | str) -> str:
     return str(place) if is_remote(str(place)) else Path(place).resolve().as_uri()
 
 
+def for_readers(uri: str) -> str:
+    """A URI as Spark's readers want it: no percent signs, and what would be a pattern is a name."""
+    return _WILD.sub(r"\\\g<0>", unquote(uri))
+
+
 def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
-    """Name -> (path, bytes) of the files in a directory, or of the one file.  Raises what Java raises."""
+    """Name -> (URI, bytes) of the files in a directory, or of the one file.  Raises what Java raises."""
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
     found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
-    return {entry.getPath().getName(): (entry.getPath().toString(), int(entry.getLen())) for entry in found}
+    return {entry.getPath().getName(): (entry.getPath().toUri().toString(), int(entry.getLen())) for entry in found}
 
 
 def file_size(spark: SparkSession, uri: str) -> int:

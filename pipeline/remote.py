@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 from history import FormatError, RunFiles
 from pipeline.actions import run_action
-from pipeline.places import bring_here, head, listing
+from pipeline.places import bring_here, for_readers, head, listing
 from pipeline.staging import GROWTH, RECORDED, staged_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Files: TypeAlias = Mapping[str, tuple[str, int]]
-"""Name in :data:`RECORDED` -> (path, bytes) of a run's files."""
+"""Name in :data:`RECORDED` -> (URI, bytes) of a run's files."""
 
 
 def look_at(spark: SparkSession, places: Mapping[int, str]) -> tuple[dict[int, Files], dict[int, str]]:
@@ -45,9 +45,11 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
 
     A file that goes away between now and the reading is left out.  Raises JobError if one has gone already.
     """
-    names = [(path, number, file) for number, files in runs.items() for file, (path, _) in files.items()]
+    there = [(uri, number, file) for number, files in runs.items() for file, (uri, _) in files.items()]
+    # So the reader spells them.
+    names = [(unquote(uri).replace(":///", ":/", 1), number, file) for uri, number, file in there]
     reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
-    frame: DataFrame = run_action(lambda: reader.load([path for path, _, _ in names]))
+    frame: DataFrame = run_action(lambda: reader.load([for_readers(uri) for uri, _, _ in there]))
     known = spark.createDataFrame(names, "path string, place long, file string")
     return frame.join(known, "path").select("place", "file", "content")
 
@@ -58,7 +60,7 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
 
     In its place there are its first line and its size, which the run's fingerprint then rests on.
     """
-    small = {name: head(spark, path, size) for name, (path, size) in files.items() if name != "history.jsonl"}
+    small = {name: head(spark, uri, size) for name, (uri, size) in files.items() if name != "history.jsonl"}
     uri, size = files["history.jsonl"]
     first = head(spark, uri).partition(b"\n")[0]
     small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
@@ -69,7 +71,7 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
 def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
     """Is there a single file in ``place``, which is no history of ours at first sight?"""
     name = unquote(place.rpartition("/")[2])
-    if name == "history.jsonl" or not files["history.jsonl"][0].endswith(f"/{name}"):
+    if name == "history.jsonl" or not unquote(files["history.jsonl"][0]).endswith(f"/{name}"):
         return False
     return not head(spark, place, 64).removeprefix(BOM_UTF8).lstrip().startswith(b'{"')
 

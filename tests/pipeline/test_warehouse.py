@@ -368,6 +368,20 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("large", [10, 1 << 30])
+def test_names_that_readers_would_take_for_patterns_or_codes(spark, judged, tmp_path, large: int) -> None:
+    run = judged(1)
+    place = shutil.copytree(run.root, tmp_path / "a b" / "t [1-3] {x,y}*" / "50%41")
+    warehouse = tmp_path / "ware [1] house"
+    # Of a large one that is not here no more is known than its first line and its size.
+    for source, state in ((place.as_uri(), "added"), (place, "added" if large == 10 else "unchanged")):
+        (outcome,) = ingest([source], warehouse, deadline_s=10, spark=spark, large=large)
+        assert (outcome.run, outcome.state, outcome.error) == (f"{place.parent.name}/50%41", state, None)
+    ingest([run.root], tmp_path / "plain", deadline_s=10)
+    assert read_runs(warehouse)["ok"].to_pylist() == read_runs(tmp_path / "plain")["ok"].to_pylist()
+
+
+@pytest.mark.spark
 def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, monkeypatch) -> None:
     """As the same files of this machine, and what is wrong is told with their URIs."""
     files = tmp_path / "a b" / "files"
