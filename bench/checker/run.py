@@ -70,7 +70,9 @@ CAP = 6 << 30
 LISTS = 100
 CLIENTS = (5, 10, 30)
 # A set's reads answer all elements: longer histories are mostly that.
-LARGEST = {"texts": 10**5, "counter": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4}
+LARGEST = {
+    "texts": 10**5, "counter": 10**5, "queue": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4,
+}  # fmt: skip
 FUNCTIONS = {
     PUT: "put", TEXT: "append", GOT: "get", ADD: "add", SUM: "read", ENQUEUE: "enqueue", DEQUEUE: "dequeue",
     INSERT: "add", ELEMENTS: "read", ACQUIRE: "acquire", RELEASE: "release", TXN: "txn",
@@ -97,8 +99,6 @@ def cases(*, quick: bool) -> list[dict[str, Any]]:
         for what, clients, stale in itertools.product(LARGEST, (5, 30), (False, True)):
             if n <= LARGEST[what]:
                 listed.append(_case(n, clients, stale=stale, what=what))
-        if n == 10**3:  # out of reach already
-            listed.append(_case(n, 5, what="queue"))
     listed += [
         _case(10**6, clients, values, pending=0.001) for clients, values in itertools.product(CLIENTS, (None, 5))
     ]
