@@ -21,13 +21,14 @@ what the chains see.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, product
 from math import prod
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from checker.calls import NEVER, Call
 from checker.chains import chain_zones, decide_by_chains
 from checker.models import CasRegister
 from checker.text_pieces import START, Pieces, pieces_of
-from checker.zones import crossing
+from checker.zones import IntArray, crossing
 
 ENGINE: Final = "text chains"
 # The value of the text at the start; that of the text up to a piece comes after that of the text before it.
@@ -295,6 +296,8 @@ def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[R
     for text in sorted(gets, key=len):
         if text:
             reading.take(text, gets[text])
+    # Nothing more is taken.
+    reading.used.clear()
     reading.number()
     return reading, reading.ways()
 
@@ -310,7 +313,12 @@ def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True
         return None
     if reading.conflicts:
         return Answer("invalid", ENGINE, violations=len(reading.conflicts))
-    way = next((way for way in ways if chains_fit(reading, way)), None)
+    if not proof and len(ways) == 1:
+        ends = ends_of(reading, ways[0])
+        # Most of the memory; it would be the peak, together with that of the zones.
+        del pieces, reading, ways
+        return Answer("valid", ENGINE) if chains_fit(ends) else Answer("invalid", ENGINE, violations=1)
+    way = next((way for way in ways if chains_fit(ends_of(reading, way))), None)
     if way is None:
         return Answer("invalid", ENGINE, violations=1)
     if not proof:
@@ -320,15 +328,27 @@ def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True
     return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order or ()])
 
 
-def chains_fit(reading: Reading, way: Way) -> bool:
-    """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
+class Ends(NamedTuple):
+    """When the texts began and ended to be there, as far as is known.
 
-    What nobody reads is a chain of one value; if it is pending, it is left out.
+    Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
+    are the values that chains start with.  ``unread``: the rank by which, and that from which on, what nobody reads was
+    there, a column each.
     """
+
+    starts: IntArray
+    begun: IntArray
+    ended: IntArray
+    first: IntArray
+    last: IntArray
+    unread: IntArray
+
+
+def ends_of(reading: Reading, way: Way) -> Ends | None:
+    """By value, if its makers are as in ``way``; None if one has none.  What is pending and unread is left out."""
     chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
     values = 1 + sum(len(chain.pieces) for chain in chains)
-    begun, ended = [_NOBODY] * values, [-1] * values
-    first, last = [NEVER] * values, [-1] * values
+    begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOBODY, -1, NEVER, -1))
     begun[INITIAL] = -1
     unread = [put for text, put in reading.pieces.puts.items() if text not in reading.chains and not put.pending]
     for chain in chains:
@@ -345,14 +365,24 @@ def chains_fit(reading: Reading, way: Way) -> bool:
         value = got.value or INITIAL
         first[value], last[value] = got.first.ret, got.last_invocation
     if _NOBODY in begun:
-        return False
+        return None
     # The chain of the start begins with the initial value, whether it goes on or not.
-    starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)])
-    columns = (np.array(column, np.int64) for column in (begun, ended, first, last))
-    zones = chain_zones(starts, *columns)
-    if zones is None:
+    starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)], np.int64)
+    alone = np.array([(call.ret, call.invoke) for call in unread], np.int64).reshape(-1, 2).T
+    return Ends(starts, _ranks(begun), _ranks(ended), _ranks(first), _ranks(last), alone)
+
+
+def _ranks(column: array[int]) -> IntArray:
+    return np.frombuffer(column, np.int64)
+
+
+def chains_fit(ends: Ends | None) -> bool:
+    """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
+
+    What nobody reads is a chain of one value.
+    """
+    zones = None if ends is None else chain_zones(*ends[:-1])
+    if ends is None or zones is None:
         return False
-    alone = [(call.ret, call.invoke) for call in unread]
-    ends = np.array(alone, np.int64).reshape(-1, 2).T
-    outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends, strict=True)))
+    outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends.unread, strict=True)))
     return not outer.size
