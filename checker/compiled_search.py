@@ -50,8 +50,8 @@ class _Run:
         return bool(self.enough) and self.events.waiting.size <= _PENDING
 
     def _room(self, size: int) -> Any:
-        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "stack")}
-        wide = {name: np.empty(size, np.int64) for name in ("mask", "pend", "parent")}
+        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent", "stack")}
+        wide = {name: np.empty(size, np.int64) for name in ("mask", "pend")}
         return self.kernel.Nodes(**columns, **wide, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
@@ -148,6 +148,8 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
     if moments is None:
         return None
     invoke, ret = _ranked(moments, invoke, ret)
+    # The search needs room.
+    del moments
     answer = refuted(numbers, invoke, ret) if rises(numbers) else None
     return answer or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
 

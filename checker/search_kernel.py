@@ -1,6 +1,6 @@
 """The compiled just-in-time search for objects whose states are small integers; see ``search`` for the idea.
 
-A configuration takes 36 bytes whatever the history's length: the return that comes next, the open calls that are done
+A configuration takes 32 bytes whatever the history's length: the return that comes next, the open calls that are done
 (one bit a slot), the pending calls that are done, the state, and where it came from.  Registers need no table of
 transitions; other models bring one, whose unknown entries the driver fills in when the search asks for them.
 """
@@ -67,7 +67,7 @@ class Nodes(NamedTuple):
     mask: NDArray[np.int64]
     pend: NDArray[np.int64]
     state: NDArray[np.int32]
-    parent: NDArray[np.int64]
+    parent: NDArray[np.int32]
     hashes: NDArray[np.int32]
     stack: NDArray[np.int32]
 
