@@ -38,6 +38,11 @@ class Answer:
     further: tuple[int, ...] = ()
 
 
+def not_begun(engine: str, operations: int) -> Answer:
+    """The deadline had passed before the first of so many operations was looked at."""
+    return Answer("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
+
+
 class OutOfTimeError(Exception):
     """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown answer of it."""
 

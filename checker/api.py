@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.anomalies import Scene, explain
-from checker.answer import LATE, Answer, Limits
+from checker.answer import Answer, Limits, not_begun
 from checker.calls import NEVER, Call, call_of, calls_of
 from checker.catalogue import model_named
 from checker.deciding import decide
@@ -126,7 +126,7 @@ def check_log(
     if columns is None:
         return None
     if limits.over():
-        late = Answer("unknown", LOG_SWEEP, reason=f"{LATE}: 0 of {columns.size} operations looked at")
+        late = not_begun(LOG_SWEEP, columns.size)
         return key_verdict(key, late, columns.size, Told((), 0, late.reason), limits)
     found = bounds(columns)
     if found is None:
@@ -169,7 +169,7 @@ def check_set(
     if columns is None:
         return None
     if limits.over():
-        late = Answer("unknown", SET_SWEEP, reason=f"{LATE}: 0 of {columns.calls} operations looked at")
+        late = not_begun(SET_SWEEP, columns.calls)
         return key_verdict(key, late, columns.calls, Told((), 0, late.reason), limits)
     found = levels(columns)
     answer = Answer("valid" if found.valid else "invalid", SET_SWEEP)

@@ -41,6 +41,16 @@ class Call:
         return replace(self, result=UNKNOWN, ret=NEVER)
 
 
+def made_by(call: Call) -> Any:
+    """The value that a write or swap makes."""
+    return call.value[1] if call.f == "cas" else call.value
+
+
+def asked_by(call: Call) -> Any:
+    """The value that a read answered, or that a swap took away; ``UNKNOWN`` if it asks for none."""
+    return call.result if call.f == "read" else call.value[0] if call.f == "cas" else UNKNOWN
+
+
 class _Truth:
     """True or False, equal to the bool and not to 1 or 0, so that a model can compare it with its own state."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from checker.answer import Limits, OutOfTimeError
-from checker.calls import NEVER, Call
+from checker.calls import NEVER, Call, asked_by, made_by
 from checker.chains import suspects
 from checker.deciding import decide
 from checker.models import UNKNOWN, Model
@@ -36,8 +36,7 @@ def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
     asking = list(kept)
     while asking:
         call = asking.pop()
-        value = call.result if call.f == "read" else call.value[0] if call.f == "cas" else None
-        maker = makers.get(value) if call.f != "write" else None
+        maker = makers.get(asked_by(call))
         if maker is not None and maker.source not in known:
             known[maker.source] = forgotten(maker)
             asking.append(maker)
@@ -52,7 +51,7 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
     Then halves, quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either,
     so each call is tried once alone.
     """
-    makers = {call.value if call.f == "write" else call.value[1]: call for call in calls if call.f != "read"}
+    makers = {made_by(call): call for call in calls if call.f != "read"}
 
     def contradict(kept: Sequence[Call]) -> bool:
         if limits.over():

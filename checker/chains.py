@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from checker.answer import Answer, Limits
-from checker.calls import NEVER, Call
+from checker.calls import NEVER, Call, made_by
 from checker.models import Model
 from checker.zones import IntArray, crossing
 
@@ -32,7 +32,7 @@ def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
     seen = {initial}
     for call in calls:
         if call.f != "read":
-            new = call.value if call.f == "write" else call.value[1]
+            new = made_by(call)
             if new in seen:
                 return False
             seen.add(new)
@@ -123,7 +123,7 @@ def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
             value.first_read, value.last_read = min(value.first_read, call.ret), max(value.last_read, call.invoke)
             wanted.append(call.result)
         elif call.pending:
-            waiting[call.value if call.f == "write" else call.value[1]] = call
+            waiting[made_by(call)] = call
         else:
             wanted += _include(call, everything)
     while wanted:
@@ -135,7 +135,7 @@ def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
 
 def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
     """Count an operation in; answers the value that it took away."""
-    new = call.value if call.f == "write" else call.value[1]
+    new = made_by(call)
     values.setdefault(new, _Value()).maker = call
     if call.f == "write":
         return []
@@ -234,7 +234,7 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
     keyed: list[tuple[tuple[int, bool, int, int, bool, int], Call]] = []
     for call in calls:
         is_read = call.f == "read"
-        value = call.result if is_read else call.value if call.f == "write" else call.value[1]
+        value = call.result if is_read else made_by(call)
         if value in stands:  # others are pending, and nobody asked for what they may have done
             moment, squeezed, number, place = stands[value]
             at = max(moment, call.invoke) if is_read and not squeezed else moment

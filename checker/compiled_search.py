@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
-from checker.calls import NEVER, Call
+from checker.calls import NEVER, Call, asked_by, made_by
 from checker.models import CasRegister, Model, ModelError, Register
 from checker.numbered import NO_TABLE, IntArray, Numbers, numbers_of
 from checker.rising import ceilings, refuted, rises
@@ -115,8 +115,8 @@ def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
     """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
     if type(model) not in (Register, CasRegister):
         return list(calls)
-    asked = {call.result for call in calls if call.f == "read"} | {call.value[0] for call in calls if call.f == "cas"}
-    return [call for call in calls if not call.pending or (call.value if call.f == "write" else call.value[1]) in asked]
+    asked = {asked_by(call) for call in calls}
+    return [call for call in calls if not call.pending or made_by(call) in asked]
 
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checker.answer import Answer, Limits, OutOfTimeError
-from checker.calls import Call
+from checker.calls import Call, asked_by, made_by
 from checker.chains import decide_by_chains, new_values_unique
 from checker.logs import decide_by_log_sweep, entries_unique
 from checker.models import ANY, CasRegister, Model, ModelError, Register
@@ -82,11 +82,11 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
     """One read (or swap) of each value that nobody wrote: no engine is needed to tell that this is wrong."""
-    written = {call.value if call.f == "write" else call.value[1] for call in calls if call.f != "read"}
+    written = {made_by(call) for call in calls if call.f != "read"}
     strays: dict[Any, Call] = {}
     asking = (call for call in calls if call.f == "read" or (call.f == "cas" and not call.pending))
     for call in sorted(asking, key=lambda call: call.ret):
-        value = call.result if call.f == "read" else call.value[0]
+        value = asked_by(call)
         if value not in written and value != model.initial:
             strays.setdefault(value, call)
     return list(strays.values())

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from checker.answer import Limits
-from checker.calls import Call
+from checker.calls import Call, asked_by, made_by
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
 from checker.models import ANY, Model
-from checker.roots import asked_by, made_by, newest_before, rooted, whole, with_later
+from checker.roots import newest_before, rooted, whole, with_later
 from checker.shrink import Core, asks, cut_at, free_to_go, without_useless
 
 # Does a part contradict itself?  None: that could not be decided.

@@ -223,6 +223,14 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
     return order
 
 
+def keeps_time(order: IntArray, begun: IntArray, ended: IntArray) -> bool:
+    """Are these rows complete, each there once at most, and none behind one that had begun only when it had ended?"""
+    times = np.bincount(order, minlength=begun.size)
+    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
+        return False
+    return not (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any()
+
+
 def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
     """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
 
@@ -231,10 +239,7 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
     appends = columns.index.size
     begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
     ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
-    times = np.bincount(order, minlength=begun.size)
-    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
-        return False
-    if (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any():
+    if not keeps_time(order, begun, ended):
         return False
     appending = order < appends
     log = order[appending]

@@ -34,7 +34,7 @@ from itertools import accumulate, chain, zip_longest
 from operator import attrgetter
 from typing import Any, Final
 
-from checker.answer import LATE, Answer, Limits, OutOfTimeError
+from checker.answer import LATE, Answer, Limits, OutOfTimeError, not_begun
 from checker.calls import NEVER, Call
 from checker.queue_columns import columns_of, columns_of_operations
 from checker.queue_orders import Pair, linearization
@@ -135,7 +135,7 @@ def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) 
     if columns is None:
         return None
     if limits.over():
-        return Answer("unknown", ENGINE, reason=f"{LATE}: 0 of {columns.size} operations looked at"), columns.size
+        return not_begun(ENGINE, columns.size), columns.size
     return Answer("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
 
 

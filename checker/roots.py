@@ -11,23 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checker.calls import Call
+from checker.calls import Call, asked_by, made_by
 from checker.models import ANY, UNKNOWN, Model, Register
 
 
 def as_write(call: Call) -> Call:
     """A swap as a write of its new value; a write as it is."""
     return replace(call, f="write", value=call.value[1]) if call.f == "cas" else call
-
-
-def made_by(call: Call) -> Any:
-    """The value that a write or swap makes."""
-    return call.value[1] if call.f == "cas" else call.value
-
-
-def asked_by(call: Call) -> Any:
-    """The value that a read answered, or that a swap took away; ``UNKNOWN`` if it asks for none."""
-    return call.result if call.f == "read" else call.value[0] if call.f == "cas" else UNKNOWN
 
 
 def whole(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.answer import LATE, Answer, Limits
+from checker.answer import Answer, Limits, not_begun
 from checker.calls import NEVER, PLAIN, freeze
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
@@ -70,7 +70,7 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
     if len(part) <= _FEW:
         return None
     if limits.over():
-        return Answer("unknown", ENGINE, reason=f"{LATE}: 0 of {len(part)} operations looked at"), len(part)
+        return not_begun(ENGINE, len(part)), len(part)
     spans = _spans(part)
     numbers = None if spans is None else _numbers(part, model)
     if spans is None or numbers is None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.calls import NEVER
+from checker.log_columns import keeps_time
 from history import Operation
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -202,10 +203,7 @@ def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
     adds = columns.element.size
     begun = np.concatenate([columns.begun, columns.read_begun])
     ended = np.concatenate([columns.ended, columns.read_ended])
-    times = np.bincount(order, minlength=begun.size)
-    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
-        return False
-    if (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any():
+    if not keeps_time(order, begun, ended):
         return False
     adding = order < adds
     # A read has seen the elements below its size: so many must be there by then, and none beyond them.

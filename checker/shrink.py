@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from checker.answer import Limits
-from checker.calls import NEVER, Call
+from checker.calls import NEVER, Call, asked_by, made_by
 from checker.deciding import decide
 from checker.models import UNKNOWN, CasRegister, Model, Register
-from checker.roots import asked_by, made_by
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000
