@@ -86,23 +86,26 @@ class _Run:
             path.append(int(nodes.parent[path[-1]]))
         order: list[int] = []
         opened: dict[int, int] = {}
-        at, last_event, mask, pend = 0, 0, 0, 0
+        at, returned, mask, pend = 0, 0, 0, 0
         ranks = [*events.returns.tolist(), events.owner.size]
         for node in reversed(path):
-            event = int(nodes.event[node])
-            if event > last_event:
-                mask &= ~(1 << int(events.slot_of[events.owner[ranks[last_event]]]))
-                last_event = event
-            for rank in range(at, ranks[event]):
-                op = int(events.owner[rank])
-                if not events.is_return[rank] and events.slot_of[op] >= 0:
-                    opened[int(events.slot_of[op])] = op
-            at = ranks[event]
-            added = _bits(int(nodes.mask[node]) & ~mask)
-            taken = [opened[slot] for slot in added]
-            taken += [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
+            taken = [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
+            while True:
+                for rank in range(at, ranks[returned]):
+                    op = int(events.owner[rank])
+                    if not events.is_return[rank] and events.slot_of[op] >= 0:
+                        opened[int(events.slot_of[op])] = op
+                at = ranks[returned]
+                if returned == nodes.event[node]:
+                    break
+                # On the way to this node the call returns, and so it was taken before, or on this way.
+                op = int(events.owner[ranks[returned]])
+                bit = 1 << int(events.slot_of[op])
+                taken += [op] * (not mask & bit)
+                mask, returned = mask & ~bit, returned + 1
+            taken += [opened[slot] for slot in _bits(int(nodes.mask[node]) & ~mask)]
             # At most one of them changes the state; the reads saw what it left.
-            order += sorted(taken, key=lambda op: self.numbers.kind[op] in self.kernel.READS)
+            order += sorted(taken, key=lambda op: (self.numbers.kind[op] in self.kernel.READS, self.ret[op]))
             mask, pend = int(nodes.mask[node]), int(nodes.pend[node])
         return order
 

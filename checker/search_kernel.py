@@ -228,37 +228,48 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                     fresh_pend |= np.int64(1) << chosen[index]
                 else:
                     fresh_mask |= np.int64(1) << slot_of[chosen[index]]
-            hopeless = rising and fresh_state > ceiling[goal]
-            if goal < returns.size:
-                # Reads that are legal now are taken at once.
-                left = scalars[OPEN] & ~fresh_mask
-                while left:
-                    low = left & -left
-                    left ^= low
-                    op = slot_op[PLACE[low % 67]]
-                    if kind[op] == READ:
-                        if value[op] == fresh_state:
-                            fresh_mask |= low
-                        hopeless |= rising and value[op] < fresh_state
-                    elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
-                        after = _step(fresh_state, op, kind, value, old, table)
-                        if after == -3:
-                            scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = fresh_state, old[op], ASKING
-                            if node >= 0:
-                                stack[top], scalars[STACK] = node, top + 1
-                            return
-                        if after == fresh_state:
-                            fresh_mask |= low
+            # What is expanded next goes on at once to the first return of a call that is not done.
+            at, next_up = goal, turn == (0 if alone else count - 1)
+            while True:
+                hopeless = rising and fresh_state > ceiling[at]
+                if at < returns.size:
+                    # Reads that are legal now are taken at once.
+                    left = scalars[OPEN] & ~fresh_mask
+                    while left:
+                        low = left & -left
+                        left ^= low
+                        op = slot_op[PLACE[low % 67]]
+                        if kind[op] == READ:
+                            if value[op] == fresh_state:
+                                fresh_mask |= low
+                            hopeless |= rising and value[op] < fresh_state
+                        elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
+                            after = _step(fresh_state, op, kind, value, old, table)
+                            if after == -3:
+                                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = fresh_state, old[op], ASKING
+                                if node >= 0:
+                                    stack[top], scalars[STACK] = node, top + 1
+                                return
+                            if after == fresh_state:
+                                fresh_mask |= low
+                if hopeless or not next_up or at == returns.size or spent >= budget:
+                    break
+                bit = np.int64(1) << slot_of[owner[returns[at]]]
+                if fresh_mask & bit == 0:
+                    break
+                at, fresh_mask, spent = at + 1, fresh_mask & ~bit, spent + 1
+                if at < returns.size:
+                    travel(returns[at], scalars, owner, is_return, slot_of, slot_op)
             if hopeless:
                 continue
             size = np.uint64(hashes.size - 1)
-            place = _mix(goal, fresh_mask, fresh_pend, fresh_state) & size
+            place = _mix(at, fresh_mask, fresh_pend, fresh_state) & size
             known = False
             while hashes[place] >= 0:
                 other = hashes[place]
                 if (
                     n_mask[other] == fresh_mask
-                    and n_event[other] == goal
+                    and n_event[other] == at
                     and n_state[other] == fresh_state
                     and n_pend[other] == fresh_pend
                 ):
@@ -269,12 +280,12 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                 continue
             fresh = scalars[NODES]
             hashes[place] = fresh
-            n_event[fresh], n_mask[fresh], n_pend[fresh] = goal, fresh_mask, fresh_pend
+            n_event[fresh], n_mask[fresh], n_pend[fresh] = at, fresh_mask, fresh_pend
             n_state[fresh], n_parent[fresh] = fresh_state, node
             scalars[NODES] = fresh + 1
             stack[top] = fresh
             top += 1
-            scalars[DEEPEST] = max(scalars[DEEPEST], goal)
+            scalars[DEEPEST] = max(scalars[DEEPEST], at)
         scalars[STACK] = top
     if scalars[STACK] == 0:
         scalars[STATUS] = EXHAUSTED
