@@ -24,7 +24,7 @@ _BUDGET: Final = 20_000
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
 # A search that hardly errs remembers so many configurations a call at most; it need not grow then.
-_AHEAD: Final = 4
+_AHEAD: Final = 2
 _PENDING: Final = 62
 
 

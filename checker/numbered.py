@@ -6,27 +6,20 @@ of which a transaction asks for some and sets some.  Any other model is a table 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.models import ANY, UNKNOWN, CasRegister, Model, Register
+from checker.fields import fields_of
+from checker.models import ANY, CasRegister, Model, Register
 from checker.objects import Counter, MultiRegister
 from checker.search import Shapes, Transitions
 
 IntArray: TypeAlias = NDArray[np.int64]
 _TABLE: Final = 20_000_000
 _SUMS: Final = 1 << 30
-_BITS: Final = 30
-_ATOMS: Final = frozenset({int, str, type(None)})
-_LISTS: Final = frozenset({list, tuple})
-_WRITES: Final = ("write", "w")
 NO_TABLE: Final = np.zeros((1, 1), np.int32)
-# Of each register its lowest bit, and the numbers of its values.
-_Places: TypeAlias = dict[Any, tuple[int, dict[Any, int]]]
 
 
 class Numbers(Protocol):
@@ -136,119 +129,6 @@ class Sums(_Known):
 
     def describe(self, state: int) -> str:
         return self.model.describe(self.sign * (state - self.initial))
-
-
-class Fields(_Known):
-    """Registers that share the bits of one number.
-
-    ``value`` has in its upper half the bits that a call asks for, and in its lower half what they have to be; ``old``
-    those that it sets, and what they become.
-    """
-
-    initial = 0
-
-    def __init__(self, value: IntArray, old: IntArray, places: _Places) -> None:
-        from checker import search_kernel as kernel
-
-        self.value, self.old, self.places = value, old, places
-        self.kind = np.where(old == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8)
-
-    def describe(self, state: int) -> str:
-        held = {key: list(ids)[state >> shift & _bits(ids)] for key, (shift, ids) in self.places.items()}
-        return MultiRegister().describe(frozenset(item for item in held.items() if item[1] is not None))
-
-
-def _bits(ids: dict[Any, int]) -> int:
-    """As many bits as tell so many values apart."""
-    return (1 << (len(ids) - 1).bit_length()) - 1
-
-
-def fields_of(shapes: Shapes) -> Fields | None:
-    """Transactions by their bits; None where they are of another shape, or the bits do not suffice."""
-    if not set(shapes.f) <= {"txn"}:
-        return None
-    told = zip(shapes.value, shapes.result, strict=True)
-    asked = [value if result is UNKNOWN or result is None else result for value, result in told]
-    parts = _parts(asked)
-    if parts is None:
-        return None
-    known = {step: number for number, step in enumerate(dict.fromkeys(_steps(parts)))}
-    of = np.fromiter(map(known.__getitem__, _steps(parts)), np.int64, len(parts) // 3)
-    places = _places(known)
-    if places is None:
-        return None
-    meaning = np.zeros((3, max(1, len(known))), np.int64)
-    for number, (f, key, value) in enumerate(known):
-        shift, ids = places[key]
-        meaning[:, number] = (f in _WRITES, _bits(ids) << shift, ids[value] << shift)
-    pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
-    return Fields(*_asked_and_set(meaning[:, of], np.array(list(map(len, asked)), np.int64), pending), places)
-
-
-def _parts(asked: Sequence[Any]) -> list[Any] | None:
-    """All steps of all transactions, three parts each; None if one is no step, or holds what is no plain value."""
-    if not set(map(type, asked)) <= _LISTS:
-        return None
-    steps = list(chain.from_iterable(asked))
-    if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
-        return None
-    parts = list(chain.from_iterable(steps))
-    return parts if set(map(type, parts)) <= _ATOMS else None
-
-
-def _steps(parts: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    return zip(*[iter(parts)] * 3, strict=True)
-
-
-def are_plain(asked: Sequence[Any]) -> bool:
-    """Are these lists of lists of plain values?"""
-    return (
-        set(map(type, asked)) <= _LISTS
-        and set(map(type, chain.from_iterable(asked))) <= _LISTS
-        and set(map(type, chain.from_iterable(chain.from_iterable(asked)))) <= _ATOMS
-    )
-
-
-def _places(steps: Iterable[tuple[Any, ...]]) -> _Places | None:
-    """Of each register: its lowest bit, and the numbers of its values (absent is 0)."""
-    values: dict[Any, dict[Any, int]] = {}
-    for f, key, value in steps:
-        # A register that null is written into is another state than an absent one.
-        if f not in ("read", "r", *_WRITES) or (f in _WRITES and value is None):
-            return None
-        ids = values.setdefault(key, {None: 0})
-        ids.setdefault(value, len(ids))
-    places, shift = {}, 0
-    for key, ids in values.items():
-        places[key] = (shift, ids)
-        shift += _bits(ids).bit_length()
-    return places if shift <= _BITS else None
-
-
-def _asked_and_set(steps: IntArray, lengths: IntArray, pending: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """What ``Fields`` holds of each transaction, from its steps one after the other: (does it write, bits, value).
-
-    What it reads of its own it must have written so; what a pending one read is not known.
-    """
-    asks, found, sets, becomes = np.zeros((4, lengths.size), np.int64)
-    never = np.zeros(lengths.size, np.bool_)
-    starts = np.cumsum(lengths) - lengths
-    for place in range(lengths.max(initial=0)):
-        at = np.flatnonzero(lengths > place)
-        writes, bits, value = steps[:, starts[at] + place]
-        own = sets[at] & bits != 0
-        read = np.where((writes == 1) | pending[at], 0, bits)
-        known = np.where(own, becomes[at], found[at])
-        never[at] |= (known ^ value) & read & (sets[at] | asks[at]) != 0
-        written = np.where(writes == 1, bits, 0)
-        becomes[at] = becomes[at] & ~written | value & written
-        sets[at] |= written
-        read = np.where(own, 0, read)
-        asks[at] |= read
-        found[at] |= value & read
-    # Nobody finds a bit that was not asked for.
-    asks[never], found[never], sets[never] = 0, 1, 0
-    return asks << 32 | found, sets << 32 | becomes
 
 
 class Table:

@@ -16,8 +16,9 @@ from checker.answer import Answer, Limits, not_begun
 from checker.calls import NEVER, PLAIN, freeze
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
+from checker.fields import are_plain, fields_of
 from checker.models import UNKNOWN, Model, ModelError, Register
-from checker.numbered import IntArray, Numbers, Table, are_plain, fields_of, numbers_of
+from checker.numbered import IntArray, Numbers, Table, numbers_of
 from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 from checker.search import ENGINE, Shapes
 from history import Operation

@@ -13,8 +13,9 @@ from checker.answer import Limits
 from checker.calls import Call, calls_of
 from checker.compiled_search import compiled_search
 from checker.definition import is_linearization, linearizable
+from checker.fields import Fields
 from checker.models import ILLEGAL, UNKNOWN, State
-from checker.numbered import Fields, Numbers, Sums, Table, numbers_of
+from checker.numbered import Numbers, Sums, Table, numbers_of
 from checker.objects import Counter, MultiRegister
 from checker.search import shapes_of
 from checker.search_columns import decide_operations

@@ -1,0 +1,155 @@
+"""Several registers as the bits of one number, and transactions as what they ask of these bits and what they set.
+
+A transaction's step is a list of three things.  Lists are slow to look into, so as little as possible is done of each,
+and the rest of each step that is like no other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.models import UNKNOWN
+from checker.objects import MultiRegister
+from checker.search import Shapes
+
+_Ints: TypeAlias = NDArray[np.int64]
+_BITS: Final = 30
+_ATOMS: Final = frozenset({int, str, type(None)})
+_LISTS: Final = frozenset({list, tuple})
+_WRITES: Final = ("write", "w")
+_READS: Final = ("read", "r")
+_NO_TABLE: Final = np.zeros((1, 1), np.int32)
+# What is done, with which register, the value.
+_Step: TypeAlias = tuple[Any, Any, Any]
+# Of each register its lowest bit, and the numbers of its values.
+_Places: TypeAlias = dict[Any, tuple[int, dict[Any, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Transactions for the compiled search.
+
+    ``value`` has in its upper half the bits that a transaction asks for, and in its lower half what they have to be;
+    ``old`` those that it sets, and what they become.  ``kind`` is one of the kernel's.
+    """
+
+    kind: NDArray[np.int8]
+    value: _Ints
+    old: _Ints
+    places: _Places
+    initial: int = 0
+    table: NDArray[np.int32] = field(default_factory=lambda: _NO_TABLE)
+
+    def learn(self, state: int, kind: int) -> bool:
+        """Never asked: no table is needed."""
+        return state < 0 or kind < 0
+
+    def describe(self, state: int) -> str:
+        held = {key: list(ids)[state >> shift & _bits(ids)] for key, (shift, ids) in self.places.items()}
+        return MultiRegister().describe(frozenset(item for item in held.items() if item[1] is not None))
+
+
+def fields_of(shapes: Shapes) -> Fields | None:
+    """Transactions by their bits; None where they are of another shape, or the bits do not suffice."""
+    from checker import search_kernel as kernel
+
+    if not set(shapes.f) <= {"txn"}:
+        return None
+    asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
+    if not set(map(type, asked)) <= _LISTS:
+        pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
+        told = zip(shapes.value, shapes.result, strict=True)
+        asked = [value if result is UNKNOWN or result is None else result for value, result in told]
+    found = _numbered(asked)
+    places = None if found is None else _places(found[0])
+    if found is None or places is None:
+        return None
+    steps, of = found
+    meaning = np.zeros((3, max(1, len(steps))), np.int64)
+    for number, (f, key, value) in enumerate(steps):
+        shift, ids = places[key]
+        meaning[:, number] = (f in _WRITES, _bits(ids) << shift, ids[value] << shift)
+    lengths = np.fromiter(map(len, asked), np.int64, len(asked))
+    value, old = _asked_and_set(meaning, of, lengths, pending)
+    return Fields(np.where(old == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8), value, old, places)
+
+
+def _numbered(asked: Sequence[Any]) -> tuple[list[_Step], NDArray[np.int32]] | None:
+    """(the steps that differ, which of them each step is, one after the other).
+
+    None if one is no step, or holds what is no plain value.  True is equal to 1, so types are looked at one by one.
+    """
+    if not set(map(type, asked)) <= _LISTS:
+        return None
+    steps = list(chain.from_iterable(asked))
+    if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
+        return None
+    parts = list(chain.from_iterable(steps))
+    if not set(map(type, parts)) <= _ATOMS:
+        return None
+    numbers: defaultdict[_Step, int] = defaultdict(count().__next__)
+    of = np.fromiter(map(numbers.__getitem__, zip(*[iter(parts)] * 3, strict=True)), np.int32, len(steps))
+    return list(numbers), of
+
+
+def are_plain(asked: Sequence[Any]) -> bool:
+    """Are these lists of lists of plain values?"""
+    if not set(map(type, asked)) <= _LISTS or not set(map(type, chain.from_iterable(asked))) <= _LISTS:
+        return False
+    return set(map(type, chain.from_iterable(chain.from_iterable(asked)))) <= _ATOMS
+
+
+def _places(steps: Iterable[_Step]) -> _Places | None:
+    """Of each register: its lowest bit, and the numbers of its values (absent is 0)."""
+    values: dict[Any, dict[Any, int]] = {}
+    for f, key, value in steps:
+        # A register that null is written into is another state than an absent one.
+        if f not in (*_READS, *_WRITES) or (f in _WRITES and value is None):
+            return None
+        ids = values.setdefault(key, {None: 0})
+        ids.setdefault(value, len(ids))
+    places, shift = {}, 0
+    for key, ids in values.items():
+        places[key] = (shift, ids)
+        shift += _bits(ids).bit_length()
+    return places if shift <= _BITS else None
+
+
+def _bits(ids: dict[Any, int]) -> int:
+    """As many bits as tell so many values apart."""
+    return (1 << (len(ids) - 1).bit_length()) - 1
+
+
+def _asked_and_set(
+    meaning: _Ints, of: NDArray[np.int32], lengths: _Ints, pending: NDArray[np.bool_]
+) -> tuple[_Ints, _Ints]:
+    """What ``Fields`` holds of each transaction, from its steps: ``meaning`` is (does it write, bits, value).
+
+    What it reads of its own it must have written so; what a pending one read is not known.
+    """
+    asks, found, sets, becomes = np.zeros((4, lengths.size), np.int64)
+    never = np.zeros(lengths.size, np.bool_)
+    starts = np.cumsum(lengths) - lengths
+    for place in range(lengths.max(initial=0)):
+        at = np.flatnonzero(lengths > place)
+        writes, bits, value = meaning[:, of[starts[at] + place]]
+        own = sets[at] & bits != 0
+        read = np.where((writes == 1) | pending[at], 0, bits)
+        known = np.where(own, becomes[at], found[at])
+        never[at] |= (known ^ value) & read & (sets[at] | asks[at]) != 0
+        written = np.where(writes == 1, bits, 0)
+        becomes[at] = becomes[at] & ~written | value & written
+        sets[at] |= written
+        read = np.where(own, 0, read)
+        asks[at] |= read
+        found[at] |= value & read
+    # Nobody finds a bit that was not asked for.
+    asks[never], found[never], sets[never] = 0, 1, 0
+    return asks << 32 | found, sets << 32 | becomes
