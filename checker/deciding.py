@@ -63,9 +63,8 @@ def _plain(calls: Sequence[Call]) -> bool:
 
 def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
     if _plain(calls) and values_written_once(calls, model.initial):
-        answer = decide_by_zones(calls, model, limits, proof=proof)
-        # An unknown initial value may also equal one that is written later; the zones do not try that.
-        if answer.verdict == "valid" or model.initial is not ANY:
+        answer = _by_zones(calls, model, limits, proof=proof)
+        if answer is not None:
             return answer
     if any(call.f not in ("read", "write", "cas") for call in calls):
         return search(calls, model, limits)
@@ -78,6 +77,12 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
     if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
         return decide_by_chains(calls, model, limits, proof=proof)
     return _search(calls, model, limits, proof=proof)
+
+
+def _by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer | None:
+    """None where they cannot tell: an unknown initial value may also equal one that is written later."""
+    answer = decide_by_zones(calls, model, limits, proof=proof)
+    return None if answer.verdict == "invalid" and model.initial is ANY else answer
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -152,7 +157,7 @@ def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *,
     fits: dict[str, tuple[Any, Callable[[], Answer | None]]] = {
         "zones": (
             register and _plain(calls) and values_written_once(calls, model.initial),
-            lambda: decide_by_zones(calls, model, limits, proof=proof),
+            lambda: _by_zones(calls, model, limits, proof=proof),
         ),
         "automaton": (register and _plain(calls), by_automaton),
         "chains": (

@@ -177,6 +177,8 @@ class KeyValue(Model):
             _expect(isinstance(value, str), f"a {f} to a key-value store takes a text", value)
         elif f == "get":
             _expect(result is None or isinstance(result, str), "a get of a key-value store answers a text", result)
+        else:
+            raise ModelError(f"a key-value store has no operation {f!r}")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "put":

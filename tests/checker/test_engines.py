@@ -243,6 +243,13 @@ def test_a_forced_engine_that_cannot_decide_is_refused() -> None:
         check_operations(history, "register", engine="zoned")
 
 
+def test_the_zones_do_not_call_invalid_what_an_unknown_initial_value_explains() -> None:
+    history = history_of([("read", 3, 0, 1), ("write", 3, 2, 3)])
+    assert check_operations(history, "register-unknown").verdict == "valid"
+    with pytest.raises(ModelError, match="the engine zones cannot decide"):
+        check_operations(history, "register-unknown", engine="zones", proofs=False)
+
+
 @pytest.mark.parametrize("engine", ["automaton", "search", "python-search", "wgl"])
 def test_every_engine_keeps_its_deadline(engine: str) -> None:
     history = Sampler(Random(1), values=3, truth=1.0).history(2000, 8)

@@ -135,8 +135,10 @@ def test_a_users_own_model_goes_to_the_general_engine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "f"), [("mutex", "grab"), ("log", "pop"), ("set", "pop"), ("counter", "x"), ("queue", "y")]
+    ("name", "f"),
+    [("mutex", "grab"), ("log", "pop"), ("set", "pop"), ("counter", "x"), ("queue", "y"), ("kv", "write")],
 )
-def test_unknown_functions_are_refused(name: str, f: str) -> None:
+@pytest.mark.parametrize("proofs", [False, True])
+def test_unknown_functions_are_refused(name: str, f: str, proofs: bool) -> None:
     with pytest.raises(ModelError, match=f):
-        check_operations([op(0, f, 1, None, 0, 1)], name)
+        check_operations([op(0, f, 1, None, 0, 1)], name, proofs=proofs)
