@@ -19,7 +19,8 @@ from checker.numbered import NO_TABLE, IntArray, Numbers, numbers_of
 from checker.rising import ceilings, refuted, rises
 from checker.search import ENGINE, shapes_of
 
-NODE_BYTES: Final = 48
+NODE_BYTES: Final = 40
+_STEP_BYTES: Final = 8
 _BUDGET: Final = 20_000
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
@@ -42,27 +43,36 @@ class _Run:
         self.scalars = np.zeros(16, np.int64)
         self.scalars[kernel.DEEPEST] = -1
         room = _ROOM
-        while room < _AHEAD * ret.size and 2 * room * NODE_BYTES <= memory:
+        while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
-        self.nodes = self._room(room)
+        self.nodes = self._room(room, room)
 
     def fits(self) -> bool:
         return bool(self.enough) and self.events.waiting.size <= _PENDING
 
-    def _room(self, size: int) -> Any:
-        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent", "stack")}
+    def _room(self, size: int, steps: int) -> Any:
+        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent")}
         wide = {name: np.empty(size, np.int64) for name in ("mask", "pend")}
-        return self.kernel.Nodes(**columns, **wide, hashes=np.full(size * 2, -1, np.int32))
+        todo = {name: np.empty(steps, np.int32) for name in ("stack", "steps")}
+        return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
-        before, size = self.nodes, self.nodes.event.size * 2
-        if size * NODE_BYTES > memory:
+        """Twice the room for what is full; False if that is more than the cap."""
+        before, made = self.nodes, int(self.scalars[self.kernel.NODES])
+        size, steps = before.event.size, before.stack.size
+        if steps < self.scalars[self.kernel.STACK] + self.kernel.MOST:
+            steps *= 2
+        else:
+            size *= 2
+        if size * NODE_BYTES + steps * _STEP_BYTES > memory:
             return False
-        self.nodes = self._room(size)
-        for name in ("event", "state", "stack", "mask", "pend", "parent"):
+        self.nodes = self._room(size, steps)
+        for name in ("event", "state", "mask", "pend", "parent"):
+            getattr(self.nodes, name)[:made] = getattr(before, name)[:made]
+        for name in ("stack", "steps"):
             kept = getattr(before, name)
             getattr(self.nodes, name)[: kept.size] = kept
-        self.kernel.rehash(self.scalars[self.kernel.NODES], self.nodes)
+        self.kernel.rehash(made, self.nodes)
         return True
 
     def asked(self) -> bool:

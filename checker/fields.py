@@ -77,7 +77,7 @@ def fields_of(shapes: Shapes) -> Fields | None:
         shift, ids = places[key]
         meaning[:, number] = (f in _WRITES, _bits(ids) << shift, ids[value] << shift)
     lengths = np.fromiter(map(len, asked), np.int64, len(asked))
-    value, old = _asked_and_set(meaning, of, lengths, pending)
+    value, old = kernel.ask_and_set(meaning, of, lengths, pending)
     return Fields(np.where(old == 0, kernel.FIELDS_READ, kernel.FIELDS).astype(np.int8), value, old, places)
 
 
@@ -99,13 +99,6 @@ def _numbered(asked: Sequence[Any]) -> tuple[list[_Step], NDArray[np.int32]] | N
     return list(numbers), of
 
 
-def are_plain(asked: Sequence[Any]) -> bool:
-    """Are these lists of lists of plain values?"""
-    if not set(map(type, asked)) <= _LISTS or not set(map(type, chain.from_iterable(asked))) <= _LISTS:
-        return False
-    return set(map(type, chain.from_iterable(chain.from_iterable(asked)))) <= _ATOMS
-
-
 def _places(steps: Iterable[_Step]) -> _Places | None:
     """Of each register: its lowest bit, and the numbers of its values (absent is 0)."""
     values: dict[Any, dict[Any, int]] = {}
@@ -125,31 +118,3 @@ def _places(steps: Iterable[_Step]) -> _Places | None:
 def _bits(ids: dict[Any, int]) -> int:
     """As many bits as tell so many values apart."""
     return (1 << (len(ids) - 1).bit_length()) - 1
-
-
-def _asked_and_set(
-    meaning: _Ints, of: NDArray[np.int32], lengths: _Ints, pending: NDArray[np.bool_]
-) -> tuple[_Ints, _Ints]:
-    """What ``Fields`` holds of each transaction, from its steps: ``meaning`` is (does it write, bits, value).
-
-    What it reads of its own it must have written so; what a pending one read is not known.
-    """
-    asks, found, sets, becomes = np.zeros((4, lengths.size), np.int64)
-    never = np.zeros(lengths.size, np.bool_)
-    starts = np.cumsum(lengths) - lengths
-    for place in range(lengths.max(initial=0)):
-        at = np.flatnonzero(lengths > place)
-        writes, bits, value = meaning[:, of[starts[at] + place]]
-        own = sets[at] & bits != 0
-        read = np.where((writes == 1) | pending[at], 0, bits)
-        known = np.where(own, becomes[at], found[at])
-        never[at] |= (known ^ value) & read & (sets[at] | asks[at]) != 0
-        written = np.where(writes == 1, bits, 0)
-        becomes[at] = becomes[at] & ~written | value & written
-        sets[at] |= written
-        read = np.where(own, 0, read)
-        asks[at] |= read
-        found[at] |= value & read
-    # Nobody finds a bit that was not asked for.
-    asks[never], found[never], sets[never] = 0, 1, 0
-    return asks << 32 | found, sets << 32 | becomes

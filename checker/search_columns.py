@@ -16,7 +16,7 @@ from checker.answer import Answer, Limits, not_begun
 from checker.calls import NEVER, PLAIN, freeze
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
-from checker.fields import are_plain, fields_of
+from checker.fields import fields_of
 from checker.models import UNKNOWN, Model, ModelError, Register
 from checker.numbered import IntArray, Numbers, Table, numbers_of
 from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
@@ -95,7 +95,7 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     value: list[Any] = [operation.value for operation in part]
     result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
     shapes = Shapes([operation.f for operation in part], value, result)
-    if type(model) is MultiRegister and are_plain(value) and (fields := fields_of(shapes)) is not None:
+    if type(model) is MultiRegister and (fields := fields_of(shapes)) is not None:
         return fields
     try:
         if not PLAIN.issuperset(map(type, value)) or not {*PLAIN, type(UNKNOWN)}.issuperset(map(type, result)):

@@ -1,8 +1,9 @@
 """The compiled just-in-time search for objects whose states are small integers; see ``search`` for the idea.
 
-A configuration takes 32 bytes whatever the history's length: the return that comes next, the open calls that are done
-(one bit a slot), the pending calls that are done, the state, and where it came from.  Registers need no table of
-transitions; other models bring one, whose unknown entries the driver fills in when the search asks for them.
+A configuration takes 28 bytes whatever the history's length: the return that comes next, whose call is not done yet;
+the open calls that are done (one bit a slot), the pending calls that are done, the state, and where it came from.
+Registers need no table of transitions; other models bring one, whose unknown entries the driver fills in when the
+search asks for them.
 """
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
@@ -24,6 +25,10 @@ READS: Final = (READ, TABLE_READ, FIELDS_READ)
 AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
+# As many steps are put on the stack at once, at most.
+MOST: Final = 130
+# Steps that take no call: none is to be taken, or none before the configuration is expanded; pending calls from here.
+NOTHING, EXPAND, FIRST_WAITING = -1, -2, -3
 _UNKNOWN: Final = -2
 _NEVER: Final = 1 << 62
 _LOW: Final = (1 << 32) - 1
@@ -61,7 +66,11 @@ class Calls(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The configurations, a table of where they are by their hashes, and a stack of those to be expanded."""
+    """The configurations, a table of where they are by their hashes, and a stack of steps to be taken.
+
+    A step is taken from the configuration in ``stack`` by the call in ``steps``; of a pending one its number below
+    ``FIRST_WAITING`` stands there.
+    """
 
     event: NDArray[np.int32]
     mask: NDArray[np.int64]
@@ -70,6 +79,7 @@ class Nodes(NamedTuple):
     parent: NDArray[np.int32]
     hashes: NDArray[np.int32]
     stack: NDArray[np.int32]
+    steps: NDArray[np.int32]
 
 
 @njit(cache=True)
@@ -97,6 +107,33 @@ def arrange(invoke, ret):  # type: ignore[no-untyped-def]
             done += 1
     enough = give_slots(owner, is_return, ret, slot_of)
     return Events(owner, is_return, returns, waiting, waiting_at, slot_of), enough
+
+
+@njit(cache=True)
+def ask_and_set(meaning, of, lengths, pending):  # type: ignore[no-untyped-def]
+    """``value`` and ``old`` of transactions (see ``Calls``), from their steps one after the other.
+
+    ``of`` says which step is which column of ``meaning``: does it write, the bits of its register, its value there.
+    What a transaction reads of its own it must have written so; what a pending one read is not known.
+    """
+    value, old = np.empty(lengths.size, np.int64), np.empty(lengths.size, np.int64)
+    place = 0
+    for op in range(lengths.size):
+        asks, found, sets, becomes, never = np.int64(0), np.int64(0), np.int64(0), np.int64(0), False
+        for step in of[place : place + lengths[op]]:
+            writes, bits, item = meaning[0, step], meaning[1, step], meaning[2, step]
+            if writes:
+                sets, becomes = sets | bits, becomes & ~bits | item
+            elif sets & bits:
+                never |= not pending[op] and becomes & bits != item
+            elif asks & bits:
+                never |= found & bits != item
+            elif not pending[op]:
+                asks, found = asks | bits, found | item
+        place += lengths[op]
+        # Nobody finds a bit that was not asked for.
+        value[op], old[op] = 1 if never else asks << 32 | found, sets << 32 | becomes
+    return value, old
 
 
 @njit(cache=True)
@@ -131,161 +168,147 @@ def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
 def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
-    ``initial`` is the state in which the first one starts.  When a transition is not known, what was put on the stack
-    stays, and the node itself goes back on top of it, to be expanded again with the answer.
+    ``initial`` is the state in which the first one starts.  On the stack are steps that are yet to be taken, from a
+    configuration by a call; one is made only when its turn comes.  A step for which a transition is not known stays.
     """
     owner, is_return, returns = events.owner, events.is_return, events.returns
     waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
     kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
     ceiling, rising = calls.ceiling, calls.ceiling.size > 0
     n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
-    n_parent, hashes, stack = nodes.parent, nodes.hashes, nodes.stack
-    chosen, after_of = np.empty(130, np.int64), np.empty(130, np.int64)
+    n_parent, hashes, stack, steps = nodes.parent, nodes.hashes, nodes.stack, nodes.steps
     spent = 0
     while (scalars[STACK] > 0 or scalars[NODES] == 0) and spent < budget:
         made, top = scalars[NODES], scalars[STACK]
-        if made + 140 > n_event.size or made * 10 > hashes.size * 6:
+        if made == n_event.size or made * 10 > hashes.size * 6 or top + MOST > stack.size:
             scalars[STATUS] = FULL
             return
         spent += 1
-        # What is arrived at: one configuration at ``goal``, or one for each of the chosen calls.
-        count, opened, node = 0, 0, np.int64(-1)
-        goal, mask, pend, state = np.int64(0), np.int64(0), np.int64(0), np.int64(initial)
-        alone = made == 0
-        if not alone:
-            node = np.int64(stack[top - 1])
-            goal, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
-            if goal == returns.size:
-                scalars[STATUS], scalars[GOAL] = FOUND, node
-                return
+        node, taken = np.int64(-1), np.int64(NOTHING)
+        at, mask, pend, state = np.int64(0), np.int64(0), np.int64(0), np.int64(initial)
+        if top > 0:
             top -= 1
-            bit = np.int64(1) << slot_of[owner[returns[goal]]]
-            alone = mask & bit != 0
-            if alone:
-                goal, mask = goal + 1, mask & ~bit
-        if goal < returns.size:
-            travel(returns[goal], scalars, owner, is_return, slot_of, slot_op)
-        if not alone:
-            left = scalars[OPEN] & ~mask
-            while left:
-                low = left & -left
-                left ^= low
-                op = slot_op[PLACE[low % 67]]
-                after = _step(state, op, kind, value, old, table)
-                if after == -3:
-                    scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
-                    return
-                if after != -1:
-                    # Of calls that are alike only the one that returns first is tried.
-                    alike = -1
-                    for index in range(count):
-                        other = chosen[index]
-                        if value[other] == value[op] and kind[other] == kind[op] and old[other] == old[op]:
-                            alike = index
-                            break
-                    if alike < 0:
-                        chosen[count], after_of[count] = op, after
-                        count += 1
-                    elif ret[op] < ret[chosen[alike]]:
-                        chosen[alike] = op
-            opened = count
-            for index in range(waiting.size):
-                if waiting_at[index] > returns[goal]:
-                    break
-                if pend >> index & 1:
-                    continue
-                op = waiting[index]
-                after = _step(state, op, kind, value, old, table)
-                if after == -3:
-                    scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
-                    return
-                if after == -1 or after == state:
-                    continue
-                known = False
-                for other in range(opened, count):
-                    o = waiting[chosen[other]]
-                    if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
-                        known = True
-                        break
-                if not known:
-                    chosen[count], after_of[count] = index, after
-                    count += 1
-            # The stack turns the order round: pending calls are tried last, the one that returns first is tried first.
-            for turn in range(opened):
-                latest = turn
-                for index in range(turn + 1, opened):
-                    if ret[chosen[index]] > ret[chosen[latest]]:
-                        latest = index
-                chosen[turn], chosen[latest] = chosen[latest], chosen[turn]
-                after_of[turn], after_of[latest] = after_of[latest], after_of[turn]
-        for turn in range(1 if alone else count):
-            fresh_mask, fresh_pend, fresh_state = mask, pend, state
-            if not alone:
-                # First the pending ones, from the last.
-                index = count - 1 - turn if turn < count - opened else turn - (count - opened)
-                fresh_state = after_of[index]
-                if index >= opened:
-                    fresh_pend |= np.int64(1) << chosen[index]
-                else:
-                    fresh_mask |= np.int64(1) << slot_of[chosen[index]]
-            # What is expanded next goes on at once to the first return of a call that is not done.
-            at, next_up = goal, turn == (0 if alone else count - 1)
+            node, taken = np.int64(stack[top]), np.int64(steps[top])
+            at, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
+        if at < returns.size:
+            travel(returns[at], scalars, owner, is_return, slot_of, slot_op)
+        if taken != EXPAND:
+            if taken >= 0:
+                state = _step(state, taken, kind, value, old, table)
+                mask |= np.int64(1) << slot_of[taken]
+            elif taken != NOTHING:
+                state = _step(state, waiting[FIRST_WAITING - taken], kind, value, old, table)
+                pend |= np.int64(1) << FIRST_WAITING - taken
+            # On to the first return of a call that is not done; reads that are legal are taken at once.
+            seen = np.int64(0)
             while True:
-                hopeless = rising and fresh_state > ceiling[at]
-                if at < returns.size:
-                    # Reads that are legal now are taken at once.
-                    left = scalars[OPEN] & ~fresh_mask
-                    while left:
-                        low = left & -left
-                        left ^= low
-                        op = slot_op[PLACE[low % 67]]
-                        if kind[op] == READ:
-                            if value[op] == fresh_state:
-                                fresh_mask |= low
-                            hopeless |= rising and value[op] < fresh_state
-                        elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
-                            after = _step(fresh_state, op, kind, value, old, table)
-                            if after == -3:
-                                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = fresh_state, old[op], ASKING
-                                if node >= 0:
-                                    stack[top], scalars[STACK] = node, top + 1
-                                return
-                            if after == fresh_state:
-                                fresh_mask |= low
-                if hopeless or not next_up or at == returns.size or spent >= budget:
+                hopeless = rising and state > ceiling[at]
+                if at == returns.size:
                     break
+                left = scalars[OPEN] & ~(mask | seen)
+                while left:
+                    low = left & -left
+                    left ^= low
+                    op = slot_op[PLACE[low % 67]]
+                    if kind[op] == READ:
+                        if value[op] == state:
+                            mask |= low
+                        hopeless |= rising and value[op] < state
+                    elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
+                        after = _step(state, op, kind, value, old, table)
+                        if after == -3:
+                            scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                            return
+                        if after == state:
+                            mask |= low
                 bit = np.int64(1) << slot_of[owner[returns[at]]]
-                if fresh_mask & bit == 0:
+                if hopeless or mask & bit == 0 or spent > budget:
                     break
-                at, fresh_mask, spent = at + 1, fresh_mask & ~bit, spent + 1
+                at, mask, spent, seen = at + 1, mask & ~bit, spent + 1, scalars[OPEN] & ~bit
                 if at < returns.size:
                     travel(returns[at], scalars, owner, is_return, slot_of, slot_op)
+            scalars[STACK] = top
             if hopeless:
                 continue
             size = np.uint64(hashes.size - 1)
-            place = _mix(at, fresh_mask, fresh_pend, fresh_state) & size
+            place = _mix(at, mask, pend, state) & size
             known = False
             while hashes[place] >= 0:
                 other = hashes[place]
-                if (
-                    n_mask[other] == fresh_mask
-                    and n_event[other] == at
-                    and n_state[other] == fresh_state
-                    and n_pend[other] == fresh_pend
-                ):
+                if n_mask[other] == mask and n_event[other] == at and n_state[other] == state and n_pend[other] == pend:
                     known = True
                     break
                 place = (place + np.uint64(1)) & size
             if known:
                 continue
-            fresh = scalars[NODES]
-            hashes[place] = fresh
-            n_event[fresh], n_mask[fresh], n_pend[fresh] = at, fresh_mask, fresh_pend
-            n_state[fresh], n_parent[fresh] = fresh_state, node
-            scalars[NODES] = fresh + 1
-            stack[top] = fresh
-            top += 1
+            hashes[place] = made
+            n_event[made], n_mask[made], n_pend[made], n_state[made], n_parent[made] = at, mask, pend, state, node
+            node = made
+            scalars[NODES] = made + 1
             scalars[DEEPEST] = max(scalars[DEEPEST], at)
+            if at == returns.size:
+                scalars[STATUS], scalars[GOAL] = FOUND, node
+                return
+            if mask & np.int64(1) << slot_of[owner[returns[at]]]:
+                # The budget was spent on the way.
+                stack[top], steps[top], scalars[STACK] = node, NOTHING, top + 1
+                return
+        # Pending calls are tried last, the one that returns first is tried first.
+        bottom = top
+        for index in range(waiting.size):
+            if waiting_at[index] > returns[at]:
+                break
+            if pend >> index & 1:
+                continue
+            op = waiting[index]
+            after = _step(state, op, kind, value, old, table)
+            if after == -3:
+                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                stack[bottom], steps[bottom], scalars[STACK] = node, EXPAND, bottom + 1
+                return
+            if after == -1 or after == state:
+                continue
+            known = False
+            for other in range(bottom, top):
+                o = waiting[FIRST_WAITING - steps[other]]
+                if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
+                    known = True
+                    break
+            if not known:
+                stack[top], steps[top] = node, FIRST_WAITING - index
+                top += 1
+        first = top
+        left = scalars[OPEN] & ~mask
+        while left:
+            low = left & -left
+            left ^= low
+            op = slot_op[PLACE[low % 67]]
+            after = _step(state, op, kind, value, old, table)
+            if after == -3:
+                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                stack[bottom], steps[bottom], scalars[STACK] = node, EXPAND, bottom + 1
+                return
+            if after == -1:
+                continue
+            # Of calls that are alike only the one that returns first is tried.
+            turn = first
+            while turn < top:
+                o = steps[turn]
+                if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
+                    break
+                turn += 1
+            if turn == top:
+                stack[top] = node
+                top += 1
+            elif ret[op] > ret[steps[turn]]:
+                continue
+            while turn + 1 < top and ret[steps[turn + 1]] > ret[op]:
+                steps[turn] = steps[turn + 1]
+                turn += 1
+            while turn > first and ret[steps[turn - 1]] < ret[op]:
+                steps[turn] = steps[turn - 1]
+                turn -= 1
+            steps[turn] = op
         scalars[STACK] = top
     if scalars[STACK] == 0:
         scalars[STATUS] = EXHAUSTED

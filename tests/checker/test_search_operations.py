@@ -181,7 +181,7 @@ def test_the_registers_are_told_as_the_model_tells_them() -> None:
         (Counter(), op("pop", 1, None, 2, 3)),
         (Counter(), op("add", 1, None, 3, 2)),
         (Counter(), op("add", 1, None, 2, None)),
-        (MultiRegister(), op("txn", [["r", "x", object()]], [["r", "x", 1]], 2, 3)),
+        (MultiRegister(), op("txn", [["r", "x", object()]], None, 2, 3)),
         (MultiRegister(), op("txn", None, [["r", "x"]], 2, 3)),
         (MultiRegister(), op("txn", None, [["s", "x", 1]], 2, 3)),
         (MultiRegister(), op("swap", None, [], 2, 3)),
