@@ -10,8 +10,10 @@ process 5 n1                          ├─read → 7─┤
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+from unicodedata import combining, east_asian_width
 
-from checker.telling import shown
+from checker.telling import plain, shown
 from history import Counterexample, Operation
 from history.moments import digits_of, seconds_text
 
@@ -29,14 +31,14 @@ def draw(example: Counterexample, *, width: int = 100) -> str:
     if not operations:
         return ""
     names = {operation.process: _name(operation) for operation in operations}
-    margin = max(map(len, names.values())) + 1
+    margin = max(map(_wide, names.values())) + 1
     short = False
     columns = _columns(operations, short)
     if margin + max(columns.values()) > width:
         short = True
         columns = _columns(operations, short)
     lines = [
-        names[process].ljust(margin) + _row([o for o in operations if o.process == process], columns, short)
+        _padded(names[process], margin) + _row([o for o in operations if o.process == process], columns, short)
         for process in names
     ]
     return "\n".join([*lines, _axis(operations, columns, margin)])
@@ -45,27 +47,39 @@ def draw(example: Counterexample, *, width: int = 100) -> str:
 def label(operation: Operation, *, short: bool = False) -> str:
     """``write 7``, ``read → 7``, ``cas 7→8``, or without the function's name where it is evident."""
     if operation.f == "cas" and isinstance(operation.value, (list, tuple)) and len(operation.value) == 2:
-        return f"cas {shown(operation.value[0])}→{shown(operation.value[1])}"
+        refused = " refused" if operation.outcome == "fail" else ""
+        old, new = map(_clipped, operation.value)
+        return f"cas {old}→{new}{refused}"
     if operation.f == "write":
-        return f"{'w' if short else 'write '}{shown(operation.value)}"
+        return f"{'w' if short else 'write '}{_clipped(operation.value)}"
     if operation.f == "read":
-        return f"{'r' if short else 'read → '}{shown(operation.result)}"
-    asked = "" if operation.value is None else f" {_clipped(shown(operation.value))}"
+        return f"{'r' if short else 'read → '}{_clipped(operation.result)}"
+    asked = "" if operation.value is None else f" {_clipped(operation.value)}"
     echo = operation.result == operation.value and operation.f != "append"
-    given = "" if operation.result is None or echo else f" → {_clipped(shown(operation.result))}"
+    given = "" if operation.result is None or echo else f" → {_clipped(operation.result)}"
     return operation.f + asked + given
 
 
-def _clipped(text: str) -> str:
+def _clipped(value: Any) -> str:
+    text = shown(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def _wide(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text)
+
+
+def _padded(text: str, width: int, sign: str = " ") -> str:
+    return text + sign * (width - _wide(text))
+
+
 def _name(operation: Operation) -> str:
-    return f"process {operation.process}" + (f" {operation.node}" if operation.node else "")
+    return f"process {operation.process}" + (f" {plain(operation.node)}" if operation.node else "")
 
 
 def _end(operation: Operation) -> int | None:
-    return operation.return_index if operation.outcome == "ok" else None
+    return None if operation.outcome == "info" else operation.return_index
 
 
 def _columns(operations: Sequence[Operation], short: bool) -> dict[int, int]:
@@ -76,13 +90,13 @@ def _columns(operations: Sequence[Operation], short: bool) -> dict[int, int]:
     for event in events:
         for operation in operations:
             if _end(operation) == event:
-                room = len(label(operation, short=short)) + 3
+                room = _wide(label(operation, short=short)) + 3
                 column = max(column, columns[operation.invoke_index] + room)
             elif operation.invoke_index == event:
                 before = [o for o in operations if o.process == operation.process and o.invoke_index < event]
                 for other in before:
                     if _end(other) is None:
-                        column = max(column, columns[other.invoke_index] + len(label(other, short=short)) + 6)
+                        column = max(column, columns[other.invoke_index] + _wide(label(other, short=short)) + 6)
         columns[event] = column
         column += _GAP
     return columns
@@ -92,8 +106,8 @@ def _row(operations: Sequence[Operation], columns: dict[int, int], short: bool) 
     line = ""
     for operation in operations:
         start, text, end = columns[operation.invoke_index], label(operation, short=short), _end(operation)
-        line = line.ljust(start)
-        line += f"├─{text}┄┄ ?" if end is None else "├─" + text.ljust(columns[end] - start - 2, "─") + "┤"
+        line = _padded(line, start)
+        line += f"├─{text}┄┄ ?" if end is None else "├─" + _padded(text, columns[end] - start - 2, "─") + "┤"
     return line
 
 

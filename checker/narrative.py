@@ -40,14 +40,15 @@ def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexampl
 
 
 def answered(operation: Operation, call: Call) -> str:
-    """``read 7``, ``wrote 7``, ``swapped 7 for 8``, ``did dequeue [] and was answered 3``."""
+    """``read 7``, ``swapped 7 for 8``, ``had its swap of 7 for 8 refused``, ``did dequeue and was answered 3``."""
     if call.f == "read":
         return f"read {shown(operation.result)}"
     if call.f == "write":
         return f"wrote {shown(thaw(call.value))}"
-    if call.f == "cas" and isinstance(operation.value, (list, tuple)):
+    if call.f in ("cas", "refused") and isinstance(operation.value, (list, tuple)):
         old, new = operation.value
-        return f"swapped {shown(old)} for {shown(new)}"
+        swap = f"{shown(old)} for {shown(new)}"
+        return f"swapped {swap}" if call.f == "cas" else f"had its swap of {swap} refused"
     asked = "" if operation.value is None else f" of {shown(operation.value)}"
     echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
     return f"did {operation.f}{asked}" + ("" if echo else f" and was answered {shown(operation.result)}")

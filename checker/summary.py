@@ -8,6 +8,7 @@ from typing import Final
 
 from checker.api import Report
 from checker.drawing import draw
+from checker.telling import plain
 from history import KeyVerdict
 
 _SHOWN: Final = 3
@@ -29,7 +30,7 @@ def render(report: Report, *, width: int = 100) -> str:
         lines += ["", f"… and {_count(len(bad) - _LISTED, 'more key')} not valid"]
     if good and bad:
         lines += ["", f"{_count(len(good), 'other key')} valid"]
-    return "\n".join(lines)
+    return "\n".join(map(plain, lines))
 
 
 def _count(number: int, what: str) -> str:

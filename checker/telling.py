@@ -13,7 +13,14 @@ from history.moments import digits_of, seconds_text
 
 def shown(value: Any) -> str:
     """A value for people: JSON, and ``absent`` for null."""
-    return "absent" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "absent" if value is None else plain(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def plain(text: str) -> str:
+    """The text with escapes for what would move a terminal's cursor, colour it, or turn its letters round."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +39,16 @@ class Clock:
         return f"{seconds_text(moment, self.digits)} s"
 
     def span(self, operation: Operation) -> str:
-        if operation.outcome != "ok":
+        if operation.outcome == "info":
             return f"from {self.at(operation.invoked)}, never answered"
         return f"{self.at(operation.invoked)[:-2]}–{self.at(operation.returned)}"
 
 
 def who(operation: Operation) -> str:
     """``process 3`` or ``process 3 on n2``."""
-    return f"process {operation.process}" + (f" on {operation.node}" if operation.node else "")
+    return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
 
 
 def object_name(key: str | int | None, kind: str = "register") -> str:
     """The key's name, or ``the register`` for an unkeyed one."""
-    return f"the {kind}" if key is None else str(key)
+    return f"the {kind}" if key is None else plain(str(key))

@@ -15,11 +15,12 @@ import click
 def shrink(history: Path, output: Path | None, model: str | None, deadline: float) -> int:
     """Write the minimal counterexample of HISTORY as a history file of its own."""
     from checker.drawing import draw
+    from checker.telling import plain
     from harness.files import shrink_file
 
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
     first = shrink_file(history, model, deadline, target).counterexamples[0]
-    click.echo(f"{first.kind}: {first.sentence}")
+    click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first))
     count = len(first.operations)
     click.echo(f"{count} operation{'' if count == 1 else 's'}: {target}")

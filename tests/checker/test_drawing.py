@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
-from checker import check_operations
+from checker import check, check_operations
 from checker.drawing import draw
+from checker.summary import render
 from history import Counterexample, Operation
 from tests.checker.oracle import Sampler
 
@@ -25,6 +27,26 @@ def test_a_stale_read() -> None:
         "process 5 n1               ├─read → 7─┤",
         "             0.001 s            0.006 s",
     ]
+
+
+def test_wide_signs_take_two_columns_and_others_that_move_the_cursor_are_escaped() -> None:
+    operations = (op(1, "write", "日本", 1, 2), op(1, "write", "\x1b[2J\x9b", 3, 4), op(2, "read", "x" * 99, 5, 6))
+    assert draw(Counterexample("stale-read", "", operations)).splitlines()[:2] == [
+        'process 1 n1 ├─write "日本"─┤ ├─write "\\u001b[2J\\x9b"─┤',
+        f'process 2 n1 {" " * 43}├─read → "{"x" * 22}…─┤',
+    ]
+
+
+def test_a_key_cannot_write_to_the_terminal() -> None:
+    history = [replace(op(0, "read", 7, 1, 2), key="a\x1b[2J\nb")]
+    assert r"a\x1b[2J\nb: invalid" in render(check(history))
+
+
+def test_a_refused_swap_was_answered() -> None:
+    history = [op(0, "write", 3, 1, 2), op(0, "cas", [3, 5], 3, 4, "fail")]
+    example = check(history, "cas-register-strict").counterexamples[0]
+    assert "process 0 on n1 had its swap of 3 for 5 refused (0.003–0.004 s), but" in example.sentence
+    assert "├─cas 3→5 refused─┤" in draw(example)
 
 
 def test_order_of_events_is_order_of_columns() -> None:
