@@ -63,13 +63,23 @@ class _Truth:
         return isinstance(other, (bool, _Truth)) and bool(other) == self.value
 
     def __hash__(self) -> int:
-        return hash(("truth", self.value))
+        return hash(self.value)
 
     def __bool__(self) -> bool:
         return self.value
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """A map, which is no list of its pairs."""
+
+    items: tuple[tuple[str, Any], ...]
+
+    def __repr__(self) -> str:
+        return repr(thaw(self))
 
 
 _TRUE: Final = _Truth(value=True)
@@ -91,7 +101,9 @@ def freeze(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return frozenset(freeze(item) for item in value)
     if isinstance(value, dict):
-        return tuple(sorted((str(name), freeze(item)) for name, item in value.items()))
+        return _Map(
+            tuple(sorted(((str(name), freeze(item)) for name, item in value.items()), key=lambda item: item[0]))
+        )
     raise ModelError(f"a value must be JSON, found {type(value).__name__} {value!r}")
 
 
@@ -99,6 +111,8 @@ def thaw(value: Any) -> Any:
     """The value as it was written, for people."""
     if isinstance(value, tuple):
         return [thaw(item) for item in value]
+    if isinstance(value, _Map):
+        return {name: thaw(item) for name, item in value.items}
     return value.value if isinstance(value, _Truth) else value
 
 

@@ -7,6 +7,7 @@ disk) reads up to its last whole line; everything else that is wrong is an error
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from dataclasses import dataclass, field
@@ -152,7 +153,8 @@ class HistoryWriter:
                 self._failure = OSError("the history is closed")
 
     def _write(self, record: dict[str, Any]) -> None:
-        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        # Half a surrogate pair, which UTF-8 does not know, is written as JSON's escape of it.
+        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="backslashreplace")
         try:
             written = os.write(self._fd, line)
             if written != len(line):
@@ -192,7 +194,7 @@ def read_history(path: Path) -> HistoryFile:
 
 
 def load_json(text: str | bytes) -> Any:
-    """JSON as it is defined, without NaN and infinities.  Raises ValueError, RecursionError."""
+    """JSON as it is defined: no NaN, and nothing infinite, also by its size.  Raises ValueError, RecursionError."""
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     return _DECODER.decode(text)
@@ -202,8 +204,14 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
 # ``json.loads`` makes one anew for every line when it is told what to do with NaN.
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:

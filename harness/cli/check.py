@@ -90,7 +90,7 @@ def _check_file(path: Path, model: str | None, engine: str | None, deadline: flo
             "seconds": round(seconds, 6),
             "keys": [key.to_json() for key in report.keys],
         }
-        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
         click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns))
         click.echo(f"{seconds:.2f} s in all")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from checker import CasRegister, ModelError, Register, check, check_operations
+from checker.calls import freeze
 from checker.zones import crossing
 from history import Operation
 from tests.checker.oracle import Sampler, is_linearizable
@@ -118,6 +119,20 @@ def test_zones_with_any_bounds_cross_as_they_should() -> None:
     first, last = np.array([0, 5, 6, 9, 20]), np.array([1, 10, 7, 8, 19])
     outer, inner = crossing(first, last)
     assert list(zip(outer.tolist(), inner.tolist(), strict=True)) == [(1, 2), (1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [({"a": 1}, [["a", 1]]), ([["a", 1]], {"a": 1}), (True, 1), (0, False), ([1, True], [1, 1])]
+)
+def test_values_of_different_kinds_are_different(written: object, read: object) -> None:
+    def judged(answer: object) -> str:
+        return check_operations([op(0, "write", written, (0, 1)), op(0, "read", answer, (2, 3))], "register").verdict
+
+    assert (judged(written), judged(read)) == ("valid", "invalid")
+
+
+def test_a_truth_is_found_among_a_models_own() -> None:
+    assert {freeze(value) for value in (True, False)} == {True, False}
 
 
 def test_unknown_initial_value() -> None:

@@ -50,6 +50,18 @@ def test_a_stale_read_is_1_told_and_drawn(tmp_path: Path, capsys: pytest.Capture
     assert "├─read → 1" in said
 
 
+def test_half_a_surrogate_pair_is_printed_and_shrunk_as_an_escape(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """JSON may hold what UTF-8 does not know."""
+    path = history(tmp_path / "h.jsonl", ("invoke", 0, "read", None), ("ok", 0, "read", "\ud800"))
+    for arguments in (["check"], ["check", "--json"]):
+        assert run_command([*arguments, str(path)]) == 1
+        assert r'"\ud800"' in capsys.readouterr().out.replace(r"\"", '"')
+    assert run_command(["shrink", str(path), "-o", str(tmp_path / "shrunk.jsonl")]) == 0
+    assert run_command(["check", str(tmp_path / "shrunk.jsonl")]) == 1
+
+
 @pytest.mark.parametrize(("text", "code"), [(EDN_GOOD, 0), (EDN_BAD, 1)])
 def test_a_foreign_history_and_its_bad_twin(tmp_path: Path, text: str, code: int) -> None:
     (tmp_path / "history.edn").write_text(text)

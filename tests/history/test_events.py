@@ -156,6 +156,7 @@ def test_a_full_disk_leaves_whole_lines_only(tmp_path: Path) -> None:
         ("\udcff", "expected a JSON object"),
         ("", "expected a JSON object"),
         ("[" * 100_000, "expected a JSON object"),
+        ('{"index":2,"value":1e999}', "1e999 is too large"),
         ({**LINE, "index": "0"}, "'index' must be int, found '0'"),
         ({**LINE, "index": True}, "'index' must be int, found True"),
         ({**LINE, "time": 1.5}, "'time' must be int, found 1.5"),
