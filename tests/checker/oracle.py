@@ -274,7 +274,7 @@ def late_pending(begun: int) -> list[Operation]:
     ])  # fmt: skip
 
 
-# Found by a search for histories of which a kernel with one thing wrong says something else; all of them are valid.
+# Made for kernels with one thing wrong, which say something else of them, or of a twin; all of them are valid.
 TOLD_APART: dict[str, list[tuple[str, int | None, int, int | None]]] = {
     "more spent does not make another needless": [
         ("write", 1, 0, 2), ("write", 2, 1, 4), ("write", 1, 3, 6), ("read", 1, 5, 8), ("write", 1, 7, 11),
@@ -303,6 +303,11 @@ TOLD_APART: dict[str, list[tuple[str, int | None, int, int | None]]] = {
     "pending writes that were spent move along": [
         ("write", 1, 0, 6), ("write", 2, 1, 2), ("write", 1, 3, None), ("read", 1, 4, 7), ("write", 2, 5, 9),
         ("write", 1, 8, 10), ("read", 2, 11, 14), ("read", 1, 12, 13),
+    ],
+    # Its twin, of which the first read answers 4, needs that 4 was current before the last change, or that 2 came back.
+    "when it was changed last moves along": [
+        ("read", 2, 0, 11), ("write", 1, 1, 4), ("write", 2, 2, 6), ("write", 3, 3, 8), ("read", 2, 5, 14),
+        ("write", 4, 7, None), ("read", 2, 9, 10), ("read", 2, 12, 13),
     ],
     # The first one is a read, and is what a wrong place in the table of slots leads to.
     "eight are open at once": [
