@@ -29,6 +29,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
 # A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
 _FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
 _FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
+_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
 _SYMBOLIC: Final = {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}
 _DEEPEST: Final = 100
 _LONGEST_NUMBER: Final = 400
@@ -103,7 +104,7 @@ class EdnReader:
             self._depth -= 1
             return value
         if kind == "string":
-            return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1]), text[1:-1])
+            return _ESCAPE.sub(_unescaped, text[1:-1])
         if kind == "symbolic" and text not in _SYMBOLIC:
             raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}, found {text!r}")
         return _SYMBOLIC[text] if kind == "symbolic" else self._atom(text, start)
@@ -142,6 +143,11 @@ class EdnReader:
             raise self.wrong(start, "a map has a key without a value")
         pairs = zip(items[::2], items[1::2], strict=True)
         return {key if type(key) is str else _hashable(key): item for key, item in pairs}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    sign = match[1]
+    return chr(int(sign[1:], 16)) if len(sign) > 1 else {"n": "\n", "t": "\t", "r": "\r"}.get(sign, sign)
 
 
 def _flat_item(text: str) -> Any:

@@ -67,7 +67,11 @@ def may_be_keyed(record: dict[str, Any]) -> bool:
     value = record.get("value")
     if "key" in record or not isinstance(value, list) or len(value) != 2:
         return False
-    return record["f"] not in ("cas", "txn") or value[1] is None or isinstance(value[1], list)
+    inside = value[1]
+    if inside is None or record["f"] not in ("cas", "txn"):
+        return True
+    # Two steps of a transaction are no pair of a key and a transaction: that would be a list of lists.
+    return isinstance(inside, list) and (record["f"] == "cas" or all(isinstance(step, list) for step in inside))
 
 
 def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:

@@ -45,11 +45,19 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
             raise FormatError(source, f"line {number}", f"expected process, :type, :f and value, found {line[-60:]!r}")
         return None
     process, type_, f, rest = match.groups()
+    if process == ":nemesis":
+        return {"process": NEMESIS, "type": type_, "f": f, "value": _told(rest or "nil", source)}
     value, error = _value(type_, rest or "nil", source, number)
-    return {
-        "process": NEMESIS if process == ":nemesis" else int(process),
-        "type": type_, "f": f, "value": value, "error": error,
-    }  # fmt: skip
+    return {"process": int(process), "type": type_, "f": f, "value": value, "error": error}
+
+
+def _told(text: str, source: str) -> Any:
+    """What a nemesis says: EDN, or words for people, which nobody checks."""
+    try:
+        forms = [form.value for form in EdnReader(text, source).forms()]
+    except FormatError:
+        return text
+    return forms[0] if len(forms) == 1 else text
 
 
 def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:

@@ -67,12 +67,24 @@ def test_a_cas_pair_is_no_key(tmp_path: Path) -> None:
     assert [(key.key, key.verdict) for key in report.keys] == [(None, "valid")]
 
 
+@pytest.mark.parametrize(("shape", "key"), [("{}", None), ("[7 {}]", 7)])
+def test_two_steps_of_a_transaction_are_no_key(shape: str, key: int | None, tmp_path: Path) -> None:
+    wrote, asked, read = (f"[[:{f} :x {value}] [:{f} :y {value}]]" for f, value in (("w", 1), ("r", "nil"), ("r", 1)))
+    text = "".join(
+        f"{{:process {process} :type :{type_} :f :txn :value {shape.format(value)}}}"
+        for process, type_, value in [(0, "invoke", wrote), (0, "ok", wrote), (1, "invoke", asked), (1, "ok", read)]
+    )
+    report = check(written(tmp_path, text), "multi-register")
+    assert [(told.key, told.verdict) for told in report.keys] == [(key, "valid")]
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
         ("nil", None), ("true", True), ("-12", -12), ("9223372036854775808N", 2**63), ("1.5", 1.5), ("2e3", 2000.0),
         (":a/b", "a/b"), ('"a\\"b\\n"', 'a"b\n'), ("[1, 2 (3)]", [1, 2, [3]]), ("#{2 1}", [1, 2]),
         ("{:a 1, [1 2] 3}", {"a": 1, (1, 2): 3}), ("#inst \"2020\"", "2020"), ("\\a", "\\a"), ("#_ 1 2", 2),
+        (r'"\u00e9\\u"', "é\\u"),
     ],
 )  # fmt: skip
 def test_forms(text: str, value: Any) -> None:
@@ -126,6 +138,12 @@ def test_console_logs(tmp_path: Path) -> None:
     assert check(path, "cas-register").verdict == "valid"
     path.write_text(LOG.replace(":ok\t:read\t5", ":ok\t:read\t6"))
     assert check(path, "cas-register").counterexamples[0].kind == "never-written"
+
+
+@pytest.mark.parametrize("words", ["fully connected, all nodes", "(", '{"n1" #object[Foo 0x1 "x}"]}', "##NaN"])
+def test_what_a_nemesis_says_in_a_log_is_for_people(words: str) -> None:
+    line = f"INFO  jepsen.util - :nemesis\t:info\t:start\t{words}\n"
+    assert [event.type for event in read_jepsen_log(LOG + line, "log")[7:]] == ["info"]
 
 
 @pytest.mark.parametrize(
