@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checker.calls import NEVER
+from checker.spans import IntArray, keeps_time, spans_of
 from history import Operation
 
-IntArray: TypeAlias = NDArray[np.int64]
 _NOTHING: Final = -1
 _STRANGE: Final = -2
 _ENTRIES: Final = frozenset({int, str})
@@ -85,12 +84,15 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     longest = _longest([operation.result for operation in lists])
     if longest is None:
         return None
-    listed = np.array([rows.get(entry, _STRANGE) for entry in longest], np.int64)
-    try:
-        found = [rows.get(entry, _STRANGE) for entry in seen]
-        return _checked(_Kinds(appends, gets, lists), answered, asked, found, listed)
-    except (TypeError, OverflowError):
+    known, places = _indexes(answered), _indexes(asked)
+    appending, getting, listing = spans_of(appends), spans_of(gets), spans_of(lists)
+    if known is None or places is None or appending is None or getting is None or listing is None:
         return None
+    index = np.full(len(appends), _NOTHING, np.int64)
+    index[appending[1] != NEVER] = known
+    found, listed = (np.array([rows.get(entry, _STRANGE) for entry in some], np.int64) for some in (seen, longest))
+    length = np.array([len(operation.result) for operation in lists], np.int64)
+    return LogColumns(index, *appending, places, found, *getting, length, *listing, listed)
 
 
 def _longest(lists: list[Any]) -> Sequence[Any] | None:
@@ -101,45 +103,13 @@ def _longest(lists: list[Any]) -> Sequence[Any] | None:
     return longest if all(longest[: len(entries)] == entries for entries in lists) else None
 
 
-class _Kinds(NamedTuple):
-    appends: list[Operation]
-    gets: list[Operation]
-    lists: list[Operation]
-
-
-def _checked(
-    kinds: _Kinds, answered: list[int], asked: list[int], seen: list[int], listed: IntArray
-) -> LogColumns | None:
-    """The columns; None if something in them is out of bounds.  Raises TypeError for a missing return."""
-    appends, gets, lists = kinds
-    index = np.array(answered, np.int64)
-    ended = np.array([o.return_index if o.outcome == "ok" else NEVER for o in appends], np.int64)
-    if index.min(initial=0) < 0:
+def _indexes(numbers: list[int]) -> IntArray | None:
+    """The numbers as a column; None if one of them is below zero, or too large for it."""
+    try:
+        column = np.array(numbers, np.int64)
+    except OverflowError:
         return None
-    if index.size < ended.size:
-        known = np.full(ended.size, _NOTHING, np.int64)
-        known[[operation.outcome == "ok" for operation in appends]] = index
-        index = known
-    columns = LogColumns(
-        index,
-        np.array([operation.invoke_index for operation in appends], np.int64),
-        ended,
-        np.array(asked, np.int64),
-        np.array(seen, np.int64),
-        np.array([operation.invoke_index for operation in gets], np.int64),
-        np.array([operation.return_index for operation in gets], np.int64),
-        np.array([len(operation.result) for operation in lists], np.int64),
-        np.array([operation.invoke_index for operation in lists], np.int64),
-        np.array([operation.return_index for operation in lists], np.int64),
-        listed,
-    )
-    spans = (
-        (columns.begun, columns.ended),
-        (columns.get_begun, columns.get_ended),
-        (columns.list_begun, columns.list_ended),
-    )
-    sound = all((begun < ended).all() for begun, ended in spans)
-    return columns if sound and columns.asked.min(initial=0) >= 0 else None
+    return column if column.min(initial=0) >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +191,6 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
     place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
     order: IntArray = rows[np.lexsort((place, moment))]
     return order
-
-
-def keeps_time(order: IntArray, begun: IntArray, ended: IntArray) -> bool:
-    """Are these rows complete, each there once at most, and none behind one that had begun only when it had ended?"""
-    times = np.bincount(order, minlength=begun.size)
-    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
-        return False
-    return not (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any()
 
 
 def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checker.calls import NEVER, Call
+from checker.spans import spans_of
 from history import Operation
 
 Ranks: TypeAlias = npt.NDArray[np.int64]
@@ -100,18 +101,8 @@ def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | Non
     item = _places(items, answers) if plain else None
     if item is None:
         return None
-    try:
-        begun, asked = (_ranks(one.invoke_index for one in part) for part in (enqueues, dequeues))
-        ended, answered = (_ranks(map(_end, part)) for part in (enqueues, dequeues))
-    except (TypeError, OverflowError):
-        return None
-    sound = (begun < ended).all() and (asked < answered).all()
-    return QueueColumns(begun, ended, asked, answered, item) if sound else None
-
-
-def _end(operation: Operation) -> int:
-    # None for an answer without a place in the history: numpy refuses that.
-    return operation.return_index if operation.outcome == "ok" else NEVER  # type: ignore[return-value]
+    coming, going = spans_of(enqueues), spans_of(dequeues)
+    return None if coming is None or going is None else QueueColumns(*coming, *going, item)
 
 
 def _places(items: Sequence[Any], answers: Sequence[Any]) -> Ranks | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import Answer, Limits, not_begun
-from checker.calls import NEVER, PLAIN, freeze
+from checker.calls import PLAIN, freeze
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
 from checker.fields import fields_of
@@ -21,6 +21,7 @@ from checker.models import UNKNOWN, Model, ModelError, Register
 from checker.numbered import IntArray, Numbers, Table, numbers_of
 from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 from checker.search import ENGINE, Shapes
+from checker.spans import spans_of
 from history import Operation
 
 # Fewer calls are decided sooner without compiled code.
@@ -72,22 +73,11 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
         return None
     if limits.over():
         return not_begun(ENGINE, len(part)), len(part)
-    spans = _spans(part)
-    numbers = None if spans is None else _numbers(part, model)
-    if spans is None or numbers is None:
+    spans = spans_of(part)
+    if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
     answer = decide_columns(numbers, *spans, limits)
     return None if answer is None else (answer, len(part))
-
-
-def _spans(part: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
-    """From when to when; None unless they are in the order of their invocations, and end after them."""
-    invoke = np.array([operation.invoke_index for operation in part], np.int64)
-    try:
-        ret = np.array([one.return_index if one.outcome == "ok" else NEVER for one in part], np.int64)
-    except TypeError:
-        return None
-    return (invoke, ret) if (invoke < ret).all() and (invoke[1:] > invoke[:-1]).all() else None
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checker.calls import NEVER
-from checker.log_columns import keeps_time
+from checker.spans import IntArray, keeps_time, spans_of
 from history import Operation
 
-IntArray: TypeAlias = NDArray[np.int64]
 _ELEMENTS: Final = frozenset({int, str})
 
 
@@ -71,19 +69,11 @@ def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
     numbers = _numbered([operation.result for operation in reads])
     if numbers is None or not numbers.keys() <= set(added):
         return None
-    try:
-        columns = SetColumns(
-            np.array([numbers.setdefault(element, len(numbers)) for element in added], np.int64),
-            np.array([operation.invoke_index for operation in adds], np.int64),
-            np.array([o.return_index if o.outcome == "ok" else NEVER for o in adds], np.int64),
-            np.array([len(operation.result) for operation in reads], np.int64),
-            np.array([operation.invoke_index for operation in reads], np.int64),
-            np.array([operation.return_index for operation in reads], np.int64),
-        )
-    except (TypeError, OverflowError):
+    adding, reading = spans_of(adds), spans_of(reads)
+    if adding is None or reading is None:
         return None
-    sound = (columns.begun < columns.ended).all() and (columns.read_begun < columns.read_ended).all()
-    return columns if sound else None
+    element = np.array([numbers.setdefault(element, len(numbers)) for element in added], np.int64)
+    return SetColumns(element, *adding, np.array([len(read.result) for read in reads], np.int64), *reading)
 
 
 def _numbered(answers: list[Any]) -> dict[Any, int] | None:
