@@ -7,6 +7,7 @@ lasts until the latest invocation of its reads; and by then no add may have retu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -159,12 +160,11 @@ def final_read(operations: Sequence[Operation]) -> FinalRead | None:
     adds = {operation.value: operation.outcome for operation in operations if operation.f == "add"}
     ok = {operation.value for operation in operations if operation.f == "add" and operation.outcome == "ok"}
     there = set(found)
-    counts = {item: found.count(item) for item in there} if len(there) < len(found) else {}
     return FinalRead(
         attempts=len(adds),
         ok=len(ok),
         lost=tuple(item for item in adds if item in ok and item not in there),
         unexpected=tuple(item for item in dict.fromkeys(found) if item not in adds),
         recovered=tuple(item for item in adds if item in there and item not in ok),
-        duplicated=tuple(item for item, count in counts.items() if count > 1),
+        duplicated=tuple(item for item, times in Counter(found).items() if times > 1),
     )
