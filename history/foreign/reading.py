@@ -167,6 +167,7 @@ def _text_format(start: str) -> tuple[str, Callable[[str, str], TextHistory]]:
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
     if not code.startswith(("{", "[", "(", "#")):
         return "jepsen-log", parse_jepsen_log
-    if ":key" in code and any(f":f {f}" in code for f in (":get", ":put", ":append")):
+    # Not every word that begins with :key is one, and porcupine's keys are texts.
+    if re.search(r':key\s+"', code) and re.search(r":f\s+:(get|put|append)\b", code):
         return "porcupine-kv", parse_porcupine_kv
     return "edn", parse_edn

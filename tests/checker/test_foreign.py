@@ -175,6 +175,12 @@ def test_a_kv_file_with_other_functions_is_refused(tmp_path: Path) -> None:
         read_any(written(tmp_path, "\n".join(lines)))
 
 
+@pytest.mark.parametrize("more", [":error :key-not-found", ":key 3"])
+def test_a_log_with_keys_is_no_kv_file(more: str, tmp_path: Path) -> None:
+    lines = [f"{{:process 0, :type :{type_}, :f :append, :value 0, {more}}}" for type_ in ("invoke", "ok")]
+    assert check(written(tmp_path, "\n".join(lines)), "log").verdict == "valid"
+
+
 def test_an_edn_history_survives_a_round_of_json() -> None:
     events = read_edn(STORY, "x")
     assert json.loads(json.dumps([event.to_json() for event in events]))[1]["value"] == 7
