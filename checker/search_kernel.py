@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from checker.slots_kernel import PLACE, give_slots, travel
+from checker.slots_kernel import PLACE, give_slots
 
 # Kinds of calls.
 READ, WRITE, CAS, TABLE, TABLE_READ, ADD, FIELDS, FIELDS_READ = range(8)
 READS: Final = (READ, TABLE_READ, FIELDS_READ)
-# Places in the array of scalars.
-AT, OPEN, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(9)
+# Places in the array of scalars: the event that comes next, the slots that are taken before it, and those of reads, …
+AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(10)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 # As many steps are put on the stack at once, at most.
@@ -110,6 +110,27 @@ def arrange(invoke, ret):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _travel(target, scalars, owner, is_return, slot_of, slot_op, kind):  # type: ignore[no-untyped-def]
+    """Bring the table of open slots to the moment just before event ``target``, backwards or forwards."""
+    at, opened, reading = scalars[AT], scalars[OPEN], scalars[READING]
+    while at != target:
+        ahead = at < target
+        at -= not ahead
+        op = owner[at]
+        if slot_of[op] >= 0:
+            bit = np.int64(1) << slot_of[op]
+            if is_return[at] == ahead:
+                opened &= ~bit
+            else:
+                slot_op[slot_of[op]] = op
+                opened |= bit
+                is_read = kind[op] == READ or kind[op] == TABLE_READ or kind[op] == FIELDS_READ
+                reading = reading | bit if is_read else reading & ~bit
+        at += ahead
+    scalars[AT], scalars[OPEN], scalars[READING] = at, opened, reading
+
+
+@njit(cache=True)
 def ask_and_set(meaning, of, lengths, pending):  # type: ignore[no-untyped-def]
     """``value`` and ``old`` of transactions (see ``Calls``), from their steps one after the other.
 
@@ -191,7 +212,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             node, taken = np.int64(stack[top]), np.int64(steps[top])
             at, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
         if at < returns.size:
-            travel(returns[at], scalars, owner, is_return, slot_of, slot_op)
+            _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
         if taken != EXPAND:
             if taken >= 0:
                 state = _step(state, taken, kind, value, old, table)
@@ -205,7 +226,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                 hopeless = rising and state > ceiling[at]
                 if at == returns.size:
                     break
-                left = scalars[OPEN] & ~(mask | seen)
+                left = scalars[OPEN] & scalars[READING] & ~(mask | seen)
                 while left:
                     low = left & -left
                     left ^= low
@@ -214,7 +235,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                         if value[op] == state:
                             mask |= low
                         hopeless |= rising and value[op] < state
-                    elif kind[op] == TABLE_READ or kind[op] == FIELDS_READ:
+                    else:
                         after = _step(state, op, kind, value, old, table)
                         if after == -3:
                             scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
@@ -226,7 +247,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                     break
                 at, mask, spent, seen = at + 1, mask & ~bit, spent + 1, scalars[OPEN] & ~bit
                 if at < returns.size:
-                    travel(returns[at], scalars, owner, is_return, slot_of, slot_op)
+                    _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
             scalars[STACK] = top
             if hopeless:
                 continue
@@ -278,7 +299,8 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                 stack[top], steps[top] = node, FIRST_WAITING - index
                 top += 1
         first = top
-        left = scalars[OPEN] & ~mask
+        # Reads that are legal were taken; only an unknown state becomes another by one.
+        left = scalars[OPEN] & ~mask & (-1 if state == ANY_STATE else ~scalars[READING])
         while left:
             low = left & -left
             left ^= low

@@ -14,34 +14,6 @@ SLOTS: Final = 62
 _NEVER: Final = 1 << 62
 # The powers of two differ modulo 67: the place of a single bit without a loop.
 PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) for r in range(67)], np.int64)
-# Places in the array of scalars: the event that comes next, and the mask of the slots that are taken before it.
-AT, OPEN = range(2)
-
-
-@njit(cache=True)
-def travel(target, scalars, owner, is_return, slot_of, slot_op):  # type: ignore[no-untyped-def]
-    """Bring the table of open slots to the moment just before event ``target``, backwards or forwards."""
-    at, opened = scalars[AT], scalars[OPEN]
-    while at < target:
-        op = owner[at]
-        if slot_of[op] >= 0:
-            if is_return[at]:
-                opened &= ~(np.int64(1) << slot_of[op])
-            else:
-                slot_op[slot_of[op]] = op
-                opened |= np.int64(1) << slot_of[op]
-        at += 1
-    while at > target:
-        at -= 1
-        op = owner[at]
-        if slot_of[op] >= 0:
-            if is_return[at]:
-                slot_op[slot_of[op]] = op
-                opened |= np.int64(1) << slot_of[op]
-            else:
-                opened &= ~(np.int64(1) << slot_of[op])
-    scalars[AT] = at
-    scalars[OPEN] = opened
 
 
 @njit(cache=True)
