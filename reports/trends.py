@@ -117,7 +117,11 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     dots = []
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
-        told = "no rate came back" if sample.recovery_s is None else f"rate back after {sample.recovery_s:.2f} s"
+        told = (
+            "no time until the rate was back"
+            if sample.recovery_s is None
+            else f"rate back after {sample.recovery_s:.2f} s"
+        )
         dots.append(
             Dot(6 + step * number, y, sample.verdict, sample.place, f"{sample.place}: {sample.verdict}, {told}")
         )

@@ -100,6 +100,18 @@ def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
     assert (verdict.metric, verdict.seen, trends.evidence(verdict, verdicts)) == ("verdict became invalid", None, [])
 
 
+def test_a_run_without_a_recovery_does_not_look_like_a_fast_one(store: Path) -> None:
+    quick, none = run_record(1, recovery_ms=0), run_record(2, recovery_ms=None)
+    write(store, [quick, none], [trend_record()])
+    (group,) = trends.trends_of(store, []).groups
+    (fast, untold), _ = trends.strip(group)
+    assert (fast.y, untold.y) == (38, None)
+    assert untold.text.endswith("no time until the rate was back")
+    page = site.trends_page([], trends.trends_of(store, []))
+    assert page.count('class="v-valid untold" cx="18.0" cy="38"') == 1
+    assert 'class="v-valid" cx="6.0"' in page
+
+
 def test_only_runs_that_are_there_are_linked(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
     page = site.trends_page(rows, trends.trends_of(store, rows))
