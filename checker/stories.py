@@ -46,7 +46,7 @@ def tell_log(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
     stage = _Stage(core, scene)
     name, kind = scene.name, answer.kind
     if kind == "never-written":
-        return stage.example(kind, f"{stage.did(core[0])} on {name}, but nobody ever appended that: {_failed(stage)}.")
+        return _never_made(stage, f"{stage.did(core[0])} on {name}, but nobody ever appended that")
     if kind == "log-hole":
         return stage.example(
             kind,
@@ -58,18 +58,20 @@ def tell_log(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
     return _log_order(stage, core)
 
 
-def _failed(stage: _Stage) -> str:
+def _never_made(stage: _Stage, story: str) -> Counterexample:
+    """What was seen, but made by nobody, or only by who was told that it failed."""
     values: set[Any] = set()
     for operation in stage.operations:
         items = operation.result if isinstance(operation.result, list) else [operation.result]
         values |= {shown(item) for item in items}
     for operation in stage.scene.operations:
         if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
-            return (
-                f"{shown(operation.value)} was only ever asked for by {who(operation)}, and answered as failed; the "
-                f"client's mapping of outcomes may be wrong"
+            return stage.example(
+                "failed-write-read",
+                f"{story}: {shown(operation.value)} was only ever asked for by {who(operation)}, and answered as "
+                "failed; the client's mapping of outcomes may be wrong.",
             )
-    return "a value out of nowhere"
+    return stage.example("never-written", f"{story}: a value out of nowhere.")
 
 
 def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
@@ -99,15 +101,13 @@ def tell_set(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
             if operation.f == "add" and operation.outcome != "fail"
         }
         item = ", ".join(shown(thaw(item)) for item in core[0].result if item not in added)
-        return stage.example(
-            kind, f"{stage.did(core[0])} on {scene.name}, but nobody ever added {item}: {_failed(stage)}."
-        )
+        return _never_made(stage, f"{stage.did(core[0])} on {scene.name}, but nobody ever added {item}")
     reads = [call for call in stage.core if call.f == "read"]
     adds = [call for call in stage.core if call.f == "add"]
-    if kind == "lost-element" and len(reads) == 1 and len(adds) == 1:
+    if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:
         add, read = adds[0], reads[0]
         return stage.example(
-            kind,
+            "lost-element",
             f"{stage.did(add)} on {scene.name}, acknowledged. But {who(stage.op(read))} began a read at "
             f"{stage.clock.at(stage.op(read).invoked)} that did not see {shown(thaw(add.value))}: a lost element.",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,6 +120,32 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return None if math.isnan(value) else int(value) if value.is_integer() else value
     return value
+
+
+def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Counterexample:
+    """The counterexample of a log or a set, and the appends or adds that made what its answers hold.
+
+    It speaks of some elements only; in a history of its own the others would be out of nowhere.
+    """
+    kept = {operation.invoke_index: operation for operation in example.operations}
+    seen: set[Any] = set()
+    length = 0
+    for o in example.operations:
+        if o.outcome == "ok" and o.f in ("list", "read"):
+            seen.update(map(freeze, o.result or ()))
+            length = max(length, len(o.result or ()))
+        elif o.outcome == "ok" and o.f == "append":
+            length = max(length, o.result + 1)
+        elif o.outcome == "ok" and o.f == "get" and o.result is not None:
+            length = max(length, o.value + 1)
+            seen.add(freeze(o.result))
+    for o in operations:
+        if o.key != example.operations[0].key or o.outcome == "fail" or o.f not in ("append", "add"):
+            continue
+        early = o.f == "append" and (o.outcome == "info" or o.result < length)
+        if early or freeze(o.value) in seen:
+            kept.setdefault(o.invoke_index, o)
+    return replace(example, operations=tuple(kept[place] for place in sorted(kept)))
 
 
 def as_events(example: Counterexample) -> list[Event]:

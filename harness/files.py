@@ -5,25 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from checker import ModelError, Report, as_events, check
+from checker.whole import with_makers
 from harness.errors import StoreError, UsageError
-from history import FormatError, Header, HistoryWriter
-from history.foreign import read_any
+from history import Counterexample, FormatError, Header, HistoryWriter
+from history.foreign import Foreign, read_any
 
 
 def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:
     """Check one history file.  Raises UsageError for a file that is no history, or no history of that model."""
-    report, _ = _checked(path, model, engine, deadline_s)
-    return report
+    return _checked(path, model, engine, deadline_s)[0]
 
 
-def _checked(path: Path, model: str | None, engine: str | None, deadline_s: float) -> tuple[Report, str]:
-    """The report, and the model that the history was checked as."""
+def _checked(path: Path, model: str | None, engine: str | None, deadline_s: float) -> tuple[Report, str, Foreign]:
+    """The report, the model that the history was checked as, and the history."""
     if not 0 < deadline_s < float("inf"):
         raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
     try:
         history = read_any(path)
         name = model or history.model or "register"
-        return check(history, name, deadline_s=deadline_s, engine=engine), name
+        return check(history, name, deadline_s=deadline_s, engine=engine), name, history
     except FormatError as error:
         raise UsageError(str(error)) from None
     except ModelError as error:
@@ -32,15 +32,17 @@ def _checked(path: Path, model: str | None, engine: str | None, deadline_s: floa
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) -> Report:
-    """Write the first counterexample of a history as a history of its own.
+def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) -> tuple[Counterexample, int]:
+    """Write the first counterexample of a history as a history of its own; answers how many operations stand in it.
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
     """
-    report, name = _checked(path, model, None, deadline_s)
+    report, name, history = _checked(path, model, None, deadline_s)
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
-    events = as_events(report.counterexamples[0])
+    example = report.counterexamples[0]
+    whole = with_makers(example, history.operations or ()) if name in ("log", "set") else example
+    events = as_events(whole)
     times = iter([event.time for event in events])
     try:
         writer = HistoryWriter(
@@ -53,4 +55,4 @@ def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) 
     for event in events:
         writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
     writer.close()
-    return report
+    return example, len(whole.operations)

@@ -19,9 +19,10 @@ def shrink(history: Path, output: Path | None, model: str | None, deadline: floa
     from harness.files import shrink_file
 
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
-    first = shrink_file(history, model, deadline, target).counterexamples[0]
+    first, written = shrink_file(history, model, deadline, target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first))
     count = len(first.operations)
-    click.echo(f"{count} operation{'' if count == 1 else 's'}: {target}")
+    more = f", and {written - count} that made what they saw" if written > count else ""
+    click.echo(f"{count} operation{'' if count == 1 else 's'}{more}: {target}")
     return 0

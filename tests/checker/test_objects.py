@@ -87,6 +87,7 @@ def test_kinds_of_logs() -> None:
     assert kind("log", append, op(1, "list", None, [7, 7], 2, 3)) == "duplicate"
     assert kind("log", append, op(1, "get", 0, 9, 2, 3)) == "log-overwrite"
     assert kind("log", op(1, "get", 0, 9, 2, 3)) == "never-written"
+    assert kind("log", op(0, "append", 9, None, 0, 1, "fail"), op(1, "get", 0, 9, 2, 3)) == "failed-write-read"
     assert kind("log", op(1, "append", 9, 2, 2, 3)) == "log-hole"
     assert kind("log", append, op(1, "get", 0, None, 2, 3)) == "lost-write"
     assert kind("log", op(0, "append", 7, None, 0, 1, "info"), op(1, "append", 8, 1, 2, 3)) == "valid"
@@ -96,6 +97,7 @@ def test_kinds_of_sets() -> None:
     add = op(0, "add", 7, None, 0, 1)
     assert kind("set", add, op(1, "read", None, [], 2, 3)) == "lost-element"
     assert kind("set", op(1, "read", None, [4], 2, 3)) == "never-written"
+    assert kind("set", op(0, "add", 4, None, 0, 1, "fail"), op(1, "read", None, [4], 2, 3)) == "failed-write-read"
     assert kind("set", op(1, "add", 4, None, 0, 9), op(1, "read", None, [4], 2, 3), op(2, "read", None, [], 4, 5)) == (
         "read-inversion"
     )

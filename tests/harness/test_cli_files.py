@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from checker import check
 from harness.cli.main import run_command
 from history import Header, HistoryWriter
 from reports.serve import make
@@ -122,6 +123,33 @@ def test_what_shrink_writes_names_its_model_and_is_invalid_again(model: str, tmp
     small = tmp_path / "history.shrunk.jsonl"
     assert json.loads(small.read_text().splitlines()[0])["model"] == model
     assert run_command(["check", str(small)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "events"),
+    [
+        (
+            "set",
+            [*(("add", n, n) for n in (1, 2, 3)), ("read", None, [1, 2]), ("read", None, [1, 2, 3])],
+        ),
+        (
+            "log",
+            [*(("append", f"v{n}", n) for n in range(3)), ("list", None, ["v0", "v1"]), ("get", 1, "v1")],
+        ),
+    ],
+)
+def test_what_was_seen_stands_in_what_shrink_writes(
+    model: str, events: list[tuple[str, object, object]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the history that is written would be wrong for another reason."""
+    told = [pair for f, asked, answer in events for pair in (("invoke", 0, f, asked), ("ok", 0, f, answer))]
+    path, small = history(tmp_path / "history.jsonl", *told), tmp_path / "small.jsonl"
+    assert run_command(["shrink", str(path), "--model", model, "-o", str(small)]) == 0
+    assert f"2 operations, and 2 that made what they saw: {small}" in capsys.readouterr().out
+    found = [check(file, model).counterexamples for file in (path, small)]
+    assert [[(example.kind, len(example.operations)) for example in examples] for examples in found] == [
+        [("lost-element" if model == "set" else "lost-write", 2)]
+    ] * 2
 
 
 def test_nothing_that_is_printed_is_wider_than_the_terminal(
