@@ -27,8 +27,8 @@ RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 # As many steps are put on the stack at once, at most.
 MOST: Final = 130
-# Steps that take no call: none is to be taken, or none before the configuration is expanded; pending calls from here.
-NOTHING, EXPAND, FIRST_WAITING = -1, -2, -3
+# A step that takes no call; pending calls from here.
+NOTHING, FIRST_WAITING = -1, -2
 _UNKNOWN: Final = -2
 _NEVER: Final = 1 << 62
 _LOW: Final = (1 << 32) - 1
@@ -191,11 +191,12 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
 
     ``initial`` is the state in which the first one starts.  On the stack are steps that are yet to be taken, from a
     configuration by a call; one is made only when its turn comes.  A step for which a transition is not known stays.
+    As asking is dear, a table is not looked into before that, either.
     """
     owner, is_return, returns = events.owner, events.is_return, events.returns
     waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
     kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
-    ceiling, rising = calls.ceiling, calls.ceiling.size > 0
+    ceiling, rising, lazy = calls.ceiling, calls.ceiling.size > 0, table.size > 1
     n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
     n_parent, hashes, stack, steps = nodes.parent, nodes.hashes, nodes.stack, nodes.steps
     spent = 0
@@ -213,67 +214,74 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             at, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
         if at < returns.size:
             _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
-        if taken != EXPAND:
+        if taken != NOTHING:
+            op = taken if taken >= 0 else waiting[FIRST_WAITING - taken]
+            after = _step(state, op, kind, value, old, table)
+            if after == -3:
+                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                return
+            if after == -1 or (taken < 0 and after == state):
+                scalars[STACK] = top
+                continue
+            state = after
             if taken >= 0:
-                state = _step(state, taken, kind, value, old, table)
-                mask |= np.int64(1) << slot_of[taken]
-            elif taken != NOTHING:
-                state = _step(state, waiting[FIRST_WAITING - taken], kind, value, old, table)
+                mask |= np.int64(1) << slot_of[op]
+            else:
                 pend |= np.int64(1) << FIRST_WAITING - taken
-            # On to the first return of a call that is not done; reads that are legal are taken at once.
-            seen = np.int64(0)
-            while True:
-                hopeless = rising and state > ceiling[at]
-                if at == returns.size:
-                    break
-                left = scalars[OPEN] & scalars[READING] & ~(mask | seen)
-                while left:
-                    low = left & -left
-                    left ^= low
-                    op = slot_op[PLACE[low % 67]]
-                    if kind[op] == READ:
-                        if value[op] == state:
-                            mask |= low
-                        hopeless |= rising and value[op] < state
-                    else:
-                        after = _step(state, op, kind, value, old, table)
-                        if after == -3:
-                            scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
-                            return
-                        if after == state:
-                            mask |= low
-                bit = np.int64(1) << slot_of[owner[returns[at]]]
-                if hopeless or mask & bit == 0 or spent > budget:
-                    break
-                at, mask, spent, seen = at + 1, mask & ~bit, spent + 1, scalars[OPEN] & ~bit
-                if at < returns.size:
-                    _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
-            scalars[STACK] = top
-            if hopeless:
-                continue
-            size = np.uint64(hashes.size - 1)
-            place = _mix(at, mask, pend, state) & size
-            known = False
-            while hashes[place] >= 0:
-                other = hashes[place]
-                if n_mask[other] == mask and n_event[other] == at and n_state[other] == state and n_pend[other] == pend:
-                    known = True
-                    break
-                place = (place + np.uint64(1)) & size
-            if known:
-                continue
-            hashes[place] = made
-            n_event[made], n_mask[made], n_pend[made], n_state[made], n_parent[made] = at, mask, pend, state, node
-            node = made
-            scalars[NODES] = made + 1
-            scalars[DEEPEST] = max(scalars[DEEPEST], at)
+        # On to the first return of a call that is not done; reads that are legal are taken at once.
+        seen = np.int64(0)
+        while True:
+            hopeless = rising and state > ceiling[at]
             if at == returns.size:
-                scalars[STATUS], scalars[GOAL] = FOUND, node
-                return
-            if mask & np.int64(1) << slot_of[owner[returns[at]]]:
-                # The budget was spent on the way.
-                stack[top], steps[top], scalars[STACK] = node, NOTHING, top + 1
-                return
+                break
+            left = scalars[OPEN] & scalars[READING] & ~(mask | seen)
+            while left:
+                low = left & -left
+                left ^= low
+                op = slot_op[PLACE[low % 67]]
+                if kind[op] == READ:
+                    if value[op] == state:
+                        mask |= low
+                    hopeless |= rising and value[op] < state
+                else:
+                    after = _step(state, op, kind, value, old, table)
+                    if after == -3:
+                        scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                        return
+                    if after == state:
+                        mask |= low
+            bit = np.int64(1) << slot_of[owner[returns[at]]]
+            if hopeless or mask & bit == 0 or spent > budget:
+                break
+            at, mask, spent, seen = at + 1, mask & ~bit, spent + 1, scalars[OPEN] & ~bit
+            if at < returns.size:
+                _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
+        scalars[STACK] = top
+        if hopeless:
+            continue
+        size = np.uint64(hashes.size - 1)
+        place = _mix(at, mask, pend, state) & size
+        known = False
+        while hashes[place] >= 0:
+            other = hashes[place]
+            if n_mask[other] == mask and n_event[other] == at and n_state[other] == state and n_pend[other] == pend:
+                known = True
+                break
+            place = (place + np.uint64(1)) & size
+        if known:
+            continue
+        hashes[place] = made
+        n_event[made], n_mask[made], n_pend[made], n_state[made], n_parent[made] = at, mask, pend, state, node
+        node = made
+        scalars[NODES] = made + 1
+        scalars[DEEPEST] = max(scalars[DEEPEST], at)
+        if at == returns.size:
+            scalars[STATUS], scalars[GOAL] = FOUND, node
+            return
+        if mask & np.int64(1) << slot_of[owner[returns[at]]]:
+            # The budget was spent on the way.
+            stack[top], steps[top], scalars[STACK] = node, NOTHING, top + 1
+            return
         # Pending calls are tried last, the one that returns first is tried first.
         bottom = top
         for index in range(waiting.size):
@@ -282,11 +290,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             if pend >> index & 1:
                 continue
             op = waiting[index]
-            after = _step(state, op, kind, value, old, table)
-            if after == -3:
-                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
-                stack[bottom], steps[bottom], scalars[STACK] = node, EXPAND, bottom + 1
-                return
+            after = -3 if lazy else _step(state, op, kind, value, old, table)
             if after == -1 or after == state:
                 continue
             known = False
@@ -305,12 +309,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             low = left & -left
             left ^= low
             op = slot_op[PLACE[low % 67]]
-            after = _step(state, op, kind, value, old, table)
-            if after == -3:
-                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
-                stack[bottom], steps[bottom], scalars[STACK] = node, EXPAND, bottom + 1
-                return
-            if after == -1:
+            if not lazy and _step(state, op, kind, value, old, table) == -1:
                 continue
             # Of calls that are alike only the one that returns first is tried.
             turn = first
