@@ -262,7 +262,9 @@ def check_keys(
         attempt(0, deadline_s)
         return Report(verdicts[0].verdict, (verdicts[0],))
     for number in range(len(objects)):
-        attempt(number, None if deadline_s is None else deadline_s / (2 * len(objects)))
+        # The least that a key costs may be more than its share.
+        share = None if deadline_s is None else min(deadline_s / (2 * len(objects)), deadline_s - (clock() - started))
+        attempt(number, share)
     hard = [number for number, verdict in verdicts.items() if verdict.verdict == "unknown"]
     for place, number in enumerate(hard):
         left = 0.0 if deadline_s is None else deadline_s - (clock() - started)

@@ -29,6 +29,8 @@ def model_named(model: str | Model) -> Model:
     """The model of that name, or the model itself.  Raises ModelError naming the near ones, or all."""
     if isinstance(model, Model):
         return model
+    if not isinstance(model, str):
+        raise ModelError(f"a model is a name or an instance such as Register(), found {model!r}")
     if model not in MODELS:
         near = difflib.get_close_matches(model, MODELS)
         hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -32,7 +32,7 @@ def check(
     """Check a whole history, each key for itself.
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
-    and if there are any time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
+    and if there are any index, time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
     Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
     ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).  Without ``proofs`` there are only
     verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
@@ -79,7 +79,9 @@ def operations_of(history: Any) -> list[Operation]:
 
 def _in_order(events: Iterable[Event]) -> Iterable[Event]:
     last = -1
-    for event in events:
+    for row, event in enumerate(events):
+        if not isinstance(event, Event):
+            raise FormatError("history", f"item {row}", f"expected an event, found {event!r}")
         if event.index <= last:
             raise FormatError("history", f"index {event.index}", f"events out of order: it comes after index {last}")
         last = event.index
@@ -103,10 +105,12 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
     process = _plain(record["process"])
     if process != "nemesis" and type(process) is not int:
         raise wrong(f"process must be an integer or 'nemesis', found {process!r}")
-    if not isinstance(key := _plain(record.get("key")), str | int | None):
+    if not isinstance(key := _plain(record.get("key")), str | int | None) or isinstance(key, bool):
         raise wrong(f"key must be a text or an integer, found {key!r}")
+    if type(index := _plain(record.get("index", row))) is not int:
+        raise wrong(f"index must be an integer, found {index!r}")
     return Event(
-        row, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]), key,
+        index, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]), key,
         _plain(record.get("node")), _plain(record.get("error")),
     )  # fmt: skip
 

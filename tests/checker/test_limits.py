@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from checker import CasRegister, Model, automaton, compiled_search, model_named
+from checker import CasRegister, Model, automaton, check, compiled_search, model_named
 from checker import search as searching
 from checker.answer import Limits
 from checker.calls import Call, calls_of
@@ -69,6 +69,22 @@ def queue_operation(number: int) -> Operation:
     """One after the other: an item is enqueued, and dequeued."""
     f, asked, answered = ("dequeue", None, number - 1) if number % 2 else ("enqueue", number, None)
     return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
+
+
+def test_when_the_time_of_all_keys_is_over_the_next_key_gets_none() -> None:
+    clock = Clock(2)
+
+    class Slow(Model):
+        def step(self, state: Any, f: str, value: Any, result: Any) -> Any:
+            clock.looks = 0
+            return state
+
+    operations = [
+        Operation(0, "add", key, key, None, "ok", 2 * key, 2 * key + 1, 2 * key, 2 * key + 1) for key in (0, 1)
+    ]
+    clock.looks = 10**6
+    report = check([*operations], Slow(), deadline_s=1.9, clock=clock, proofs=False)
+    assert [key.verdict for key in report.keys] == ["valid", "unknown"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

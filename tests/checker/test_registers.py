@@ -175,4 +175,6 @@ def test_wrong_operations_are_refused() -> None:
         check_operations([op(0, "cas", 1, (0, 1))], "cas-register")
     with pytest.raises(ModelError, match="there is no model 'regster'; did you mean register"):
         check_operations([], "regster")
+    with pytest.raises(ModelError, match=r"an instance such as Register\(\), found <class"):
+        check_operations([], Register)  # type: ignore[arg-type]
     assert check_operations([], "register").verdict == "valid"

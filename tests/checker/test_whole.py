@@ -53,6 +53,8 @@ def test_tables() -> None:
         ({"type": "done"}, "row 1: type must be one of invoke, ok, fail, info, found 'done'"),
         ({"process": 1}, "process 1 completes what it never invoked"),
         ({"process": "x"}, "row 1: process must be an integer"),
+        ({"key": True}, "row 1: key must be a text or an integer, found True"),
+        ({"index": "1"}, "row 1: index must be an integer, found '1'"),
         ({"time": float("nan")}, "row 1: time must be a number, found nan"),
         ({"type": "invoke"}, "process 0 has an open operation"),
         ({"f": "read"}, "completes read of None, but write of None was invoked"),
@@ -68,6 +70,17 @@ def test_missing_columns_and_events_out_of_order() -> None:
         check([{"process": 0, "type": "invoke", "value": 1}])
     with pytest.raises(FormatError, match="out of order"):
         check([Event(1, 0, "invoke", 0, "read"), Event(0, 1, "ok", 0, "read", 1)])
+    rows = [{**row, "index": index} for index, row in enumerate(STALE)]
+    assert check(pd.DataFrame(rows)).verdict == "invalid"
+    for shuffled in ([*rows[2:], *rows[:2]], pd.DataFrame([*rows[2:], *rows[:2]])):
+        with pytest.raises(FormatError, match="index 0: events out of order: it comes after index 3"):
+            check(shuffled)
+
+
+@pytest.mark.parametrize("history", [["a"], {"process": [0]}, [Event(0, 0, "invoke", 0, "read"), 5]])
+def test_what_is_no_event_is_named(history: Any) -> None:
+    with pytest.raises(FormatError, match=r"item \d: expected an event, found ['5]"):
+        check(history)
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**64), "seven", 1.5, True, [1, 2, 3], {"a": 1}])
