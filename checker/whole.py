@@ -32,7 +32,7 @@ def check(
     """Check a whole history, each key for itself.
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
-    and if there are any index, time, key, node), columns, what ``history.foreign.read_any`` answered, or a path to a file.
+    and if there are any index, time, key, node), columns, what ``history.foreign.read_any`` answered, or a file's path.
     Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
     ``memory_cap`` in bytes; ``engine`` forces one (``checker.deciding.ENGINES``).  Without ``proofs`` there are only
     verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
