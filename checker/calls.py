@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from checker.models import UNKNOWN, Model, ModelError
@@ -54,10 +55,11 @@ def asked_by(call: Call) -> Any:
 class _Truth:
     """True or False, equal to the bool and not to 1 or 0, so that a model can compare it with its own state."""
 
-    __slots__ = ("value",)
+    __slots__ = ("_hash", "value")
 
     def __init__(self, value: bool) -> None:
         self.value = value
+        self._hash = hash(("truth", value))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (bool, _Truth)) and bool(other) == self.value
@@ -88,6 +90,9 @@ _FALSE: Final = _Truth(value=False)
 
 # What is hashable, and equal to nothing of another type that JSON tells apart from it.
 PLAIN: Final = frozenset({type(None), int, str, float})
+_KEPT: Final = PLAIN | {type(UNKNOWN)}
+_LISTS: Final = frozenset({list, tuple})
+_SHALLOW: Final = _KEPT | _LISTS | {bool}
 
 
 def freeze(value: Any) -> Any:
@@ -105,6 +110,20 @@ def freeze(value: Any) -> Any:
             tuple(sorted(((str(name), freeze(item)) for name, item in value.items()), key=lambda item: item[0]))
         )
     raise ModelError(f"a value must be JSON, found {type(value).__name__} {value!r}")
+
+
+def freeze_all(values: Sequence[Any]) -> list[Any]:
+    """Many JSON values as something hashable; ``UNKNOWN`` stays what it is."""
+    kinds = set(map(type, values))
+    if kinds <= _KEPT:
+        return list(values)
+    lists = [value for value in values if type(value) in _LISTS]
+    if kinds <= _SHALLOW and PLAIN.issuperset(map(type, chain.from_iterable(lists))):
+        return [
+            value if type(value) in _KEPT else tuple(value) if type(value) in _LISTS else freeze(value)
+            for value in values
+        ]
+    return [value if value is UNKNOWN else freeze(value) for value in values]
 
 
 def thaw(value: Any) -> Any:

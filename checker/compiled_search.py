@@ -1,12 +1,12 @@
-"""The just-in-time search on compiled code: registers of any kind, and models with few states.
+"""The just-in-time search on compiled code: registers of any kind, and tables of other models.
 
-It answers None where it does not apply (too many open or pending calls, too many states); then ``search`` does.
+It answers None where it does not apply (too many open or pending calls); then ``search`` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from checker.answer import LATE, LOADING, Answer, Limits, is_loaded
 from checker.calls import NEVER, Call, asked_by, made_by
+from checker.look_ahead import SLOTS, LookAhead, Question
 from checker.models import CasRegister, Model, ModelError, Register
-from checker.numbered import NO_TABLE, IntArray, Numbers, numbers_of
+from checker.numbered import IntArray, Numbers, numbers_of
 from checker.rising import ceilings, refuted, rises
 from checker.search import ENGINE, shapes_of
+from checker.tables import NO_TABLE, Table
 
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
@@ -38,6 +40,7 @@ class _Run:
         self.kernel: Any = kernel
         self.numbers, self.ret = numbers, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
+        self.ahead: LookAhead | None = None
         self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
@@ -46,6 +49,10 @@ class _Run:
         while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
         self.nodes = self._room(room, room)
+
+    @property
+    def held(self) -> int:
+        return 0 if self.ahead is None else self.ahead.held
 
     def fits(self) -> bool:
         return bool(self.enough) and self.events.waiting.size <= _PENDING
@@ -75,16 +82,22 @@ class _Run:
         self.kernel.rehash(made, self.nodes)
         return True
 
-    def asked(self) -> bool:
-        """Tell what was asked, and what will be: the same of all calls that are open now."""
-        state, kind = int(self.scalars[self.kernel.ASK_STATE]), int(self.scalars[self.kernel.ASK_CLASS])
-        opened = self.slot_op[_bits(int(self.scalars[self.kernel.OPEN]))]
-        return all(self.numbers.learn(state, kind) for kind in {kind, *self.numbers.old[opened].tolist()})
+    def answer(self, limits: Limits) -> bool:
+        """Tell what was asked, and what will be; is everything explained?  Raises what the model's step raises."""
+        assert isinstance(self.numbers, Table)
+        if self.ahead is None:
+            self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
+        first = self.kernel.ASKED
+        event, state, kind, taken, done, pending = self.scalars[first : first + 6].tolist()
+        opened = self.slot_op[_bits(int(self.scalars[self.kernel.OPEN]))].tolist()
+        question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
+        return self.numbers.learn(question, self.ahead, limits)
 
     def explore(self, budget: int) -> int:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
         numbers = self.numbers
-        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, numbers.table, self.ceiling)
+        table = numbers.table if isinstance(numbers, Table) else NO_TABLE
+        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
         self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes)
         return int(self.scalars[self.kernel.STATUS])
 
@@ -147,7 +160,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         found: Answer | None = answer
     else:
         run = _Run(numbers, invoke, ret, limits.memory)
-        found = _explored(run, limits)
+        found = _explored(run, limits, proof=proof)
         if proof and found is not None and found.verdict == "valid":
             return replace(found, order=[useful[op] for op in run.order()])
     if found is None or found.last is None:
@@ -199,11 +212,6 @@ class NumberedCalls:
     ret: IntArray
     names: Words
     initial: int = 0
-    table: NDArray[np.int32] = field(default_factory=lambda: NO_TABLE)
-
-    def learn(self, state: int, kind: int) -> bool:
-        """Never asked: registers need no table."""
-        return state < 0 or kind < 0
 
     def describe(self, state: int) -> str:
         return self.names[state]
@@ -214,7 +222,7 @@ def search_numbers(calls: NumberedCalls, limits: Limits) -> Answer | None:
     return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 
 
-def _explored(run: _Run, limits: Limits) -> Answer | None:
+def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> Answer | None:
     """Search until there is an answer; None where the search does not apply."""
     if not run.fits():
         return None
@@ -226,15 +234,17 @@ def _explored(run: _Run, limits: Limits) -> Answer | None:
         if not loaded and limits.over():
             return _gave_up(run, LOADING)
         loaded = True
-        if status == run.kernel.ASKING and not run.asked():
-            return None
-        if status == run.kernel.FULL and not run.grow(limits.memory):
+        if status == run.kernel.ASKING and run.answer(limits) and not proof:
+            status = run.kernel.FOUND
+        if run.held > limits.memory or (status == run.kernel.FULL and not run.grow(limits.memory)):
             return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
     return Answer("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
 
 
 def _gave_up(run: _Run, why: str) -> Answer:
     deepest, made = run.scalars[run.kernel.DEEPEST], run.scalars[run.kernel.NODES]
+    if run.ahead is not None:
+        deepest, made = max(deepest, run.ahead.deepest), max(made, run.ahead.made)
     far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
     return Answer("unknown", ENGINE, reason=f"{why}: {far}")
 

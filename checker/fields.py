@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +25,6 @@ _ATOMS: Final = frozenset({int, str, type(None)})
 _LISTS: Final = frozenset({list, tuple})
 _WRITES: Final = ("write", "w")
 _READS: Final = ("read", "r")
-_NO_TABLE: Final = np.zeros((1, 1), np.int32)
 # What is done, with which register, the value.
 _Step: TypeAlias = tuple[Any, Any, Any]
 # Of each register its lowest bit, and the numbers of its values.
@@ -45,11 +44,6 @@ class Fields:
     old: _Ints
     places: _Places
     initial: int = 0
-    table: NDArray[np.int32] = field(default_factory=lambda: _NO_TABLE)
-
-    def learn(self, state: int, kind: int) -> bool:
-        """Never asked: no table is needed."""
-        return state < 0 or kind < 0
 
     def describe(self, state: int) -> str:
         held = {key: list(ids)[state >> shift & _bits(ids)] for key, (shift, ids) in self.places.items()}

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from checker.fields import fields_of
 from checker.models import ANY, CasRegister, Model, Register
 from checker.objects import Counter, MultiRegister
-from checker.search import Shapes, Transitions
+from checker.search import Shapes
+from checker.tables import Table
 
 IntArray: TypeAlias = NDArray[np.int64]
-_TABLE: Final = 20_000_000
 _SUMS: Final = 1 << 30
-NO_TABLE: Final = np.zeros((1, 1), np.int32)
 
 
 class Numbers(Protocol):
@@ -32,12 +31,7 @@ class Numbers(Protocol):
     @property
     def old(self) -> IntArray: ...
     @property
-    def table(self) -> NDArray[np.int32]: ...
-    @property
     def initial(self) -> int: ...
-
-    def learn(self, state: int, kind: int, /) -> bool:
-        """Fill in one transition; False if the table would become too large."""
 
     def describe(self, state: int, /) -> str:
         """The state in words."""
@@ -54,17 +48,7 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     return Table(shapes, model)
 
 
-class _Known:
-    """For models that need no table."""
-
-    table = NO_TABLE
-
-    def learn(self, state: int, kind: int) -> bool:
-        """Never asked."""
-        return state < 0 or kind < 0
-
-
-class Values(_Known):
+class Values:
     """A register of any kind."""
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
@@ -104,7 +88,7 @@ def is_whole(shapes: Shapes) -> bool:
     return added < _SUMS and all(abs(number) < _SUMS for number in (max(numbers, default=0), min(numbers, default=0)))
 
 
-class Sums(_Known):
+class Sums:
     """A counter: the state is the sum, and so much more that it is never below zero.
 
     One that only falls is turned round: then it is ``rising``, no call makes the sum less.
@@ -129,31 +113,3 @@ class Sums(_Known):
 
     def describe(self, state: int) -> str:
         return self.model.describe(self.sign * (state - self.initial))
-
-
-class Table:
-    """Any model with few states."""
-
-    initial = 0
-
-    def __init__(self, shapes: Shapes, model: Model) -> None:
-        from checker import search_kernel as kernel
-
-        self.transitions = Transitions(shapes, model)
-        reads = [f in model.reads for f in shapes.f]
-        self.kind = np.where(np.array(reads, np.bool_), kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
-        self.value = self.old = np.array(self.transitions.of, np.int64)
-        self.table = np.full((64, max(1, len(self.transitions.examples))), -2, np.int32)
-
-    def learn(self, state: int, kind: int) -> bool:
-        if self.table[state, kind] != -2:
-            return True
-        self.table[state, kind] = after = self.transitions.step(state, kind)
-        if after >= self.table.shape[0]:
-            if self.table.size * 2 > _TABLE:
-                return False
-            self.table = np.concatenate([self.table, np.full_like(self.table, -2)])
-        return True
-
-    def describe(self, state: int) -> str:
-        return self.transitions.model.describe(self.transitions.states[state])

@@ -12,8 +12,10 @@ alike the earliest is used first.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from checker.answer import Answer, Limits, OutOfTimeError
@@ -43,31 +45,37 @@ def shapes_of(calls: Sequence[Call]) -> Shapes:
 
 
 class Transitions:
-    """The model as a table of integers, filled as it is asked: (state, class of call) -> state or -1."""
+    """The model as a table of integers, filled as it is asked.
+
+    ``known`` has the state, above the class of the call in its lower half: the state after it, or -1.
+    """
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
         self.model = model
         self.states: list[Any] = [model.initial]
         self._ids: dict[Any, int] = {model.initial: 0}
-        classes: dict[tuple[str, Any, Any], int] = {}
-        self.of = [classes.setdefault(shape, len(classes)) for shape in zip(*shapes, strict=True)]
+        classes: defaultdict[tuple[str, Any, Any], int] = defaultdict(count().__next__)
+        self.of = list(map(classes.__getitem__, zip(*shapes, strict=True)))
         self.examples = list(classes)
-        self._table: dict[tuple[int, int], int] = {}
+        self.known: dict[int, int] = {}
 
     def step(self, state: int, kind: int) -> int:
-        known = self._table.get((state, kind))
-        if known is None:
-            known = self._table[state, kind] = self._compute(state, kind)
-        return known
-
-    def _compute(self, state: int, kind: int) -> int:
-        after = self.model.step(self.states[state], *self.examples[kind])
-        if after is ILLEGAL:
-            return -1
-        if after not in self._ids:
-            self._ids[after] = len(self.states)
-            self.states.append(after)
-        return self._ids[after]
+        key = state << 32 | kind
+        known = self.known.get(key)
+        if known is not None:
+            return known
+        before = self.states[state]
+        after = self.model.step(before, *self.examples[kind])
+        if after is before:
+            number = state
+        elif after is ILLEGAL:
+            number = -1
+        else:
+            number = self._ids.setdefault(after, len(self.states))
+            if number == len(self.states):
+                self.states.append(after)
+        self.known[key] = number
+        return number
 
 
 @dataclass(slots=True)

@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.answer import Answer, Limits, not_begun
-from checker.calls import PLAIN, freeze
+from checker.calls import freeze_all
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
 from checker.fields import fields_of
 from checker.models import UNKNOWN, Model, ModelError, Register
-from checker.numbered import IntArray, Numbers, Table, numbers_of
+from checker.numbered import IntArray, Numbers, numbers_of
 from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 from checker.search import ENGINE, Shapes
 from checker.spans import spans_of
+from checker.tables import Table
 from history import Operation
 
 # Fewer calls are decided sooner without compiled code.
@@ -88,15 +89,9 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     if type(model) is MultiRegister and (fields := fields_of(shapes)) is not None:
         return fields
     try:
-        if not PLAIN.issuperset(map(type, value)) or not {*PLAIN, type(UNKNOWN)}.issuperset(map(type, result)):
-            shapes = Shapes(shapes.f, list(map(freeze, value)), [_frozen(one) for one in result])
-        numbers = numbers_of(shapes, model)
+        numbers = numbers_of(Shapes(shapes.f, freeze_all(value), freeze_all(result)), model)
         for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():
             model.admit(*shape)
     except (ModelError, RecursionError):
         return None
     return numbers
-
-
-def _frozen(result: Any) -> Any:
-    return result if result is UNKNOWN else freeze(result)

@@ -2,8 +2,8 @@
 
 A configuration takes 28 bytes whatever the history's length: the return that comes next, whose call is not done yet;
 the open calls that are done (one bit a slot), the pending calls that are done, the state, and where it came from.
-Registers need no table of transitions; other models bring one, whose unknown entries the driver fills in when the
-search asks for them.
+Registers need no table of transitions; other models bring one, which the driver fills in when the search asks for what
+is not in it.
 """
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
@@ -22,14 +22,13 @@ from checker.slots_kernel import PLACE, give_slots
 READ, WRITE, CAS, TABLE, TABLE_READ, ADD, FIELDS, FIELDS_READ = range(8)
 READS: Final = (READ, TABLE_READ, FIELDS_READ)
 # Places in the array of scalars: the event that comes next, the slots that are taken before it, and those of reads, …
-AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, ASK_STATE, ASK_CLASS, GOAL = range(10)
+AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, GOAL, ASKED = range(9)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 # As many steps are put on the stack at once, at most.
 MOST: Final = 130
 # A step that takes no call; pending calls from here.
 NOTHING, FIRST_WAITING = -1, -2
-_UNKNOWN: Final = -2
 _NEVER: Final = 1 << 62
 _LOW: Final = (1 << 32) - 1
 
@@ -52,16 +51,17 @@ class Events(NamedTuple):
 class Calls(NamedTuple):
     """What the calls do, and the ranks of their returns.
 
-    ``old`` is the transition's column where a ``table`` tells.  Of fields ``value`` holds the bits that are asked for
-    above what they have to be, and ``old`` those that are set above what they become.  Where states are numbers that no
-    call makes less, ``ceiling`` says of each return beyond which number a later read forbids to go; else it is empty.
+    ``old`` is the call's class where a ``table`` tells (see ``enter``).  Of fields ``value`` holds the bits that are
+    asked for above what they have to be, and ``old`` those that are set above what they become.  Where states are
+    numbers that no call makes less, ``ceiling`` says of each return beyond which number a later read forbids to go;
+    else it is empty.
     """
 
     kind: NDArray[np.int8]
     value: NDArray[np.int64]
     old: NDArray[np.int64]
     ret: NDArray[np.int64]
-    table: NDArray[np.int32]
+    table: NDArray[np.int64]
     ceiling: NDArray[np.int64]
 
 
@@ -172,8 +172,39 @@ def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
     if k >= FIELDS:
         found = state & value[op] >> 32 == value[op] & _LOW
         return (state & ~(old[op] >> 32)) | (old[op] & _LOW) if found else -1
-    after = table[state, old[op]]
-    return -3 if after == _UNKNOWN else after
+    key = state << 32 | old[op]
+    place = _place(key, table)
+    return table[place, 1] if table[place, 0] == key else -3
+
+
+@njit(cache=True)
+def _place(key, table):  # type: ignore[no-untyped-def]
+    """Where the key is in the table, or would be."""
+    last = np.uint64(table.shape[0] - 1)
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    place = (h ^ (h >> np.uint64(32))) & last
+    while table[place, 0] != key and table[place, 0] >= 0:
+        place = (place + np.uint64(1)) & last
+    return place
+
+
+@njit(cache=True)
+def enter(rows, table):  # type: ignore[no-untyped-def]
+    """Enter transitions: their state above their class, in the upper half of the bits, and the state after it or -1.
+
+    The table's size is a power of two; free places have -1 for a key.
+    """
+    for row in range(rows.shape[0]):
+        place = _place(rows[row, 0], table)
+        table[place, 0], table[place, 1] = rows[row, 0], rows[row, 1]
+
+
+@njit(cache=True)
+def _ask(scalars, event, state, class_, taken, mask, pend):  # type: ignore[no-untyped-def]
+    """Say which transition is not known, and of which configuration; is it by the call that is taken, or by a read?"""
+    scalars[STATUS] = ASKING
+    for place, number in enumerate((event, state, class_, taken, mask, pend)):
+        scalars[ASKED + place] = number
 
 
 @njit(cache=True)
@@ -196,7 +227,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
     owner, is_return, returns = events.owner, events.is_return, events.returns
     waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
     kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
-    ceiling, rising, lazy = calls.ceiling, calls.ceiling.size > 0, table.size > 1
+    ceiling, rising, lazy = calls.ceiling, calls.ceiling.size > 0, table.shape[0] > 1
     n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
     n_parent, hashes, stack, steps = nodes.parent, nodes.hashes, nodes.stack, nodes.steps
     spent = 0
@@ -218,7 +249,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             op = taken if taken >= 0 else waiting[FIRST_WAITING - taken]
             after = _step(state, op, kind, value, old, table)
             if after == -3:
-                scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                _ask(scalars, at, state, old[op], op, mask, pend)
                 return
             if after == -1 or (taken < 0 and after == state):
                 scalars[STACK] = top
@@ -246,7 +277,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                 else:
                     after = _step(state, op, kind, value, old, table)
                     if after == -3:
-                        scalars[ASK_STATE], scalars[ASK_CLASS], scalars[STATUS] = state, old[op], ASKING
+                        _ask(scalars, at, state, old[op], NOTHING, mask, pend)
                         return
                     if after == state:
                         mask |= low

@@ -1,0 +1,63 @@
+"""A user's own model as a table of transitions for the compiled search, filled while that asks.
+
+Most models have more states than anybody could write down, so it holds only what was asked for.  A question costs more
+than many steps of a model: what is answered is all that is likely to be asked next.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import chain, islice
+from typing import Final
+
+import numpy as np
+
+from checker.answer import Limits
+from checker.look_ahead import LookAhead, Question
+from checker.models import Model
+from checker.search import Shapes, Transitions
+
+NO_TABLE: Final = np.zeros((1, 2), np.int64)
+_ROOM: Final = 256
+
+
+class Table:
+    """Calls on any object."""
+
+    initial = 0
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker import search_kernel as kernel
+
+        self.transitions = Transitions(shapes, model)
+        reads = np.array([f in model.reads for f, _, _ in self.transitions.examples], np.bool_)
+        self.value = self.old = np.array(self.transitions.of, np.int64)
+        self.is_read = reads[self.value]
+        self.kind = np.where(self.is_read, kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
+        self.table = np.full((_ROOM, 2), -1, np.int64)
+        self._entered = 0
+
+    def learn(self, question: Question, ahead: LookAhead, limits: Limits) -> bool:
+        """Fill in what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
+        self.transitions.step(question.state, question.kind)
+        explained = False
+        # What goes wrong with what nobody has asked for is told when it is.
+        with suppress(Exception):
+            explained = ahead.learn(question, limits)
+        self._enter()
+        return explained
+
+    def _enter(self) -> None:
+        from checker import search_kernel as kernel
+
+        known = self.transitions.known
+        if 2 * len(known) > len(self.table):
+            self.table = np.full((2 << (2 * len(known)).bit_length(), 2), -1, np.int64)
+            self._entered = 0
+        fresh = len(known) - self._entered
+        items = chain.from_iterable(islice(reversed(known.items()), fresh))
+        kernel.enter(np.fromiter(items, np.int64, 2 * fresh).reshape(-1, 2), self.table)
+        self._entered = len(known)
+
+    def describe(self, state: int) -> str:
+        return self.transitions.model.describe(self.transitions.states[state])

@@ -1,0 +1,41 @@
+"""What is open at each return, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
+    """(the reads, how many were invoked before each return, the writes that are open at each, where they start).
+
+    Only calls that return take part, ``ret`` is their rank.  Of the writes the first to return comes first.
+    """
+    reads, writes, now = np.empty(ret.size, np.int64), np.empty(4 * ret.size, np.int64), np.empty(64, np.int64)
+    reads_at, writes_at = np.zeros(ret.size, np.int64), np.zeros(ret.size + 1, np.int64)
+    seen = size = opened = returns = 0
+    for rank in range(owner.size):
+        op = owner[rank]
+        if is_return[rank]:
+            if size + opened > writes.size:
+                writes = np.append(writes, np.empty(writes.size + 64, np.int64))
+            writes[size : size + opened] = now[:opened]
+            size += opened
+            reads_at[returns] = seen
+            returns += 1
+            writes_at[returns] = size
+            if opened and now[0] == op:
+                opened -= 1
+                now[:opened] = now[1 : opened + 1].copy()
+        elif is_read[op]:
+            reads[seen] = op
+            seen += 1
+        elif ret[op] < owner.size:
+            place = opened
+            while place and ret[now[place - 1]] > ret[op]:
+                now[place] = now[place - 1]
+                place -= 1
+            now[place] = op
+            opened += 1
+    return reads[:seen], reads_at[:returns], writes[:size], writes_at[: returns + 1]
