@@ -10,6 +10,8 @@ from array import array
 from dataclasses import dataclass
 from random import Random
 
+from own_objects import BALANCES, GIVE, POLL, TAKE, Bank, PriorityQueue, Semaphore
+
 READ, WRITE, CAS, APPEND, GET, LIST = range(6)
 PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(6, 18)
 NEVER = 1 << 62
@@ -292,10 +294,12 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 
 OBJECTS = {
-    "texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex, "multi-register": _Transactions
+    "texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
+    "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
-ASKING = (GOT, SUM, DEQUEUE, ELEMENTS)
-LYING = (*ASKING, ACQUIRE, TXN)
+ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)
+HOLDING, LEAVING = (ACQUIRE, TAKE), (RELEASE, GIVE)
+LYING = (*ASKING, *HOLDING, TXN)
 
 
 def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at: float | None = None) -> Synthetic:
@@ -310,7 +314,7 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
         c = int(random() * clients)
         row = current[c]
         # Who holds a lock lets it go, or the others would wait for ever.
-        if row < 0 and (len(kind) < n or before[c] == ACQUIRE):
+        if row < 0 and (len(kind) < n or before[c] in HOLDING):
             current[c], took[c] = len(kind), False
             before[c], item = thing.begin(random(), len(kind) + 1, before[c])
             for column, number in zip(columns, (before[c], item, -1, rank, NEVER, c), strict=True):
@@ -336,4 +340,4 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
 def _is_quiet(kind: array[int], current: list[int], took: list[bool]) -> bool:
     """Is nobody about to take or to let go a lock?"""
     open_now = [(kind[row], done) for row, done in zip(current, took, strict=True) if row >= 0]
-    return not any(k == RELEASE or (k == ACQUIRE and done) for k, done in open_now)
+    return not any(k in LEAVING or (k in HOLDING and done) for k, done in open_now)

@@ -61,6 +61,7 @@ from histories import (
     synthetic_log,
     synthetic_object,
 )  # fmt: skip
+from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_after, parts_of
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent))
@@ -72,10 +73,12 @@ CLIENTS = (5, 10, 30)
 # A set's reads answer all elements: longer histories are mostly that.
 LARGEST = {
     "texts": 10**5, "counter": 10**5, "queue": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4,
+    "own semaphore": 10**4, "own priority queue": 10**4, "own bank": 10**4,
 }  # fmt: skip
 FUNCTIONS = {
     PUT: "put", TEXT: "append", GOT: "get", ADD: "add", SUM: "read", ENQUEUE: "enqueue", DEQUEUE: "dequeue",
     INSERT: "add", ELEMENTS: "read", ACQUIRE: "acquire", RELEASE: "release", TXN: "txn",
+    TAKE: "take", GIVE: "give", OFFER: "offer", POLL: "poll", TRANSFER: "transfer", BALANCES: "read",
 }  # fmt: skip
 
 
@@ -205,33 +208,40 @@ def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
     return lambda root, size: "".join(whole.get(root, [])[:size])
 
 
-def _object(columns: list[Any]) -> tuple[list[Any], str]:
-    """The operations that ``check_operations`` is given, and the model's name."""
+def _object(columns: list[Any]) -> tuple[list[Any], Any]:
+    """The operations that ``check_operations`` is given, and the model or its name."""
+    import own_models
+
     from history import Operation
 
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     text = _texts(rows)
     elements = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == INSERT)]
+    balances = balances_after([value for _, value in sorted((row[2], row[1]) for row in rows if row[0] == TRANSFER)])
     operations = []
     for kind, value, old, invoke, ret, _ in rows:
         named, asked, result = FUNCTIONS[kind], None if kind in ASKING else value, None
         if kind in (PUT, TEXT):
             asked = f"x {invoke} y"
-        elif kind in (ACQUIRE, RELEASE):
+        elif kind in (ACQUIRE, RELEASE, TAKE, GIVE):
             asked = None
+        elif kind == TRANSFER:
+            *asked, result = parts_of(value)
         elif kind == TXN:
             result = [["write" if writes else "read", "xyz"[key], None if item < 0 else item]
                       for writes, key, item in steps_of(value)]  # fmt: skip
             asked = [[f, key, item if f == "write" else None] for f, key, item in result]
         elif kind in ASKING:
-            answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: None if value < 0 else value}
-            result = answers.get(kind, value)
+            item = None if value < 0 else value
+            answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: item, POLL: item}
+            result = balances[old][:] if kind == BALANCES else answers.get(kind, value)
         operations.append(Operation(0, named, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
     kinds = {row[0] for row in rows}
-    named = {
-        PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set", ACQUIRE: "mutex", TXN: "multi-register"
+    models = {
+        PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set", ACQUIRE: "mutex", TXN: "multi-register",
+        TAKE: own_models.Semaphore(), OFFER: own_models.PriorityQueue(), TRANSFER: own_models.Bank(),
     }  # fmt: skip
-    return operations, next(name for kind, name in named.items() if kind in kinds)
+    return operations, next(model for kind, model in models.items() if kind in kinds)
 
 
 def _peak() -> tuple[int, int]:

@@ -19,6 +19,7 @@ const (
 type asked struct {
 	kind    int64
 	value   int64
+	old     int64
 	text    string
 	members []int64
 	steps   [2]step
@@ -45,7 +46,7 @@ func object(history []porcupine.Operation) *porcupine.Model {
 	texts, members := textsOf(history), membersOf(history)
 	for row := range history {
 		in := history[row].Input.(call)
-		one := asked{kind: in.kind, value: in.value}
+		one := asked{kind: in.kind, value: in.value, old: in.old}
 		switch in.kind {
 		case put, text:
 			one.text = fmt.Sprintf("x %d y", history[row].Call)
@@ -64,6 +65,8 @@ func object(history []porcupine.Operation) *porcupine.Model {
 	}
 	model := texting()
 	switch {
+	case most > txn:
+		model = own(history, most)
 	case most > got && most <= sum:
 		model = counting()
 	case most > sum && most <= dequeue:
