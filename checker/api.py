@@ -11,13 +11,15 @@ from checker.anomalies import Scene, explain
 from checker.answer import Answer, Limits, not_begun
 from checker.calls import NEVER, Call, call_of, calls_of
 from checker.catalogue import model_named
+from checker.counter_stories import tell_counter
+from checker.counter_violations import find_in_counter
 from checker.deciding import decide
-from checker.definition import is_linearization
+from checker.definition import is_linearization, linearizable
 from checker.log_columns import Bounds, LogColumns, bounds, is_log_linearization, linearization, log_columns
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
-from checker.objects import FifoQueue, GrowSet, Log
+from checker.objects import Counter, FifoQueue, GrowSet, Log
 from checker.queue_stories import tell_queue
 from checker.queues import ENGINE as QUEUE_SWEEP
 from checker.queues import decide_operations_of_queue
@@ -294,6 +296,11 @@ def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits:
     if pieces is not None and (texts := find_texts(calls, pieces, limits)) is not None:
         stories = (tell_texts(one.core, scene.as_known(one.core), one.answer, pieces) for one in texts.held)
         return Told(tuple(stories), texts.count, answer.reason or texts.note)
+    if answer.verdict == "invalid" and type(scene.model) is Counter:
+        found = find_in_counter(answer, calls, limits)
+        if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
+            raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
+        return Told(tuple(tell_counter(one, scene) for one in found.held), found.count, answer.reason or found.note)
     return _tell(find_all(answer, calls, scene.model, limits), answer, scene)
 
 

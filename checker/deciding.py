@@ -12,9 +12,10 @@ from typing import Any, Final
 from checker.answer import Answer, Limits, OutOfTimeError
 from checker.calls import Call, asked_by, made_by
 from checker.chains import decide_by_chains, new_values_unique
+from checker.counter_sums import refute
 from checker.logs import decide_by_log_sweep, entries_unique
 from checker.models import ANY, CasRegister, Model, ModelError, Register
-from checker.objects import FifoQueue, GrowSet, KeyValue, Log
+from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
 from checker.queues import decide_by_queue_sweep
 from checker.registers import decide_by_zones, values_written_once
 from checker.search import NODE_BYTES, search
@@ -53,6 +54,8 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
     if type(model) is FifoQueue and (answer := decide_by_queue_sweep(calls, limits, proof=proof)) is not None:
         return answer
     if type(model) is KeyValue and (answer := decide_by_texts(calls, limits, proof=proof)) is not None:
+        return answer
+    if type(model) is Counter and (answer := refute(calls)) is not None:
         return answer
     return _search(calls, model, limits, proof=proof)
 

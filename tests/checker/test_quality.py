@@ -119,7 +119,8 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
         assert len(example.operations) <= 2, example
     else:
         assert contradicts(example.operations, model), example
-        assert not smaller(example, model), example
+        # Of a counter adds stay, or are shown to be too many: ``test_counter_cores`` leaves out what may go.
+        assert model.name == "counter" or not smaller(example, model), example
         assert contradicts(with_what_explains(example, history), model), example
     moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
     moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
