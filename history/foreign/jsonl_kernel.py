@@ -1,7 +1,8 @@
 """The compiled scanner of ``history.jsonl``: one pass over the bytes, one row an event.
 
-It knows exactly the JSON that our own writer emits, with the fields in any order; a line with anything else in it (an
-escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON library.
+It knows the JSON that our own writer emits, with the fields in any order and blanks between them; a line with anything
+else in it (an escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON
+library.
 """
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
@@ -80,6 +81,14 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _skip(data, place, end):  # type: ignore[no-untyped-def]
+    """The next byte that is no blank."""
+    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
+        place += 1
+    return place
+
+
+@njit(cache=True)
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse null, an integer, or a pair of them into the row; answers where it ends, -1 for anything else."""
     if is_null(data, place, end):
@@ -89,7 +98,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
         row[VALUE], place = integer_at(data, place, end)
         row[SHAPE] = INTEGER
         return place
-    place += 1
+    place = _skip(data, place + 1, end)
     for column in (OLD, VALUE):
         if is_null(data, place, end):
             row[column] = ABSENT
@@ -98,10 +107,11 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
             row[column], place = integer_at(data, place, end)
             if place < 0:
                 return -1
+        place = _skip(data, place, end)
         closing = 44 if column == OLD else 93
         if place >= end or data[place] != closing:
             return -1
-        place += 1
+        place = _skip(data, place + 1, end)
     row[SHAPE] = PAIR
     return place
 
@@ -114,17 +124,23 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
     seen = 0
     place = start
+    while end > start and (data[end - 1] == 32 or data[end - 1] == 9 or data[end - 1] == 13):
+        end -= 1
     if end - start < 2 or data[place] != 123 or data[end - 1] != 125:
         return False
-    place += 1
+    place = _skip(data, place + 1, end)
     while place < end:
         if data[place] != 34:
             return False
         stop = string_end(data, place, end)
-        if stop < 0 or stop + 2 >= end or data[stop + 1] != 58:
+        if stop < 0:
             return False
         field = name_hash(data, place + 1, stop)
-        place = stop + 2
+        # The line's last byte is a closing bracket, so there always is a next one.
+        stop = _skip(data, stop + 1, end)
+        if data[stop] != 58:
+            return False
+        place = _skip(data, stop + 1, end)
         if field == names[F_INDEX]:
             row[INDEX], place = integer_at(data, place, end)
             seen |= 1
@@ -164,13 +180,16 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
             place = stop + 1
         else:
             return False
-        if place < 0 or place >= end:
+        if place < 0:
+            return False
+        place = _skip(data, place, end)
+        if place >= end:
             return False
         if data[place] == 125:
             return place == end - 1 and seen == 95
         if data[place] != 44:
             return False
-        place += 1
+        place = _skip(data, place + 1, end)
     return False
 
 

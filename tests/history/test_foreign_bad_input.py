@@ -13,7 +13,8 @@ import pytest
 from checker import check
 from history import FormatError
 from history.foreign import read_any
-from history.foreign.jsonl_columns import NotColumnarError, read_columns
+from history.foreign.columns import ABSENT
+from history.foreign.jsonl_columns import NotColumnarError, _Scan, read_columns
 from tests.history.foreign_files import TEXTS, Record, operations, parquet, story, story_of
 
 Change = Callable[[list[Record]], list[Record]]
@@ -182,6 +183,24 @@ def test_the_fast_reader_of_jsonl_is_as_strict_as_the_slow_one(line: str, reason
     for read in (read_any, read_columns):
         with pytest.raises(FormatError, match=f"line 2: {reason}"):
             read(path)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t ", "\r"])
+def test_blanks_between_fields_and_at_the_end_do_not_slow_the_fast_reader(
+    blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ['{"format":"harness-history","version":1}']
+    for record in story(("cas", "read"), value=[3, None])[:2]:
+        line = json.dumps(record, separators=(f"{blank},{blank}", f"{blank}:{blank}"))
+        lines.append(f"{{{blank}{line[1:-1]}{blank}}}{blank}".replace("[3", f"[{blank}3").replace("l]", f"l{blank}]"))
+    path = written(tmp_path, "".join(f"{line}\n" for line in lines).encode())
+    slow = read_any(path).operations
+    assert slow is not None
+    columns = read_columns(path).columns
+    assert [columns.operation(0)] == slow
+    monkeypatch.setattr(_Scan, "event", None)
+    columns = read_columns(path).columns
+    assert (columns.old.tolist(), columns.value.tolist()) == ([3], [ABSENT])
 
 
 @pytest.mark.parametrize("field", ["time", "process"])
