@@ -19,6 +19,8 @@ from history.moments import digits_of, seconds_text
 
 _GAP = 2
 _LONGEST = 24
+# More are no picture.
+_MOST = 60
 
 
 def draw(example: Counterexample, *, width: int = 100) -> str:
@@ -30,6 +32,8 @@ def draw(example: Counterexample, *, width: int = 100) -> str:
     operations = sorted(example.operations, key=lambda operation: operation.invoke_index)
     if not operations:
         return ""
+    if len(operations) > _MOST:
+        return f"{len(operations)} operations are too many to draw"
     names = {operation.process: _name(operation) for operation in operations}
     margin = max(map(_wide, names.values())) + 1
     short = False

@@ -37,6 +37,11 @@ def test_wide_signs_take_two_columns_and_others_that_move_the_cursor_are_escaped
     ]
 
 
+def test_too_many_operations_are_not_drawn() -> None:
+    operations = tuple(op(1, "write", place, place, place + 1) for place in range(1, 20_000, 2))
+    assert draw(Counterexample("stale-read", "", operations)) == "10000 operations are too many to draw"
+
+
 def test_a_key_cannot_write_to_the_terminal() -> None:
     history = [replace(op(0, "read", 7, 1, 2), key="a\x1b[2J\nb")]
     assert r"a\x1b[2J\nb: invalid" in render(check(history))
