@@ -20,6 +20,7 @@ from checker.numbered import IntArray, Numbers, numbers_of
 from checker.rising import ceilings, refuted, rises
 from checker.search import ENGINE, shapes_of
 from checker.tables import NO_TABLE, Table
+from checker.transactions import Transactions
 
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
@@ -36,15 +37,17 @@ class _Run:
 
     def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
         from checker import search_kernel as kernel
+        from checker.transactions_kernel import NO_ROWS
 
         self.kernel: Any = kernel
+        self.no_rows = NO_ROWS
         self.numbers, self.ret = numbers, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
         self.ahead: LookAhead | None = None
         self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
         self.scalars = np.zeros(16, np.int64)
-        self.scalars[kernel.DEEPEST] = -1
+        self.scalars[kernel.DEEPEST], self.scalars[kernel.STATES] = -1, 1
         room = _ROOM
         while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
@@ -52,6 +55,9 @@ class _Run:
 
     @property
     def held(self) -> int:
+        """So many bytes are held by what the model brings."""
+        if isinstance(self.numbers, Transactions):
+            return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
 
     def fits(self) -> bool:
@@ -66,12 +72,15 @@ class _Run:
     def grow(self, memory: int) -> bool:
         """Twice the room for what is full; False if that is more than the cap."""
         before, made = self.nodes, int(self.scalars[self.kernel.NODES])
-        size, steps = before.event.size, before.stack.size
+        size, steps, states = before.event.size, before.stack.size, int(self.scalars[self.kernel.STATES])
+        if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
+            self.numbers.grow(states)
+            return True
         if steps < self.scalars[self.kernel.STACK] + self.kernel.MOST:
             steps *= 2
         else:
             size *= 2
-        if size * NODE_BYTES + steps * _STEP_BYTES > memory:
+        if self.held + size * NODE_BYTES + steps * _STEP_BYTES > memory:
             return False
         self.nodes = self._room(size, steps)
         for name in ("event", "state", "mask", "pend", "parent"):
@@ -97,8 +106,9 @@ class _Run:
         self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
         numbers = self.numbers
         table = numbers.table if isinstance(numbers, Table) else NO_TABLE
+        rows = numbers.rows if isinstance(numbers, Transactions) else self.no_rows
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
-        self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes)
+        self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes, rows)
         return int(self.scalars[self.kernel.STATUS])
 
     def order(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Calls as integers for the compiled search, by what the model is.
 
-The values of a register are its states.  A counter's state is its sum.  Several registers share the bits of one number,
-of which a transaction asks for some and sets some.  Any other model is a table of transitions, filled as it is asked.
+The values of a register are its states.  A counter's state is its sum.  What transactions on several registers
+hold is a row of numbers.  Any other model is a table of transitions, filled as it is asked.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.fields import fields_of
 from checker.models import ANY, CasRegister, Model, Register
 from checker.objects import Counter, MultiRegister
 from checker.search import Shapes
 from checker.tables import Table
+from checker.transactions import transactions_of
 
 IntArray: TypeAlias = NDArray[np.int64]
 _SUMS: Final = 1 << 30
@@ -43,8 +43,8 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
         return Values(shapes, model)
     if type(model) is Counter and is_whole(shapes):
         return Sums(shapes, model)
-    if type(model) is MultiRegister and (fields := fields_of(shapes)) is not None:
-        return fields
+    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
+        return transactions
     return Table(shapes, model)
 
 

@@ -16,13 +16,13 @@ from checker.answer import Answer, Limits, not_begun
 from checker.calls import freeze_all
 from checker.chains import ENGINE as CHAINS
 from checker.compiled_search import NumberedCalls, Words, decide_columns, search_numbers
-from checker.fields import fields_of
 from checker.models import UNKNOWN, Model, ModelError, Register
 from checker.numbered import IntArray, Numbers, numbers_of
 from checker.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 from checker.search import ENGINE, Shapes
 from checker.spans import spans_of
 from checker.tables import Table
+from checker.transactions import transactions_of
 from history import Operation
 
 # Fewer calls are decided sooner without compiled code.
@@ -86,8 +86,8 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     value: list[Any] = [operation.value for operation in part]
     result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
     shapes = Shapes([operation.f for operation in part], value, result)
-    if type(model) is MultiRegister and (fields := fields_of(shapes)) is not None:
-        return fields
+    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
+        return transactions
     try:
         numbers = numbers_of(Shapes(shapes.f, freeze_all(value), freeze_all(result)), model)
         for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():

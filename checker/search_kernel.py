@@ -17,12 +17,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from checker.slots_kernel import PLACE, give_slots
+from checker.transactions_kernel import becomes, holds
 
 # Kinds of calls.
-READ, WRITE, CAS, TABLE, TABLE_READ, ADD, FIELDS, FIELDS_READ = range(8)
-READS: Final = (READ, TABLE_READ, FIELDS_READ)
+READ, WRITE, CAS, TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(8)
+READS: Final = (READ, TABLE_READ, TXN_READ)
 # Places in the array of scalars: the event that comes next, the slots that are taken before it, and those of reads, …
-AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, GOAL, ASKED = range(9)
+AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, GOAL, STATES, ASKED = range(10)
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
 # As many steps are put on the stack at once, at most.
@@ -30,7 +31,6 @@ MOST: Final = 130
 # A step that takes no call; pending calls from here.
 NOTHING, FIRST_WAITING = -1, -2
 _NEVER: Final = 1 << 62
-_LOW: Final = (1 << 32) - 1
 
 
 class Events(NamedTuple):
@@ -51,10 +51,9 @@ class Events(NamedTuple):
 class Calls(NamedTuple):
     """What the calls do, and the ranks of their returns.
 
-    ``old`` is the call's class where a ``table`` tells (see ``enter``).  Of fields ``value`` holds the bits that are
-    asked for above what they have to be, and ``old`` those that are set above what they become.  Where states are
-    numbers that no call makes less, ``ceiling`` says of each return beyond which number a later read forbids to go;
-    else it is empty.
+    ``old`` is the call's class where a ``table`` tells (see ``enter``), ``value`` the number of a transaction in
+    ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
+    later read forbids to go; else it is empty.
     """
 
     kind: NDArray[np.int8]
@@ -124,54 +123,20 @@ def _travel(target, scalars, owner, is_return, slot_of, slot_op, kind):  # type:
             else:
                 slot_op[slot_of[op]] = op
                 opened |= bit
-                is_read = kind[op] == READ or kind[op] == TABLE_READ or kind[op] == FIELDS_READ
+                is_read = kind[op] == READ or kind[op] == TABLE_READ or kind[op] == TXN_READ
                 reading = reading | bit if is_read else reading & ~bit
         at += ahead
     scalars[AT], scalars[OPEN], scalars[READING] = at, opened, reading
 
 
 @njit(cache=True)
-def ask_and_set(meaning, of, lengths, pending):  # type: ignore[no-untyped-def]
-    """``value`` and ``old`` of transactions (see ``Calls``), from their steps one after the other.
-
-    ``of`` says which step is which column of ``meaning``: does it write, the bits of its register, its value there.
-    What a transaction reads of its own it must have written so; what a pending one read is not known.
-    """
-    value, old = np.empty(lengths.size, np.int64), np.empty(lengths.size, np.int64)
-    place = 0
-    for op in range(lengths.size):
-        asks, found, sets, becomes, never = np.int64(0), np.int64(0), np.int64(0), np.int64(0), False
-        for step in of[place : place + lengths[op]]:
-            writes, bits, item = meaning[0, step], meaning[1, step], meaning[2, step]
-            if writes:
-                sets, becomes = sets | bits, becomes & ~bits | item
-            elif sets & bits:
-                never |= not pending[op] and becomes & bits != item
-            elif asks & bits:
-                never |= found & bits != item
-            elif not pending[op]:
-                asks, found = asks | bits, found | item
-        place += lengths[op]
-        # Nobody finds a bit that was not asked for.
-        value[op], old[op] = 1 if never else asks << 32 | found, sets << 32 | becomes
-    return value, old
-
-
-@njit(cache=True)
-def _step(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
-    """The state after the call; -1 illegal, -3 the table does not know."""
+def _after(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
+    """The state after a call that may happen; of a table -1 if it may not, -3 if that is not known."""
     k = kind[op]
-    if k == READ:
-        return value[op] if state == value[op] or state == ANY_STATE else -1
-    if k == WRITE:
+    if k <= CAS:
         return value[op]
-    if k == CAS:
-        return value[op] if state == old[op] or state == ANY_STATE else -1
     if k == ADD:
         return state + value[op]
-    if k >= FIELDS:
-        found = state & value[op] >> 32 == value[op] & _LOW
-        return (state & ~(old[op] >> 32)) | (old[op] & _LOW) if found else -1
     key = state << 32 | old[op]
     place = _place(key, table)
     return table[place, 1] if table[place, 0] == key else -3
@@ -217,7 +182,7 @@ def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: ignore[no-untyped-def]
+def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
     ``initial`` is the state in which the first one starts.  On the stack are steps that are yet to be taken, from a
@@ -227,13 +192,15 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
     owner, is_return, returns = events.owner, events.is_return, events.returns
     waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
     kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
-    ceiling, rising, lazy = calls.ceiling, calls.ceiling.size > 0, table.shape[0] > 1
+    ceiling, rising = calls.ceiling, calls.ceiling.size > 0
+    cells, start, middle, place_of, item = rows.cells, rows.start, rows.middle, rows.place, rows.item
     n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
     n_parent, hashes, stack, steps = nodes.parent, nodes.hashes, nodes.stack, nodes.steps
     spent = 0
     while (scalars[STACK] > 0 or scalars[NODES] == 0) and spent < budget:
         made, top = scalars[NODES], scalars[STACK]
-        if made == n_event.size or made * 10 > hashes.size * 6 or top + MOST > stack.size:
+        crowded = rows.cells.size > 0 and scalars[STATES] == rows.cells.shape[0]
+        if crowded or made == n_event.size or made * 10 > hashes.size * 6 or top + MOST > stack.size:
             scalars[STATUS] = FULL
             return
         spent += 1
@@ -247,7 +214,14 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
         if taken != NOTHING:
             op = taken if taken >= 0 else waiting[FIRST_WAITING - taken]
-            after = _step(state, op, kind, value, old, table)
+            if kind[op] >= TXN:
+                txn, states = value[op], scalars[STATES]
+                after = becomes(
+                    state, middle[txn], start[txn + 1], states, cells, rows.hashes, rows.ids, place_of, item
+                )
+                scalars[STATES] = max(states, after + 1)
+            else:
+                after = _after(state, op, kind, value, old, table)
             if after == -3:
                 _ask(scalars, at, state, old[op], op, mask, pend)
                 return
@@ -274,8 +248,11 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
                     if value[op] == state:
                         mask |= low
                     hopeless |= rising and value[op] < state
+                elif kind[op] == TXN_READ:
+                    if holds(state, value[op], cells, start, middle, place_of, item):
+                        mask |= low
                 else:
-                    after = _step(state, op, kind, value, old, table)
+                    after = _after(state, op, kind, value, old, table)
                     if after == -3:
                         _ask(scalars, at, state, old[op], NOTHING, mask, pend)
                         return
@@ -321,8 +298,10 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             if pend >> index & 1:
                 continue
             op = waiting[index]
-            after = -3 if lazy else _step(state, op, kind, value, old, table)
-            if after == -1 or after == state:
+            k = kind[op]
+            if ((k == READ and state != value[op]) or (k == CAS and state != old[op])) and state != ANY_STATE:
+                continue
+            if k >= TXN and not holds(state, value[op], cells, start, middle, place_of, item):
                 continue
             known = False
             for other in range(bottom, top):
@@ -340,7 +319,10 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes):  # type: i
             low = left & -left
             left ^= low
             op = slot_op[PLACE[low % 67]]
-            if not lazy and _step(state, op, kind, value, old, table) == -1:
+            k = kind[op]
+            if ((k == READ and state != value[op]) or (k == CAS and state != old[op])) and state != ANY_STATE:
+                continue
+            if k >= TXN and not holds(state, value[op], cells, start, middle, place_of, item):
                 continue
             # Of calls that are alike only the one that returns first is tried.
             turn = first

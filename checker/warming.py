@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from checker.answer import Limits
 from checker.calls import Call
 from checker.models import CasRegister, Model
+from checker.objects import MultiRegister
 
 
 class _Latch(Model):
@@ -48,3 +50,5 @@ def warm() -> None:
     calls = [Call("write", 1, None, 2 * place, 2 * place + 1, place) for place in range(1000)]
     compiled_search(calls, CasRegister(), limits)
     compiled_search([Call("set", None, None, 0, 1, 0)], _Latch(), limits)
+    writes = [replace(call, f="txn", value=(("write", "x", call.invoke),)) for call in calls]
+    compiled_search(writes, MultiRegister(), limits)

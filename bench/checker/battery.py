@@ -46,7 +46,7 @@ from tests.checker.oracle import (
     one_answer_changed,
     write_or_swap,
 )
-from tests.checker.oracle_objects import object_history
+from tests.checker.oracle_objects import object_history, transaction_history
 from tests.checker.test_compiled_columns import columns_of
 
 
@@ -217,6 +217,15 @@ def of_search(random: Random, samples: int) -> list[Trial]:
             calls = calls_of(object_history(random, name, random.randint(2, 8), 3, 0.9), model)
             budget, truth = random.choice([1, 7, 20_000]), linearizable(calls, model)
             trials.append(Decided("search", model, calls, budget, truth))
+    return trials
+
+
+def of_transactions(random: Random, samples: int) -> list[Trial]:
+    trials: list[Trial] = []
+    for _ in range(samples):
+        calls = calls_of(transaction_history(random), MultiRegister())
+        budget, truth = random.choice([1, 20_000]), linearizable(calls, MultiRegister())
+        trials.append(Decided("search", MultiRegister(), calls, budget, truth))
     return trials
 
 

@@ -32,7 +32,18 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
 
-from battery import Battery, Trial, of_automaton, of_chains, of_engines, of_gathering, of_keys, of_search, of_zones  # noqa: E402
+from battery import (  # noqa: E402
+    Battery,
+    Trial,
+    of_automaton,
+    of_chains,
+    of_engines,
+    of_gathering,
+    of_keys,
+    of_search,
+    of_transactions,
+    of_zones,
+)
 
 from checker import (  # noqa: E402
     automaton_kernel,
@@ -41,6 +52,7 @@ from checker import (  # noqa: E402
     keys_kernel,
     search_kernel,
     slots_kernel,
+    transactions_kernel,
     zones_kernel,
 )
 
@@ -49,6 +61,7 @@ KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
     "slots_kernel": (slots_kernel, of_engines),
     "gathering_kernel": (gathering_kernel, of_gathering),
     "automaton_kernel": (automaton_kernel, of_automaton),
+    "transactions_kernel": (transactions_kernel, of_transactions),
     "search_kernel": (search_kernel, of_search),
     "zones_kernel": (zones_kernel, of_zones),
     "chains_kernel": (chains_kernel, of_chains),

@@ -180,3 +180,26 @@ def object_history(random: Random, name: str, size: int, processes: int, truth: 
             )
         )  # fmt: skip
     return sorted(done, key=lambda operation: operation.invoke_index)
+
+
+def transaction_history(random: Random) -> list[Operation]:
+    """Up to seven transactions of up to four steps on up to four registers; most values are written once."""
+    registers: dict[str, Any] = {}
+    size, operations = random.randint(1, 7), []
+    moments = sorted(random.sample(range(100), 2 * size))
+    for process in range(size):
+        start, end = sorted(moments.pop(random.randrange(min(4, len(moments)))) for _ in range(2))
+        steps: list[list[Any]] = []
+        for _ in range(random.randint(0, 4)):
+            name = random.choice("abcd")
+            if random.random() < 0.5:
+                registers[name] = random.choice([None, 10 * process + random.randint(0, 2), "x"])
+                steps.append(["w", name, registers[name]])
+            else:
+                lie = random.random() < 0.4
+                steps.append(["r", name, random.choice([None, *registers.values()]) if lie else registers.get(name)])
+        outcome = random.choice(["ok"] * 5 + ["info"])
+        asked = [[f, name, None if f == "r" else value] for f, name, value in steps]
+        result = steps if outcome == "ok" else None
+        operations.append(Operation(process, "txn", None, asked, result, outcome, start, end, start, end))  # type: ignore[arg-type]
+    return operations

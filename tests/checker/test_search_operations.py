@@ -13,12 +13,12 @@ from checker.answer import Limits
 from checker.calls import Call, calls_of
 from checker.compiled_search import compiled_search
 from checker.definition import is_linearization, linearizable
-from checker.fields import Fields
 from checker.models import ILLEGAL, UNKNOWN, State
 from checker.numbered import Numbers, Sums, Table, numbers_of
 from checker.objects import Counter, MultiRegister
 from checker.search import shapes_of
 from checker.search_columns import decide_operations
+from checker.transactions import Transactions
 from history import Operation
 from tests.checker.oracle_objects import object_history
 
@@ -87,7 +87,7 @@ def test_a_million_small_histories(name: str, monkeypatch: pytest.MonkeyPatch) -
     agree(name, MODELS[name](), 1_000_000, 2)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("counter", Sums), ("multi-register", Fields), ("mutex", Table)])
+@pytest.mark.parametrize(("name", "kind"), [("counter", Sums), ("multi-register", Transactions), ("mutex", Table)])
 def test_orders_are_linearizations_and_invalid_ends_are_invalid(name: str, kind: type[Numbers]) -> None:
     random, model, seen = Random(3), MODELS[name](), {"valid": 0, "invalid": 0}
     for _ in range(1500):
@@ -137,30 +137,6 @@ def test_a_read_knows_what_another_had_seen() -> None:
     answer = compiled_search([*adds, *reads], Counter(), NO_LIMITS)
     assert answer is not None
     assert (answer.verdict, answer.last, answer.states) == ("invalid", 8, ("-2",))
-
-
-@pytest.mark.parametrize(
-    ("steps", "plain"),
-    [
-        ([["r", "x", None], ["w", "x", 3], ["read", "x", 3]], True),
-        ([["w", "x", 3], ["r", "x", 4]], True),
-        ([["r", "x", 1], ["r", "x", None]], True),
-        ([["w", "x", None]], False),
-        ([["w", "x", 1.5]], False),
-        ([["w", "x", True]], False),
-        ([["w", "x", number] for number in range(1 << 5)] * 30, True),
-        ([["w", number, 1] for number in range(31)], False),
-        ([], True),
-    ],
-)
-def test_transactions_are_bits_where_they_fit(steps: list[Any], plain: bool) -> None:
-    model = MultiRegister()
-    for outcome in ("ok", "info"):
-        calls = calls_of([op("txn", steps, steps, 0, 1, outcome), op("txn", [["w", "y", 1]], None, 2, 3)], model)
-        assert isinstance(numbers_of(shapes_of(calls), model), Fields) == plain
-        answer = compiled_search(calls, model, NO_LIMITS)
-        assert answer is not None
-        assert (answer.verdict == "valid") == linearizable(calls, model)
 
 
 def test_the_registers_are_told_as_the_model_tells_them() -> None:

@@ -1,0 +1,163 @@
+"""Transactions on several registers, compiled: states are rows of numbers, each of which has a number of its own.
+
+numba does not see that code which it cached calls this: who changes this file touches the search's kernel too.
+"""
+
+# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
+# ruff: noqa: C901
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_HASH: Final = 0x9E3779B97F4A7C15
+
+
+class Rows(NamedTuple):
+    """States that are rows of numbers, one a register: ``cells``, and their ``hashes``, by which ``ids`` finds them.
+
+    And the parts of transactions: what one asks for is from ``start`` to ``middle``, what it sets from there to the
+    next one's start.  A part is the ``item`` that the register at this ``place`` has to be, or becomes; -1 is what none
+    ever is.
+    """
+
+    cells: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
+    ids: NDArray[np.int32]
+    start: NDArray[np.int32]
+    middle: NDArray[np.int32]
+    place: NDArray[np.int32]
+    item: NDArray[np.int32]
+
+
+NO_ROWS: Final = Rows(np.zeros((0, 0), np.int32), np.zeros(0, np.uint64), *np.zeros((5, 0), np.int32))
+
+
+@njit(cache=True)
+def transactions(writes, place, item, lengths, pending):  # type: ignore[no-untyped-def]
+    """(the number of each transaction, those that are alike have one; and their parts).
+
+    By step: does it write, the register's ``place``, and the ``item``.
+    What a transaction reads of its own it must have written so; what a pending one read is not known.
+    """
+    size = lengths.size
+    start, middle = np.zeros(size + 1, np.int32), np.zeros(size, np.int32)
+    where, what = np.empty(place.size + size, np.int32), np.empty(place.size + size, np.int32)
+    numbers, made, begin = np.empty(size, np.int64), 0, 0
+    table = np.full(1 << int(np.ceil(np.log2(2 * size + 2))), -1, np.int32)
+    for op in range(size):
+        asks = start[made]
+        end = begin + lengths[op]
+        never = False
+        for at in range(begin, end):
+            if writes[at] or pending[op]:
+                continue
+            known = np.int64(-2)
+            for part in range(start[made], asks):
+                if where[part] == place[at]:
+                    known = np.int64(what[part])
+            for earlier in range(begin, at):
+                if writes[earlier] and place[earlier] == place[at]:
+                    known = np.int64(item[earlier])
+            if known == -2:
+                where[asks], what[asks] = place[at], item[at]
+                asks += 1
+            never |= known != -2 and known != item[at]
+        if never:
+            asks = start[made] + 1
+            where[asks - 1], what[asks - 1] = 0, -1
+        sets = asks
+        for at in range(begin, begin if never else end):
+            if writes[at]:
+                part = asks
+                while part < sets and where[part] != place[at]:
+                    part += 1
+                where[part], what[part] = place[at], item[at]
+                sets = max(sets, part + 1)
+        begin = end
+        middle[made], start[made + 1] = asks, sets
+        numbers[op] = _same(made, start, middle, where, what, table)
+        made = max(made, numbers[op] + 1)
+    used = start[made]
+    return numbers, (start[: made + 1], middle[:made].copy(), where[:used].copy(), what[:used].copy())
+
+
+@njit(cache=True)
+def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-def]
+    """The number of the first transaction that is like the last; it enters the ``table`` if that is itself."""
+    asks, size = middle[made] - start[made], start[made + 1] - start[made]
+    hashed = np.uint64(asks)
+    for part in range(start[made], start[made + 1]):
+        hashed = (hashed ^ _weight(where[part], what[part])) * np.uint64(_HASH)
+    at = home(hashed, table)
+    while table[at] >= 0:
+        other = table[at]
+        alike = middle[other] - start[other] == asks and start[other + 1] - start[other] == size
+        part = 0
+        while alike and part < size:
+            mine, its = start[made] + part, start[other] + part
+            alike = where[mine] == where[its] and what[mine] == what[its]
+            part += 1
+        if alike:
+            return np.int64(other)
+        at = (at + 1) & (table.size - 1)
+    table[at] = made
+    return np.int64(made)
+
+
+@njit(cache=True)
+def home(hashed, table):  # type: ignore[no-untyped-def]
+    """Where in a table whose size is a power of two the search for a hash begins."""
+    return np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(table.size - 1))
+
+
+@njit(cache=True)
+def _weight(place, item):  # type: ignore[no-untyped-def]
+    """What an item at a place adds to the hash of a row; nothing if the register is absent."""
+    h = np.uint64(item) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(place) * np.uint64(_HASH)
+    return (h ^ (h >> np.uint64(29))) * np.uint64(item)
+
+
+@njit(cache=True)
+def holds(state, txn, cells, start, middle, place, item):  # type: ignore[no-untyped-def]
+    """Is the row what the transaction asks for?"""
+    holds = True
+    for part in range(start[txn], middle[txn]):
+        holds &= cells[state, place[part]] == item[part]
+    return holds
+
+
+@njit(cache=True)
+def becomes(state, begin, end, made, cells, hashes, ids, place, item):  # type: ignore[no-untyped-def]
+    """The state after these parts are set; ``made``, for which there is room, if it is a new one."""
+    hashed = hashes[state]
+    for register in range(cells.shape[1]):
+        cells[made, register] = cells[state, register]
+    for part in range(begin, end):
+        register = place[part]
+        hashed += _weight(register, item[part]) - _weight(register, cells[made, register])
+        cells[made, register] = item[part]
+    at = home(hashed, ids)
+    while ids[at] >= 0:
+        other = ids[at]
+        register = 0
+        while register < cells.shape[1] and cells[other, register] == cells[made, register]:
+            register += 1
+        if register == cells.shape[1]:
+            return np.int64(other)
+        at = (at + 1) & (ids.size - 1)
+    ids[at], hashes[made] = made, hashed
+    return np.int64(made)
+
+
+@njit(cache=True)
+def rehash_states(made, hashes, ids):  # type: ignore[no-untyped-def]
+    """Fill a larger table of the states' hashes."""
+    for state in range(made):
+        at = home(hashes[state], ids)
+        while ids[at] >= 0:
+            at = (at + 1) & (ids.size - 1)
+        ids[at] = state
