@@ -55,7 +55,8 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
         return answer
     if type(model) is KeyValue and (answer := decide_by_texts(calls, limits, proof=proof)) is not None:
         return answer
-    if type(model) is Counter and (answer := refute(calls)) is not None:
+    # Of more the compiled search knows the bounds by itself.
+    if type(model) is Counter and len(calls) <= _SMALL and (answer := refute(calls)) is not None:
         return answer
     return _search(calls, model, limits, proof=proof)
 
