@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from checker.answer import Limits
 from checker.search import Transitions
 
+# So many steps of the search at most between two looks at the clock, one where they took more than so many seconds.
 _LOOK_EVERY: Final = 256
+_SOON: Final = 0.02
 # So many steps are taken, and so many more for each transition that is learned.
 _IDLE: Final = 64
 _PAYS: Final = 6
@@ -69,10 +71,8 @@ class LookAhead:
         slots = events.slot_of.copy()
         slots[events.waiting] = SLOTS + np.arange(events.waiting.size)
         self._bit = list(map((1).__lshift__, slots.tolist()))
-        reads, self._reads_at, writes, self._writes_at = (
-            column.tolist() for column in open_calls(events.owner, events.is_return, ret, is_read)
-        )
-        self._reads, self._writes = reads, writes
+        reads, reads_at, self._writes, writes_at = open_calls(events.owner, events.is_return, ret, is_read)
+        self._reads, self._reads_at, self._writes_at = reads.tolist(), reads_at.tolist(), writes_at.tolist()
         self._waiting: list[int] = events.waiting.tolist()
         self._pending = frozenset(self._waiting)
         self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
@@ -85,7 +85,7 @@ class LookAhead:
         todo, done = self._with_reads(state, [op for op in opened if is_read[op] and not done & bit[op]], done)
         stack: list[_Step] = [(event, state, done, todo, op)]
         seen: set[tuple[int, int, int]] = set()
-        credit, left, learned = _IDLE, 0, len(known)
+        credit, left, learned, window, looked = _IDLE, 0, len(known), 1, limits.clock()
         while stack:
             event, state, done, todo, op = stack.pop()
             if op == _OTHERS:
@@ -98,7 +98,8 @@ class LookAhead:
                     self.deepest, self.made = max(self.deepest, event), len(seen)
                     if credit <= 0 or limits.over() or self.held > limits.memory:
                         return False
-                    left, learned = min(credit, _LOOK_EVERY), len(known)
+                    window = min(4 * window, _LOOK_EVERY) if limits.clock() - looked < _SOON else 1
+                    left, learned, looked = min(credit, window), len(known), limits.clock()
                     credit -= left
                 if op != _NOTHING:
                     after = step(state, of[op])
@@ -144,9 +145,10 @@ class LookAhead:
 
     def _with_reads(self, state: int, todo: list[int], done: int) -> tuple[list[int], int]:
         """The reads that are illegal now, and what is done with the others."""
+        step, of = self._transitions.step, self._transitions.of
         left = []
         for op in todo:
-            if self._transitions.step(state, self._transitions.of[op]) == state:
+            if step(state, of[op]) == state:
                 done |= self._bit[op]
             else:
                 left.append(op)
@@ -154,11 +156,12 @@ class LookAhead:
 
     def _others(self, event: int, state: int, done: int, todo: list[int]) -> list[_Step]:
         """The calls that are not due, in the order in which they are taken off a stack; of those that are alike one."""
-        tried = {self._transitions.of[self._due[event]]}
-        writes = self._writes[self._writes_at[event] : self._writes_at[event + 1]]
+        of, bit = self._transitions.of, self._bit
+        tried = {of[self._due[event]]}
+        writes = self._writes[self._writes_at[event] : self._writes_at[event + 1]].tolist()
         found: list[_Step] = []
-        for op in (*writes, *self._waiting[: self._waiting_at[event]]):
-            if not done & self._bit[op] and self._transitions.of[op] not in tried:
-                tried.add(self._transitions.of[op])
+        for op in writes + self._waiting[: self._waiting_at[event]]:
+            if not done & bit[op] and of[op] not in tried:
+                tried.add(of[op])
                 found.append((event, state, done, todo, op))
         return found[::-1]

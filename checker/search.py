@@ -65,7 +65,8 @@ class Transitions:
         if known is not None:
             return known
         before = self.states[state]
-        after = self.model.step(before, *self.examples[kind])
+        f, value, result = self.examples[kind]
+        after = self.model.step(before, f, value, result)
         if after is before:
             number = state
         elif after is ILLEGAL:

@@ -222,13 +222,26 @@ def test_the_memory_cap_and_the_deadline_are_kept() -> None:
     capped = check_operations(pushed(2000), Stack(), proofs=False, memory_cap=1 << 20)
     assert (capped.verdict, str(capped.reason)[:34]) == ("unknown", "the memory cap of 1 MB was reached")
     ticks = iter(range(10**6))
-    late = check_operations(pushed(2000), Stack(), proofs=False, deadline_s=6, clock=lambda: next(ticks))
+    late = check_operations(pushed(2000), Stack(), proofs=False, deadline_s=300, clock=lambda: next(ticks))
     assert late.verdict == "unknown"
     found = re.fullmatch(
         r"the deadline passed: (\d+) of 2000 completions explained, (\d+) configurations", str(late.reason)
     )
     assert found is not None
     assert 0 < int(found[2]) <= int(found[1]) < 2000
+
+
+def test_the_deadline_is_kept_where_a_step_is_long() -> None:
+    seconds = [0.0]
+
+    class Slow(Stack):
+        def step(self, state: Any, f: str, value: Any, result: Any) -> Any:
+            seconds[0] += 1
+            return super().step(state, f, value, result)
+
+    late = check_operations(pushed(2000), Slow(), proofs=False, deadline_s=100, clock=lambda: seconds[0])
+    assert late.verdict == "unknown"
+    assert 100 <= seconds[0] <= 110
 
 
 @pytest.mark.parametrize(
