@@ -142,7 +142,7 @@ class EdnReader:
         if len(items) % 2:
             raise self.wrong(start, "a map has a key without a value")
         pairs = zip(items[::2], items[1::2], strict=True)
-        return {key if type(key) is str else _hashable(key): item for key, item in pairs}
+        return {key if type(key) is str else _name(key): item for key, item in pairs}
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -156,10 +156,9 @@ def _flat_item(text: str) -> Any:
     return text[1:-1] if text[0] == '"' else _atom(text)
 
 
-def _hashable(key: Any) -> Any:
-    if isinstance(key, list):
-        return tuple(map(_hashable, key))
-    return repr(key) if isinstance(key, dict) else key
+def _name(key: Any) -> Any:
+    """A map's key as JSON can have it."""
+    return repr(key) if isinstance(key, (list, dict)) else key
 
 
 @lru_cache(maxsize=1 << 16)

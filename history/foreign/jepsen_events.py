@@ -82,7 +82,7 @@ def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong
             raise wrong(place, f":time must be a number, found {moment!r}")
         moment = int(moment)
     if record["process"] == NEMESIS:
-        return Event(number, moment, record["type"], NEMESIS, record["f"], value)
+        return Event(number, moment, record["type"], NEMESIS, record["f"], value if _finite(value) else str(value))
     if keyed and isinstance(value, list):
         key, value = value
     if key is not None and type(key) not in (str, int):

@@ -173,9 +173,20 @@ def test_no_event_at_all(tmp_path: Path) -> None:
 
 
 def test_the_lines_are_compact(tmp_path: Path) -> None:
-    """The readers of our own format know compact lines by heart, and are ten times slower with others."""
+    """As our own writer writes them."""
     path = tmp_path / "history.edn"
     path.write_bytes(plain(3))
     for options in ({}, {"large": 0}):
         lines = written(path, **options).decode().splitlines()[1:]
         assert lines == [json.dumps(json.loads(line), separators=(",", ":")) for line in lines]
+
+
+@pytest.mark.parametrize("words", ["##NaN", "{[1 2] ##Inf}", '{{:a 1} #{"n1"}}'])
+@pytest.mark.parametrize("large", [0, 1 << 30])
+def test_what_a_nemesis_says_is_written_as_json_whatever_it_is(words: str, large: int, tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        f"{{:process :nemesis :type :info :f :kill :value {words}}}\n" + "{:process 0 :type :invoke :f :read}\n"
+    )
+    transcribe(path, tmp_path / "history.jsonl", large=large)
+    assert [event.f for event in read_history(tmp_path / "history.jsonl").events] == ["kill", "read"]
