@@ -118,7 +118,7 @@ def freeze_all(values: Sequence[Any]) -> list[Any]:
     if kinds <= _KEPT:
         return list(values)
     lists = [value for value in values if type(value) in _LISTS]
-    if kinds <= _SHALLOW and PLAIN.issuperset(map(type, chain.from_iterable(lists))):
+    if kinds <= _SHALLOW and set(map(type, chain.from_iterable(lists))) <= PLAIN:
         return [
             value if type(value) in _KEPT else tuple(value) if type(value) in _LISTS else freeze(value)
             for value in values

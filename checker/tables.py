@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.answer import Limits
 from checker.look_ahead import LookAhead, Question
@@ -34,30 +35,31 @@ class Table:
         self.value = self.old = np.array(self.transitions.of, np.int64)
         self.is_read = reads[self.value]
         self.kind = np.where(self.is_read, kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
-        self.table = np.full((_ROOM, 2), -1, np.int64)
+        self._table = np.full((_ROOM, 2), -1, np.int64)
         self._entered = 0
 
     def learn(self, question: Question, ahead: LookAhead, limits: Limits) -> bool:
-        """Fill in what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
+        """Learn what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
         self.transitions.step(question.state, question.kind)
-        explained = False
         # What goes wrong with what nobody has asked for is told when it is.
         with suppress(Exception):
-            explained = ahead.learn(question, limits)
-        self._enter()
-        return explained
+            return ahead.learn(question, limits)
+        return False
 
-    def _enter(self) -> None:
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """What is known, as the compiled search reads it."""
         from checker import search_kernel as kernel
 
         known = self.transitions.known
-        if 2 * len(known) > len(self.table):
-            self.table = np.full((2 << (2 * len(known)).bit_length(), 2), -1, np.int64)
+        if 2 * len(known) > len(self._table):
+            self._table = np.full((2 << (2 * len(known)).bit_length(), 2), -1, np.int64)
             self._entered = 0
         fresh = len(known) - self._entered
         items = chain.from_iterable(islice(reversed(known.items()), fresh))
-        kernel.enter(np.fromiter(items, np.int64, 2 * fresh).reshape(-1, 2), self.table)
+        kernel.enter(np.fromiter(items, np.int64, 2 * fresh).reshape(-1, 2), self._table)
         self._entered = len(known)
+        return self._table
 
     def describe(self, state: int) -> str:
         return self.transitions.model.describe(self.transitions.states[state])
