@@ -58,16 +58,18 @@ class _Parts:
         self.calls, self.limits = calls, replace(limits, memory=_ENOUGH)
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
 
-    def wrong(self, part: Sequence[Call]) -> bool:
+    def wrong(self, part: Sequence[Call]) -> bool | None:
+        """Does this part contradict itself?  None: that could not be decided."""
         if self.limits.over():
-            return False
+            return None
         engine = "search" if len(part) > _FEW else None
-        return decide(part, Counter(), self.limits, engine=engine, proof=False).verdict == "invalid"
+        verdict = decide(part, Counter(), self.limits, engine=engine, proof=False).verdict
+        return None if verdict == "unknown" else verdict == "invalid"
 
     def window(self, start: int, end: int) -> bool:
         """Is the history invalid from one read to another?  The whole is."""
         whole = start < 0 and end == len(self.reads) - 1
-        return whole or self.wrong(since(self.calls, self._start(start), self.reads[end].ret))
+        return whole or bool(self.wrong(since(self.calls, self._start(start), self.reads[end].ret)))
 
     def _start(self, place: int) -> Call | None:
         return self.reads[place] if place >= 0 else None
@@ -95,16 +97,19 @@ class _Parts:
         first, read = self._start(start), self.reads[end]
         part = since(self.calls, first, read.ret)
         between = [call for call in part if call.f != "add" and call is not read]
-        needed, width = between, len(between)
-        while width and not self.limits.over():
+        needed, width, undecided = between, len(between), 0
+        while width:
+            undecided = 0
             for place in reversed(range(0, len(needed), width)):
                 gone = {call.source for call in needed[place : place + width]}
-                if self.wrong(fewer := [call for call in part if call.f == "add" or call.source not in gone]):
+                wrong = self.wrong(fewer := [call for call in part if call.f == "add" or call.source not in gone])
+                undecided += wrong is None
+                if wrong:
                     part, needed = fewer, needed[:place] + needed[place + width :]
             width = (width + 1) // 2 if width > 1 else 0
-        return self._told(part, read, len(needed) if self.limits.over() else 0)
+        return self._told(part, read, undecided)
 
-    def _told(self, part: Sequence[Call], read: Call, untried: int) -> Part:
+    def _told(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
         """The part as it was recorded; of a small one the definition may know more to leave out."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]
@@ -112,14 +117,15 @@ class _Parts:
         others = (call for call in self.calls if call.f == "add" and call.invoke < read.ret)
         start = 0 if all(call.source in sources for call in others) else None
         model = PartOfCounter(start)
-        for call in reversed(core) if len(core) <= SMALL else ():
+        small = len(core) <= SMALL
+        for call in reversed(core) if small else ():
             if call.f != "add" and not linearizable(fewer := [one for one in core if one is not call], model):
                 core = fewer
         reads = [call for call in core if call.f != "add"]
         begun = min(call.invoke for call in reads) if start is None else -1
         ended = max(call.ret for call in reads)
         core = [call for call in core if call.ret > begun and call.invoke < ended]
-        return Part(model, tuple(core), Least(core, untried).note)
+        return Part(model, tuple(core), Least(core, 0 if small else undecided).note)
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:

@@ -44,7 +44,7 @@ def find_in_counter(answer: Answer, calls: Sequence[Call], limits: Limits) -> In
         if again.verdict != "invalid" or len(parts) >= MOST:
             break
         found = _within_bounds(rest, again, limits if first else more, whole=whole)
-        if found.note and not first:
+        if found.note and not first and more.over():
             break
         parts.append(found)
         left = _without(left, [_latest(found)])
