@@ -131,10 +131,15 @@ class Evidence:
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
         numbers = [call.value for call in self.adds], [call.result for call in self.reads]
         wide = sum(map(abs, numbers[0])) + max(map(abs, numbers[1]), default=0) >= _WIDE
+        self.limit = None if wide else _WIDE
         self.value, self.result = (np.array(some, object if wide else np.int64) for some in numbers)
         self.begun, self.ended = _spans(self.adds)
         self.read_begun, self.read_ended = _spans(self.reads)
         self.by_end = np.argsort(self.ended)
+
+    def _within(self, answer: int) -> int:
+        """An answer that is beyond everything, as one that a column holds."""
+        return answer if self.limit is None else max(-self.limit, min(self.limit, answer))
 
     def of(self, read: Call, *, low: bool) -> Wrong | None:
         """The fewest operations that show that this answer is too low (or too high); None if nothing does.
@@ -142,16 +147,16 @@ class Evidence:
         The least are looked for without an earlier read, and with one that needs no add beside it; with adds beside
         it among the newest ones that have enough of them.
         """
-        sign = 1 if low else -1
+        sign, answer = (1 if low else -1), self._within(read.result)
         up, down = np.maximum(sign * self.value, 0), np.maximum(-sign * self.value, 0)
         against = down[self.begun < read.ret].sum()
         sure = np.flatnonzero((self.ended < read.invoke) & (up > 0))
-        best, taken = _fewest(up[sure], sign * read.result + against), None
+        best, taken = _fewest(up[sure], sign * answer + against), None
         size = np.inf if best is None else 1 + best.size
         earlier = np.flatnonzero(self.read_ended < read.invoke)[::-1]
         past = np.concatenate([np.zeros(1, down.dtype), np.cumsum(down[self.by_end])])
         gone = past[np.searchsorted(self.ended[self.by_end], self.read_begun[earlier])]
-        need = sign * (read.result - self.result[earlier]) + against - gone
+        need = sign * (answer - self.result[earlier]) + against - gone
         after = np.searchsorted(self.begun[sure], self.read_ended[earlier])
         rest = np.concatenate([np.cumsum(up[sure][::-1])[::-1], np.zeros(1, up.dtype)])
         alone = np.flatnonzero(need < 0)[:1]

@@ -171,6 +171,12 @@ def test_fractions_and_numbers_of_any_size(numbers: tuple[float, float, float]) 
     assert check_operations(good, "counter").verdict == "valid"
 
 
+@pytest.mark.parametrize("answered", [1 << 31, 1 << 62, 1 << 70, -(1 << 31), -(1 << 62), -(1 << 70)])
+def test_answers_that_no_column_holds_are_told(answered: int) -> None:
+    example = only([add(1, 0, 1), add(-2, 2, 3), read(-1, 4, 5), read(answered, 6, 7)])
+    assert (example.kind, len(example.operations)) == ("never-written", 1)
+
+
 def test_a_stuck_replica_is_one_violation() -> None:
     history = [add(1, 0, 1), add(1, 2, 3)]
     stuck = [read(1, 4 + 2 * place, 5 + 2 * place) for place in range(1000)]
