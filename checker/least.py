@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -86,21 +86,31 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
     """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
     kept = {call.source: call for call in whole(part, known)}
     asking = list(kept.values())
-    others = [call for call in known if call.source not in kept and call.f not in model.reads]
+    makers: dict[Any, list[Call]] = {}
+    for call in known:
+        if call.source not in kept and call.f not in model.reads:
+            for made in _made(call, model):
+                makers.setdefault(made, []).append(call)
     while asking:
-        asked = asking.pop()
-        about = model.about(asked.f, asked.value, asked.result)
-        for call in others:
-            if call.source in kept:
-                continue
-            if call.f in ("write", "cas"):
-                needed = asks(asked, made_by(call))
-            else:
-                needed = not about.isdisjoint(model.about(call.f, call.value, call.result))
-            if needed:
-                kept[call.source] = call
-                asking.append(call)
+        for made in _asked(asking.pop(), model):
+            for call in makers.pop(made, ()):
+                if call.source not in kept:
+                    kept[call.source] = call
+                    asking.append(call)
     return sorted(kept.values(), key=lambda call: call.invoke)
+
+
+def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
+    """What a call makes: a value, or parts of the object."""
+    if call.f in ("write", "cas"):
+        return [(True, made_by(call))]
+    return [(False, part) for part in model.about(call.f, call.value, call.result)]
+
+
+def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
+    """What of that explains the call."""
+    parts = [(False, part) for part in model.about(call.f, call.value, call.result)]
+    return [*parts, (True, asked_by(call))] if call.f in ("read", "cas") else parts
 
 
 def _judge(model: Model, limits: Limits) -> Judged:
@@ -188,6 +198,8 @@ class _Removal:
     def untried(self) -> int:
         """How many calls may perhaps be left out, too."""
         left = [call for call in self.kept if call.source not in self.needed]
+        if len(left) > _LARGEST:
+            return len(left)
         return sum(free_to_go(call, self.kept, self.model) for call in left)
 
 

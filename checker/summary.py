@@ -55,7 +55,8 @@ def _key(key: KeyVerdict, width: int) -> Iterator[str]:
     yield f"{name}: {key.verdict} ({_count(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
     if key.violations > 1:
         shown = min(_SHOWN, len(key.counterexamples))
-        yield f"  {key.violations} violations" + (f", the first {shown} of them:" if shown < key.violations else ":")
+        some = f", the first {shown} of them:" if shown else ", none of which is shown"
+        yield f"  {key.violations} violations" + (some if shown < key.violations else ":")
     if key.reason:
         yield from _wrapped(key.reason, width, "  ")
     for example in key.counterexamples[:_SHOWN]:

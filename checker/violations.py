@@ -31,6 +31,8 @@ MOST: Final = 8
 _AUTOMATON_SHOWN: Final = 4
 _AGAIN_S: Final = 1.0
 _FOLDED: Final = 2000
+# What has more operations after the deadline was never looked through, and tells nobody anything.
+_TOO_MANY: Final = 2000
 # These find all violations by themselves.
 _COMPLETE: Final = (ZONES, AUTOMATON, QUEUE_SWEEP)
 # Statements about the whole history, which no few operations can contradict by their order.
@@ -68,10 +70,13 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
     if answer.verdict != "invalid":
         return Findings()
     held = _findings(answer, calls, model, limits)
+    note = None
+    if not answer.cores and len(held) < len(_lasts(answer)):
+        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
     if answer.engine in _COMPLETE or not calls:
-        return _sorted(held, max(answer.violations, len(held)), None)
+        return _sorted(held, max(answer.violations, len(held)), note)
     more = second_pass(limits)
-    count, note, left = max(answer.violations, len(held)), None, list(calls)
+    count, left = max(answer.violations, len(held)), list(calls)
     fresh = held
     while fresh:
         left = _neutralised(left, fresh, model)
@@ -111,11 +116,21 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
 
 def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
     """The violations of one answer about these calls."""
-    if not answer.cores:
-        lasts = (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
-        cores = [fewest(shrink(calls, model, last, limits), calls, model, limits) for last in lasts]
-        return [Finding(tuple(core.calls), answer, core.note) for core in cores]
-    return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+    if answer.cores:
+        return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+    held: list[Finding] = []
+    for last in _lasts(answer):
+        core = shrink(calls, model, last, limits)
+        if limits.over() and len(core.calls) > _TOO_MANY:
+            break
+        least = fewest(core, calls, model, limits)
+        held.append(Finding(tuple(least.calls), answer, least.note))
+    return held
+
+
+def _lasts(answer: Answer) -> tuple[int | None, ...]:
+    """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
+    return (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
 
 
 def _smallest(core: tuple[Call, ...], model: Model, answer: Answer) -> tuple[Call, ...]:
