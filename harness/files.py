@@ -21,7 +21,7 @@ def _checked(path: Path, model: str | None, engine: str | None, deadline_s: floa
     if not 0 < deadline_s < float("inf"):
         raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
     try:
-        history = read_any(path)
+        history = read_any(path, model=model)
         name = model or history.model or "register"
         return check(history, name, deadline_s=deadline_s, engine=engine), name, history
     except FormatError as error:

@@ -28,6 +28,11 @@ MODELS: Final = {"porcupine-kv": "kv"}
 # So many characters tell the format.
 _HEAD: Final = 4096
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
+# Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
+_KV_EVENT: Final = re.compile(
+    r"""\{(?=[^}]*:key\s)(?:[\s,]*:(?:process\s+\d+|type\s+:\w+|f\s+:(?:get|put|append)|key\s+"[^"]*\""""
+    r"""|value\s+(?:nil|"(?:[^"\\]|\\.)*"))(?=[\s,}]))+[\s,]*\}"""
+)
 
 Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
 
@@ -52,9 +57,10 @@ class ForeignText:
     model: str | None
 
 
-def read_any(path: Path, *, large: int = LARGE) -> Foreign:
+def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> Foreign:
     """Read our JSONL and Parquet, Jepsen's EDN and console log, porcupine's kv.
 
+    A text of a ``model`` that is not porcupine's is none of its histories, whatever it looks like.
     Raises FormatError with the line or byte, what was expected and what was found; and OSError.
     """
     match kind_of(path):
@@ -63,7 +69,7 @@ def read_any(path: Path, *, large: int = LARGE) -> Foreign:
         case "jsonl":
             return _jsonl(path, large)
         case "text":
-            return _text(path, large)
+            return _text(path, model, large)
 
 
 def kind_of(path: Path) -> Kind:
@@ -83,7 +89,7 @@ def kind_of(path: Path) -> Kind:
     return "jsonl" if head.lstrip().startswith(b'{"') else "text"
 
 
-def read_text(path: Path) -> ForeignText:
+def read_text(path: Path, model: str | None = None) -> ForeignText:
     """The events of Jepsen's EDN and console log and of porcupine's kv, with or without BOM and CRLF.
 
     Raises FormatError with the line, and OSError.
@@ -93,15 +99,15 @@ def read_text(path: Path) -> ForeignText:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    name, parse = _text_format(text[:_HEAD])
+    name, parse = _text_format(text[:_HEAD], model)
     history = parse(text.replace("\r\n", "\n"), str(path))
     return ForeignText(name, history, MODELS.get(name))
 
 
-def format_of(path: Path) -> str:
+def format_of(path: Path, model: str | None = None) -> str:
     """Which of the texts a file is: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
     with path.open("rb") as file:
-        return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD])[0]
+        return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)[0]
 
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
@@ -129,12 +135,12 @@ def _parquet(path: Path) -> Foreign:
     return Foreign("parquet", found)
 
 
-def _text(path: Path, large: int) -> Foreign:
+def _text(path: Path, model: str | None, large: int) -> Foreign:
     if path.stat().st_size >= large:
         from history.foreign.scanned import NotColumnarError
         from history.foreign.text_columns import read_lines
 
-        name = format_of(path)
+        name = format_of(path, model)
         try:
             found = read_lines(path, name)
         except NotColumnarError as error:
@@ -144,7 +150,7 @@ def _text(path: Path, large: int) -> Foreign:
             if isinstance(found, OperationColumns):
                 return Foreign(name, columns=found, model=MODELS.get(name))
             return Foreign(name, found, model=MODELS.get(name))
-    read = read_text(path)
+    read = read_text(path, model)
     return Foreign(read.format, pair(read.history.events, str(path), read.history.line), model=read.model)
 
 
@@ -163,11 +169,10 @@ def _jsonl(path: Path, large: int) -> Foreign:
     return Foreign("jsonl", operations, model=history.header.model, torn=history.torn)
 
 
-def _text_format(start: str) -> tuple[str, Callable[[str, str], TextHistory]]:
+def _text_format(start: str, model: str | None) -> tuple[str, Callable[[str, str], TextHistory]]:
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
     if not code.startswith(("{", "[", "(", "#")):
         return "jepsen-log", parse_jepsen_log
-    # Not every word that begins with :key is one, and porcupine's keys are texts.
-    if re.search(r':key\s+"', code) and re.search(r":f\s+:(get|put|append)\b", code):
+    if model in (None, MODELS["porcupine-kv"]) and _KV_EVENT.match(code):
         return "porcupine-kv", parse_porcupine_kv
     return "edn", parse_edn

@@ -181,6 +181,24 @@ def test_a_log_with_keys_is_no_kv_file(more: str, tmp_path: Path) -> None:
     assert check(written(tmp_path, "\n".join(lines)), "log").verdict == "valid"
 
 
+@pytest.mark.parametrize("large", [0, 1 << 20])
+@pytest.mark.parametrize("more", [", :time 3, :index 0", ", :time 3", ", :index 0", ', :node "n1"', ""])
+def test_a_jepsen_log_whose_keys_are_texts_is_no_kv_file(more: str, large: int, tmp_path: Path) -> None:
+    """Nor is what looks like one, if it is said to be something else."""
+    events = [("invoke", "append", '"x"'), ("ok", "append", "0"), ("invoke", "list", "nil"), ("ok", "list", '["x"]')]
+    lines = [
+        f'{{:process 0, :type :{type_}, :f :{f}, :key "a", :value {value}{more.replace("0", str(number))}}}'
+        for number, (type_, f, value) in enumerate(events)
+    ]
+    path = written(tmp_path, "\n".join(lines))
+    found = [read_any(path, model="log", large=large), *([read_any(path, large=large)] if more else [])]
+    assert [(read.format, read.model, len(read.operations or ())) for read in found] == [("edn", None, 2)] * len(found)
+    assert {check(read, "log").verdict for read in found} == {"valid"}
+    if not more:
+        with pytest.raises(FormatError, match="line 2: expected a text, found :value 0"):
+            read_any(path, model="kv", large=large)
+
+
 def test_an_edn_history_survives_a_round_of_json() -> None:
     events = read_edn(STORY, "x")
     assert json.loads(json.dumps([event.to_json() for event in events]))[1]["value"] == 7

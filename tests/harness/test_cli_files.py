@@ -69,6 +69,16 @@ def test_a_foreign_history_and_its_bad_twin(tmp_path: Path, text: str, code: int
     assert run_command(["check", str(tmp_path / "history.edn"), "--model", "register"]) == code
 
 
+@pytest.mark.parametrize(("model", "code"), [("log", 0), ("kv", 254)])
+def test_the_model_that_is_asked_for_wins_over_what_the_file_looks_like(model: str, code: int, tmp_path: Path) -> None:
+    maps = [
+        '{:process 0, :type :invoke, :f :append, :key "a", :value "x"}',
+        '{:process 0, :type :ok, :f :append, :key "a", :value 0}',
+    ]
+    (tmp_path / "history.edn").write_text("\n".join(maps))
+    assert run_command(["check", str(tmp_path / "history.edn"), "--model", model]) == code
+
+
 def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["check", "--json", str(stale(tmp_path / "history.jsonl"))]) == 1
     answer = json.loads(capsys.readouterr().out)

@@ -54,7 +54,7 @@ def log(records: list[Record]) -> bytes:
 
 
 def kv(records: list[Record]) -> bytes:
-    return edn(records)
+    return edn([{name: r[name] for name in r if name not in ("index", "time")} for r in records])
 
 
 def parquet(columns: dict[str, Any], directory: Path) -> Path:

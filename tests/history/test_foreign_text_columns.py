@@ -99,7 +99,7 @@ def events(draw: st.DrawFn, kv: bool = False) -> list[dict[str, str]]:
     open_: dict[int, dict[str, str]] = {}
     values = TEXT_VALUES if kv else draw(st.sampled_from([PLAIN, PLAIN, PAIRS, PAIRS | PLAIN]))
     functions = ["get", "put", "append"] if kv else draw(st.sampled_from(FUNCTIONS))
-    with_key, with_time, with_index = kv or draw(ODDLY), draw(st.booleans()), draw(st.booleans())
+    with_key, with_time, with_index = (kv or draw(ODDLY), *(not kv and draw(st.booleans()) for _ in range(2)))
     for number in range(draw(st.integers(1, 8))):
         if draw(ODDLY):
             found.append({"type": ":info", "process": ":nemesis", "f": ":start", "value": draw(ODD)})
