@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import stat
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
 from harness.progress import Progress
+
+if TYPE_CHECKING:
+    from history import RunFiles
 
 DEADLINE_S: Final = 60.0
 
@@ -43,22 +47,43 @@ def check(
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
     console log, porcupine's kv format.
     """
-    path = Path(target)
-    if path.is_file():
-        return _check_file(path, model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
+    if stat.S_ISREG(_mode(target)):
+        return _check_file(Path(target), model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
+    files = _found(target, store)
     if model or engine or as_json or deadline is not None:
         raise UsageError(f"--model, --engine, --deadline and --json are for a history file; {target} is none")
-    return _check_run(target, store, spark_master if spark else None)
+    return _check_run(files, store, spark_master if spark else None)
 
 
-def _check_run(target: str, store: Path, spark_master: str | None) -> int:
+def _mode(target: str) -> int:
+    """What is there: 0 for nothing, also for what can be no file's name."""
+    try:
+        return Path(target).stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _found(target: str, store: Path) -> RunFiles:
+    """The run of that name.  Raises UsageError."""
+    from harness.store import find_run
+
+    try:
+        return find_run(target, store)
+    except UsageError:
+        if _mode(target):
+            raise
+        raise UsageError(
+            f"{target}: there is no such file or run; give a history file, a run's directory, or `latest` "
+            f"(the store is {store})"
+        ) from None
+
+
+def _check_run(files: RunFiles, store: Path, spark_master: str | None) -> int:
     from harness.conclude import conclude, draw, feed
     from harness.run import exit_code
-    from harness.store import find_run
     from history.layout import WAREHOUSE
     from pipeline import WarmSession
 
-    files = find_run(target, store)
     # Nobody else needs the cores, and the first job is the only one.
     session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if spark_master else None
     try:

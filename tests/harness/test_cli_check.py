@@ -161,7 +161,30 @@ def test_operations_of_another_kind_than_the_model_knows_are_our_failure(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["check", "show", "report"])
+@pytest.mark.parametrize("options", [[], ["--model", "log"]])
+@pytest.mark.parametrize("name", ["nowhere.edn", "latest", "x" * 5000], ids=["file", "latest", "too long"])
+def test_no_such_file_or_run_is_254(
+    tmp_path: Path, name: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["check", name, *options, "--store", str(tmp_path)]) == 254
+    assert f"{name}: there is no such file or run; give a history file, a run's" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"], ["--json"]])
+def test_what_is_for_a_file_is_refused_for_a_run(
+    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path)
+    assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
+    assert "are for a history file; latest is none" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_run_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", str(tmp_path), "--store", str(tmp_path)]) == 254
+    assert f"{tmp_path}: no run there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["show", "report"])
 def test_no_such_run_is_254(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb, "nowhere", "--store", str(tmp_path)]) == 254
     assert "nowhere: no run there" in capsys.readouterr().err

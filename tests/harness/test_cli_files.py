@@ -210,14 +210,6 @@ def test_serve_on_a_port_that_is_taken_tells_the_mend(tmp_path: Path, capsys: py
     assert "--port 0 takes a free one" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"], ["--json"]])
-def test_what_is_for_a_file_is_refused_for_a_run(
-    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
-    assert "are for a history file; latest is none" in capsys.readouterr().err
-
-
 def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
