@@ -19,7 +19,8 @@ from checker.log_columns import Bounds, LogColumns, bounds, is_log_linearization
 from checker.logs import ENGINE as LOG_SWEEP
 from checker.models import Model, ModelError
 from checker.narrative import narrate
-from checker.objects import Counter, FifoQueue, GrowSet, Log
+from checker.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister
+from checker.one_register import Alone, as_transactions, find_alone, on_register
 from checker.queue_stories import tell_queue
 from checker.queues import ENGINE as QUEUE_SWEEP
 from checker.queues import decide_operations_of_queue
@@ -301,7 +302,20 @@ def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits:
         if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
             raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
         return Told(tuple(tell_counter(one, scene) for one in found.held), found.count, answer.reason or found.note)
+    if type(scene.model) is MultiRegister and answer.verdict == "invalid":
+        alone = find_alone(calls, limits)
+        if alone is not None:
+            told = tuple(_tell_alone(one, scene, answer) for one in alone.held)
+            return Told(told, alone.count, answer.reason or alone.note)
     return _tell(find_all(answer, calls, scene.model, limits), answer, scene)
+
+
+def _tell_alone(one: Alone, scene: Scene, answer: Answer) -> Counterexample:
+    """The story of a violation on one of several registers.  Raises CertificateError."""
+    there = on_register(scene, one.register)
+    if refuted(one.finding, there.model):
+        raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
+    return as_transactions(_told(one.finding.core, there, one.finding.answer), one.register)
 
 
 def _tell(found: Findings, answer: Answer, scene: Scene) -> Told:

@@ -16,8 +16,9 @@ from checker.calls import Call, asked_by, made_by
 from checker.deciding import decide
 from checker.definition import SMALL, linearizable
 from checker.models import ANY, Model
+from checker.objects import MultiRegister
 from checker.roots import newest_before, rooted, whole, with_later
-from checker.shrink import Core, asks, cut_at, free_to_go, without_useless
+from checker.shrink import Core, cut_at, free_to_go, without_useless
 
 # Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
@@ -102,6 +103,8 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
 
 def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
     """What a call makes: a value, or parts of the object."""
+    if isinstance(model, MultiRegister):
+        return [(True, part) for part in model.parts(call.value, call.result)[1]]
     if call.f in ("write", "cas"):
         return [(True, made_by(call))]
     return [(False, part) for part in model.about(call.f, call.value, call.result)]
@@ -109,6 +112,8 @@ def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
 
 def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
     """What of that explains the call."""
+    if isinstance(model, MultiRegister):
+        return [(True, part) for part in model.parts(call.value, call.result)[0]]
     parts = [(False, part) for part in model.about(call.f, call.value, call.result)]
     return [*parts, (True, asked_by(call))] if call.f in ("read", "cas") else parts
 
@@ -146,12 +151,12 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
     if judged(core) is False:
         return Least(core)
     if len(core) <= _PARTS:
-        return Least(_smallest_part(core, judged))
+        return Least(_smallest_part(core, model, judged))
     removal = _Removal(core, model, judged, limits)
     removal.run()
     if len(removal.kept) > _PARTS:
         return Least(removal.kept, removal.untried())
-    return Least(_smallest_part(removal.kept, judged))
+    return Least(_smallest_part(removal.kept, model, judged))
 
 
 class _Removal:
@@ -203,13 +208,13 @@ class _Removal:
         return sum(free_to_go(call, self.kept, self.model) for call in left)
 
 
-def _smallest_part(core: list[Call], contradicts: Judged) -> list[Call]:
+def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[Call]:
     """All parts of the core are judged once each; a part is a number with one bit a call."""
     parts = np.arange(1 << len(core))
     wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
     for part in sorted(parts.tolist(), key=int.bit_count):
         kept = _part(core, part)
-        if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core):
+        if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core, model):
             return kept
     raise AssertionError("the whole core is a part of itself")
 
@@ -218,7 +223,8 @@ def _part(core: list[Call], part: int) -> list[Call]:
     return [call for place, call in enumerate(core) if part >> place & 1]
 
 
-def _misses(kept: list[Call], core: list[Call]) -> bool:
-    """Was a write or swap left out whose value is asked for in what is kept?"""
-    gone = [call for call in core if call not in kept and call.f in ("write", "cas")]
-    return any(asks(other, made_by(call)) for call in gone for other in kept)
+def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
+    """Was a call left out that made a value which is asked for in what is kept?"""
+    asked = {part for call in kept for part in _asked(call, model) if part[0]}
+    gone = [call for call in core if call not in kept]
+    return any(part in asked for call in gone for part in _made(call, model))

@@ -63,6 +63,16 @@ class MultiRegister(Model):
                 return ILLEGAL
         return frozenset(registers.items())
 
+    def parts(self, value: Any, result: Any) -> tuple[frozenset[Any], frozenset[Any]]:
+        """What a transaction asks for, and what it leaves behind, as pairs of a register and what it holds."""
+        asked, left = set(), {}
+        for kind, key, item in value if result is UNKNOWN or result is None else result:
+            if kind in ("write", "w"):
+                left[key] = item
+            elif key not in left and result is not UNKNOWN:
+                asked.add((key, item))
+        return frozenset(asked), frozenset(left.items())
+
     def describe(self, state: State) -> str:
         return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
 

@@ -20,6 +20,7 @@ from checker.answer import Limits
 from checker.calls import NEVER, Call, asked_by, made_by
 from checker.deciding import decide
 from checker.models import UNKNOWN, CasRegister, Model, Register
+from checker.objects import MultiRegister
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000
@@ -165,6 +166,10 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     """May this one call be left out: is it a read, or does nobody ask for what it did?"""
     if call.f in model.reads:
         return True
+    if isinstance(model, MultiRegister):
+        # Who reads a register before it is written again, asks for what was written.
+        _, left = model.parts(call.value, call.result)
+        return all(model.parts(other.value, other.result)[0].isdisjoint(left) for other in others if other is not call)
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
         new = made_by(call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -203,3 +203,19 @@ def transaction_history(random: Random) -> list[Operation]:
         result = steps if outcome == "ok" else None
         operations.append(Operation(process, "txn", None, asked, result, outcome, start, end, start, end))  # type: ignore[arg-type]
     return operations
+
+
+def is_part_of(operation: Operation, whole: Operation) -> bool:
+    """Is this the whole transaction, or what it did to some of its registers, perhaps as if it was never answered?"""
+    unanswered = replace(whole, outcome="info", result=None, return_index=None, returned=None)
+    forms = [form for form in (whole, unanswered) if _beside(form) == _beside(operation)]
+    return any(_steps(operation) <= _steps(form) for form in forms)
+
+
+def _steps(operation: Operation) -> set[Any]:
+    named = {"r": "read", "w": "write"}
+    return {(named.get(f, f), key, item) for f, key, item in operation.result or operation.value}
+
+
+def _beside(operation: Operation) -> Operation:
+    return replace(operation, value=None, result=None)
