@@ -298,10 +298,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # t
             if pend >> index & 1:
                 continue
             op = waiting[index]
-            k = kind[op]
-            if ((k == READ and state != value[op]) or (k == CAS and state != old[op])) and state != ANY_STATE:
-                continue
-            if k >= TXN and not holds(state, value[op], cells, start, middle, place_of, item):
+            if kind[op] == CAS and state != old[op] and state != ANY_STATE:
                 continue
             known = False
             for other in range(bottom, top):
@@ -319,10 +316,9 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # t
             low = left & -left
             left ^= low
             op = slot_op[PLACE[low % 67]]
-            k = kind[op]
-            if ((k == READ and state != value[op]) or (k == CAS and state != old[op])) and state != ANY_STATE:
+            if kind[op] == CAS and state != old[op] and state != ANY_STATE:
                 continue
-            if k >= TXN and not holds(state, value[op], cells, start, middle, place_of, item):
+            if kind[op] == TXN and not holds(state, value[op], cells, start, middle, place_of, item):
                 continue
             # Of calls that are alike only the one that returns first is tried.
             turn = first
