@@ -21,6 +21,7 @@ from checker import (
     gathering_kernel,
     keys_kernel,
     slots_kernel,
+    transactions,
     zones_kernel,
 )
 from checker.answer import Limits
@@ -135,7 +136,7 @@ class First:
 
 def constrain(**constants: int) -> None:
     """Little room and small pieces, so that growing and going on are tried as well."""
-    for module in (automaton, compiled_search):
+    for module in (automaton, compiled_search, transactions):
         module.__dict__.update(constants)
 
 
@@ -220,10 +221,38 @@ def of_search(random: Random, samples: int) -> list[Trial]:
     return trials
 
 
-def of_transactions(random: Random, samples: int) -> list[Trial]:
+@dataclass(frozen=True, slots=True)
+class LookedAhead:
+    """One history for the search of a model that it must ask about, where only the verdict is wanted."""
+
+    calls: list[Call]
+    truth: bool
+
+    def passes(self) -> bool:
+        answer = compiled_search.compiled_search(self.calls, Tabled(), Limits(lambda: 0.0), proof=False)
+        return answer is not None and answer.verdict == ("valid" if self.truth else "invalid")
+
+
+def of_tables(random: Random, samples: int) -> list[Trial]:
     trials: list[Trial] = []
     for _ in range(samples):
-        calls = calls_of(transaction_history(random), MultiRegister())
+        doubt = random.choice([0, 0.3])
+        history = dense_history(random, random.randint(4, 9), values=random.randint(2, 4), doubt=doubt, cas=True)
+        calls = calls_of(history, Tabled())
+        if len(calls) <= SMALL:
+            trials.append(LookedAhead(calls, linearizable(calls, Tabled())))
+    return trials
+
+
+def of_transactions(random: Random, samples: int) -> list[Trial]:
+    """Of many values and registers, and of few, which are often alike."""
+    constrain(_ROOM=2, _AHEAD=0)
+    trials: list[Trial] = []
+    for number in range(samples):
+        history = transaction_history(random)
+        if number % 2:
+            history = object_history(random, "multi-register", random.randint(4, 8), 4, 0.9)
+        calls = calls_of(history, MultiRegister())
         budget, truth = random.choice([1, 20_000]), linearizable(calls, MultiRegister())
         trials.append(Decided("search", MultiRegister(), calls, budget, truth))
     return trials

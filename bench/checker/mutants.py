@@ -41,6 +41,7 @@ from battery import (  # noqa: E402
     of_gathering,
     of_keys,
     of_search,
+    of_tables,
     of_transactions,
     of_zones,
 )
@@ -52,6 +53,7 @@ from checker import (  # noqa: E402
     keys_kernel,
     search_kernel,
     slots_kernel,
+    tables_kernel,
     transactions_kernel,
     zones_kernel,
 )
@@ -61,6 +63,7 @@ KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
     "slots_kernel": (slots_kernel, of_engines),
     "gathering_kernel": (gathering_kernel, of_gathering),
     "automaton_kernel": (automaton_kernel, of_automaton),
+    "tables_kernel": (tables_kernel, of_tables),
     "transactions_kernel": (transactions_kernel, of_transactions),
     "search_kernel": (search_kernel, of_search),
     "zones_kernel": (zones_kernel, of_zones),
