@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from checker import ModelError, Report, as_events, check
@@ -11,8 +17,35 @@ from history import Counterexample, FormatError, Header, HistoryWriter
 from history.foreign import Foreign, read_any
 
 
+def file_type(path: Path) -> int:
+    """What stands there, as ``stat`` numbers it: 0 for nothing, also under what can be no file's name.
+
+    ``-``, standard input, counts as a pipe.
+    """
+    try:
+        return stat.S_IFIFO if str(path) == "-" else stat.S_IFMT(path.stat().st_mode)
+    except (OSError, ValueError):
+        return 0
+
+
+@contextmanager
+def _at_rest(path: Path) -> Iterator[Path]:
+    """The file itself, or a copy of what a pipe brings: readers look at a file more than once."""
+    if file_type(path) != stat.S_IFIFO:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="harness-") as copy:
+        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as pipe:
+            shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield Path(copy.name)
+
+
 def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:
-    """Check one history file.  Raises UsageError for a file that is no history, or no history of that model."""
+    """Check one history file, or what a pipe (``-``: standard input) brings.
+
+    Raises UsageError for a file that is no history, or no history of that model.
+    """
     return _checked(path, model, engine, deadline_s)[0]
 
 
@@ -21,11 +54,12 @@ def _checked(path: Path, model: str | None, engine: str | None, deadline_s: floa
     if not 0 < deadline_s < float("inf"):
         raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
     try:
-        history = read_any(path, model=model)
+        with _at_rest(path) as file:
+            history = read_any(file, model=model)
         name = model or history.model or "register"
         return check(history, name, deadline_s=deadline_s, engine=engine), name, history
     except FormatError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(f"{path}: {error.place}: {error.message}") from None
     except ModelError as error:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:

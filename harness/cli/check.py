@@ -45,9 +45,11 @@ def check(
     """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page, plots and junit.xml anew.
 
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
-    console log, porcupine's kv format.
+    console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
-    if stat.S_ISREG(_mode(target)):
+    from harness.files import file_type
+
+    if file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
         return _check_file(Path(target), model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
     files = _found(target, store)
     if model or engine or as_json or deadline is not None:
@@ -55,22 +57,15 @@ def check(
     return _check_run(files, store, spark_master if spark else None)
 
 
-def _mode(target: str) -> int:
-    """What is there: 0 for nothing, also for what can be no file's name."""
-    try:
-        return Path(target).stat().st_mode
-    except (OSError, ValueError):
-        return 0
-
-
 def _found(target: str, store: Path) -> RunFiles:
     """The run of that name.  Raises UsageError."""
+    from harness.files import file_type
     from harness.store import find_run
 
     try:
         return find_run(target, store)
     except UsageError:
-        if _mode(target):
+        if file_type(Path(target)):
             raise
         raise UsageError(
             f"{target}: there is no such file or run; give a history file, a run's directory, or `latest` "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import click
+
+from harness.errors import UsageError
 
 
 @click.command("shrink")
@@ -16,8 +19,10 @@ def shrink(history: Path, output: Path | None, model: str | None, deadline: floa
     """Write the minimal counterexample of HISTORY as a history file of its own."""
     from checker.drawing import draw
     from checker.telling import plain
-    from harness.files import shrink_file
+    from harness.files import file_type, shrink_file
 
+    if output is None and file_type(history) == stat.S_IFIFO:
+        raise UsageError(f"{history} is a pipe: name the file to write with --output")
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
     first, written = shrink_file(history, model, deadline, target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import socket
 import threading
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,6 +81,55 @@ def test_the_model_that_is_asked_for_wins_over_what_the_file_looks_like(model: s
     ]
     (tmp_path / "history.edn").write_text("\n".join(maps))
     assert run_command(["check", str(tmp_path / "history.edn"), "--model", model]) == code
+
+
+@contextmanager
+def piped(data: bytes, directory: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[str]:
+    """What a user types for standard input, or for a pipe, that brings the data."""
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        yield name
+        return
+    fifo = directory / name
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=[data], daemon=True)
+    writer.start()
+    yield str(fifo)
+    writer.join(10)
+    fifo.unlink()
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+@pytest.mark.parametrize("kind", ["good", "bad", "jsonl", "no history", "nothing"])
+def test_what_a_pipe_brings_is_checked_and_nothing_of_it_stays(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = stale(tmp_path / "history.jsonl")
+    data, code, said = {
+        "good": (EDN_GOOD.encode(), 0, "valid: 2 operations"),
+        "bad": (EDN_BAD.encode(), 1, "invalid: 2 operations"),
+        "jsonl": (ours.read_bytes(), 1, "stale-read"),
+        "no history": (b"{:a 1}", 254, f"{name}: line 1: the field :process is missing"),
+        "nothing": (b"", 254, f"{name}: byte 0: expected a history"),
+    }[kind]
+    ours.unlink()
+    with piped(data, tmp_path, monkeypatch, name) as typed:
+        assert run_command(["check", typed]) == code
+    told = capsys.readouterr()
+    assert said in told.out + told.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_pipe_brings_is_shrunk_to_a_file_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = tmp_path / "small.jsonl"
+    with piped(EDN_BAD.encode(), tmp_path, monkeypatch, "-"):
+        assert run_command(["shrink", "-"]) == 254
+        assert "- is a pipe: name the file to write with --output" in capsys.readouterr().err
+        assert run_command(["shrink", "-", "-o", str(small)]) == 0
+    assert run_command(["check", str(small)]) == 1
 
 
 def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
