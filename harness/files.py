@@ -13,7 +13,7 @@ from pathlib import Path
 from checker import ModelError, Report, as_events, check
 from checker.whole import with_makers
 from harness.errors import StoreError, UsageError
-from history import Counterexample, FormatError, Header, HistoryWriter
+from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
 from history.foreign import Foreign, read_any
 
 
@@ -57,13 +57,21 @@ def _checked(path: Path, model: str | None, engine: str | None, deadline_s: floa
         with _at_rest(path) as file:
             history = read_any(file, model=model)
         name = model or history.model or "register"
-        return check(history, name, deadline_s=deadline_s, engine=engine), name, history
+        return _worth(check(history, name, deadline_s=deadline_s, engine=engine)), name, history
     except FormatError as error:
         raise UsageError(f"{path}: {error.place}: {error.message}") from None
     except ModelError as error:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _worth(report: Report) -> Report:
+    """A history of which no operation takes part proves nothing: it is unknown, not valid."""
+    if report.verdict != "valid" or any(key.operations for key in report.keys):
+        return report
+    reason = "there was no operation to judge: none took effect or was answered"
+    return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 
 def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) -> tuple[Counterexample, int]:

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,25 @@ def test_the_model_that_is_asked_for_wins_over_what_the_file_looks_like(model: s
     ]
     (tmp_path / "history.edn").write_text("\n".join(maps))
     assert run_command(["check", str(tmp_path / "history.edn"), "--model", model]) == code
+
+
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        ([], 2),
+        ([("info", "nemesis", "start", None)], 2),
+        ([("invoke", 0, "read", None)], 2),
+        ([("invoke", 0, "read", None), ("fail", 0, "read", None)], 2),
+        ([("invoke", 0, "read", None), ("ok", 0, "read", None)], 0),
+        ([("invoke", 0, "read", None), ("ok", 0, "read", 1)], 1),
+    ],
+)
+def test_a_history_of_no_operation_is_unknown(
+    events: list[Any], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = history(tmp_path / "history.jsonl", *events)
+    assert run_command(["check", str(path)]) == code
+    assert ("there was no operation to judge" in capsys.readouterr().out) == (code == 2)
 
 
 @contextmanager
