@@ -194,7 +194,9 @@ def read_history(path: Path) -> HistoryFile:
 
 
 def load_json(text: str | bytes) -> Any:
-    """JSON as it is defined: no NaN, and nothing infinite, also by its size.  Raises ValueError, RecursionError."""
+    """JSON without what is read one way here and another there: NaN, infinite numbers, a field given twice.
+
+    Raises ValueError, RecursionError."""
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     return _DECODER.decode(text)
@@ -210,8 +212,16 @@ def _finite(text: str) -> float:
     return number
 
 
+def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(fields)
+    if len(record) < len(fields):
+        names = [name for name, _ in fields]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} is given twice")
+    return record
+
+
 # ``json.loads`` makes one anew for every line when it is told what to do with NaN.
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:

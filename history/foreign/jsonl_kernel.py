@@ -141,19 +141,21 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         if data[stop] != 58:
             return False
         place = _skip(data, stop + 1, end)
-        if field == names[F_INDEX]:
+        which = 0
+        while which <= F_PHASE and names[which] != field:
+            which += 1
+        if which > F_PHASE or seen >> which & 1:
+            return False
+        seen |= 1 << which
+        if which == F_INDEX:
             row[INDEX], place = integer_at(data, place, end)
-            seen |= 1
-        elif field == names[F_TIME]:
+        elif which == F_TIME:
             row[TIME], place = integer_at(data, place, end)
-            seen |= 2
-        elif field == names[F_VALUE]:
+        elif which == F_VALUE:
             place = _value(data, place, end, row)
-            seen |= 64
-        elif field == names[F_PROCESS]:
+        elif which == F_PROCESS:
             row[PROCESS], place = integer_at(data, place, end)
-            seen |= 8
-        elif field == names[F_KEY] and data[place] != 34:
+        elif which == F_KEY and data[place] != 34:
             begin = place
             _, place = integer_at(data, begin, end)
             if place < 0:
@@ -164,18 +166,16 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
             if stop < 0:
                 return False
             name = name_hash(data, place + 1, stop)
-            if field == names[F_TYPE]:
+            if which == F_TYPE:
                 row[TYPE] = name
-                seen |= 4
-            elif field == names[F_F]:
+            elif which == F_F:
                 row[F] = name
-                seen |= 16
-            elif field == names[F_KEY]:
+            elif which == F_KEY:
                 row[KEY] = name
-            elif field == names[F_PHASE]:
+            elif which == F_PHASE:
                 if name != names[PHASE_1] and name != names[PHASE_2] and name != names[PHASE_3]:
                     return False
-            elif field != names[F_NODE] and field != names[F_ERROR]:
+            elif which != F_NODE and which != F_ERROR:
                 return False
             place = stop + 1
         else:
@@ -186,7 +186,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         if place >= end:
             return False
         if data[place] == 125:
-            return place == end - 1 and seen == 95
+            return place == end - 1 and seen & 95 == 95
         if data[place] != 44:
             return False
         place = _skip(data, place + 1, end)

@@ -15,7 +15,7 @@ from history import FormatError
 from history.foreign import read_any
 from history.foreign.columns import ABSENT
 from history.foreign.jsonl_columns import NotColumnarError, _Scan, read_columns
-from tests.history.foreign_files import TEXTS, Record, operations, parquet, story, story_of
+from tests.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
 Change = Callable[[list[Record]], list[Record]]
 
@@ -139,6 +139,17 @@ def test_values_of_any_size_and_kind_are_compared_as_they_are(name: str, value: 
     assert check(written(tmp_path, TEXTS[name](records))).verdict == "valid"
     other = changed(3, value=value + 1 if isinstance(value, int) else 0)(records)
     assert check(written(tmp_path, TEXTS[name](other))).counterexamples[0].kind == "never-written"
+
+
+@pytest.mark.parametrize("name", ["index", "time", "type", "process", "f", "key", "value", "node", "error", "phase"])
+def test_a_field_that_is_given_twice_is_refused(name: str, tmp_path: Path) -> None:
+    more = {"key": "k", "node": "n", "error": "e", "phase": "main"}
+    lines = jsonl([{**one, **more} for one in story()]).decode().splitlines(keepends=True)
+    again = json.dumps(json.loads(lines[2])[name])
+    lines[2] = lines[2].replace("{", f'{{"{name}": {again}, ', 1)
+    for read in (read_any, read_columns):
+        with pytest.raises(FormatError, match=f"line 3: expected a JSON object: the field '{name}' is given twice"):
+            read(written(tmp_path, "".join(lines).encode()))
 
 
 def test_a_kv_file_takes_texts_only(tmp_path: Path) -> None:
