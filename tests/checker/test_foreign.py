@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checker import check
+from checker.objects import Log
 from history import FormatError
 from history.foreign import read_any
 from history.foreign.edn import EdnReader, read_edn
@@ -193,7 +194,8 @@ def test_a_jepsen_log_whose_keys_are_texts_is_no_kv_file(more: str, large: int, 
     path = written(tmp_path, "\n".join(lines))
     found = [read_any(path, model="log", large=large), *([read_any(path, large=large)] if more else [])]
     assert [(read.format, read.model, len(read.operations or ())) for read in found] == [("edn", None, 2)] * len(found)
-    assert {check(read, "log").verdict for read in found} == {"valid"}
+    assert {check(read, "log").verdict for read in (*found, path)} == {"valid"}
+    assert check(path, Log()).verdict == "valid"
     if not more:
         with pytest.raises(FormatError, match="line 2: expected a text, found :value 0"):
             read_any(path, model="kv", large=large)
