@@ -39,7 +39,8 @@ def check(
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     if isinstance(history, (str, Path)):
-        history = read_any(Path(history), model=getattr(model, "name", model))
+        name: Any = getattr(model, "name", None) or model
+        history = read_any(Path(history), model=name)
     limits: dict[str, Any] = {
         "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "proofs": proofs,
         "clock": clock,
