@@ -25,6 +25,8 @@ from checker.transactions import Transactions
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
 _BUDGET: Final = 20_000
+# A model of few states asks no more; looking ahead would cost more room than time is worth.
+_FEW_QUESTIONS: Final = 8
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
 # A search that hardly errs remembers so many configurations a call at most; it need not grow then.
@@ -43,6 +45,7 @@ class _Run:
         self.no_rows = NO_ROWS
         self.numbers, self.ret = numbers, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
+        self.asked = 0
         self.ahead: LookAhead | None = None
         self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
@@ -94,7 +97,8 @@ class _Run:
     def answer(self, limits: Limits) -> bool:
         """Tell what was asked, and what will be; is everything explained?  Raises what the model's step raises."""
         assert isinstance(self.numbers, Table)
-        if self.ahead is None:
+        self.asked += 1
+        if self.ahead is None and self.asked > _FEW_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         first = self.kernel.ASKED
         event, state, kind, taken, done, pending = self.scalars[first : first + 6].tolist()

@@ -38,12 +38,15 @@ class Table:
         self._table = np.full((_ROOM, 2), -1, np.int64)
         self._entered = 0
 
-    def learn(self, question: Question, ahead: LookAhead, limits: Limits) -> bool:
+    def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
         """Learn what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
         self.transitions.step(question.state, question.kind)
         # What goes wrong with what nobody has asked for is told when it is.
         with suppress(Exception):
-            return ahead.learn(question, limits)
+            if ahead is not None:
+                return ahead.learn(question, limits)
+            for op in question.opened:
+                self.transitions.step(question.state, self.transitions.of[op])
         return False
 
     @property

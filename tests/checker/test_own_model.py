@@ -21,6 +21,14 @@ from history import Operation
 from tests.checker import oracle_objects
 
 NO_LIMITS = Limits(lambda: 0.0)
+
+
+@pytest.fixture(autouse=True)
+def looking_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first question on, which short histories would not come to."""
+    monkeypatch.setattr("checker.compiled_search._FEW_QUESTIONS", 0)
+
+
 ACCOUNTS = 3
 
 
