@@ -29,6 +29,14 @@ _FIELDS: Final = {
     "snapshots_saved": "snapshotsSaved",
     "snapshots_loaded": "snapshotsLoaded",
     "clock_ms": "clockMs",
+    "state_index": "stateIndex",
+    "digest": "digest",
+    "unapplied_oks": "unappliedOks",
+    "apply_errors": "applyErrors",
+    "reapplied": "reapplied",
+    "undecodable": "undecodable",
+    "fault": "fault",
+    "pid": "pid",
 }
 
 
@@ -43,7 +51,7 @@ def probe_of(answer: dict[str, Any], node: str, time_ns: int) -> Probe:
 
 
 def _kind(field: str) -> type:
-    return str if field in ("role", "leader") else int
+    return str if field in ("role", "leader", "digest", "fault") else int
 
 
 class ProbeLog:

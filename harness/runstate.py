@@ -20,7 +20,10 @@ MOMENTS: Final = ("warm-up", "main", "main-end", "healed", "recovered", "final-r
 class RunState:
     """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended`` tells that nothing was cut.
 
-    ``stopped`` is the violation at which the run was told to stop (``--stop-on-violation``).
+    ``stopped`` is the violation at which the run was told to stop (``--stop-on-violation``).  ``unhealed`` are the
+    faults that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
+    ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
+    still.  ``pace`` says how well operations were issued when they were due, in ms and operations a second.
     """
 
     path: Path | None = None
@@ -31,6 +34,9 @@ class RunState:
     interrupted: bool = False
     ended: bool = False
     stopped: str | None = None
+    unhealed: list[str] = field(default_factory=list)
+    standstills: list[tuple[int, int]] = field(default_factory=list)
+    pace: dict[str, float] = field(default_factory=dict)
 
     def reach(self, moment: str, time: int) -> None:
         """Record a moment, once, and save.  Raises OSError."""
@@ -61,6 +67,9 @@ class RunState:
             "interrupted": self.interrupted,
             "ended": self.ended,
             "stopped": self.stopped,
+            "unhealed": self.unhealed,
+            "standstills": self.standstills,
+            "pace": self.pace,
         }
         write_json(self.path, record)
 
@@ -77,4 +86,11 @@ class RunState:
         whole = isinstance(record, dict) and all(name in record for name in names)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
-        return cls(path=None, stopped=record.get("stopped"), **{name: record[name] for name in names})
+        return cls(
+            path=None,
+            stopped=record.get("stopped"),
+            unhealed=record.get("unhealed", []),
+            standstills=[(begin, end) for begin, end in record.get("standstills", ())],
+            pace=record.get("pace", {}),
+            **{name: record[name] for name in names},
+        )

@@ -32,7 +32,7 @@ from history.events import (
     read_history,
 )  # fmt: skip
 from history.layout import RunFiles
-from history.operations import Operation, pair
+from history.operations import UNAPPLIED, Operation, pair
 from history.probes import Probe, read_probes
 from history.receipts import Receipt, receipts_of
 from history.verdicts import Check, Counterexample, KeyVerdict, Results, Verdict, worst
@@ -41,6 +41,7 @@ __all__ = [
     "HISTORY_FORMAT",
     "HISTORY_VERSION",
     "SECOND",
+    "UNAPPLIED",
     "Check",
     "Counterexample",
     "Event",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.events import NEMESIS, Event, Phase
 
 Outcome: TypeAlias = Literal["ok", "fail", "info"]
+
+#: The ``error`` of an ok completion whose entry the answering node had not applied.  Its user was told that it
+#: happened, so that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
+UNAPPLIED: Final = "acknowledged without having been applied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class Operation:
     node: str | None = None
     error: str | None = None
     phase: Phase | None = None
+
+    @property
+    def applied(self) -> bool:
+        """Whether it was acknowledged, and by a node that had applied it."""
+        return self.outcome == "ok" and self.error != UNAPPLIED
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

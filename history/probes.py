@@ -22,6 +22,14 @@ class Probe:
 
     Log positions are indexes of the node's own log, -1 where it has none.  ``time`` is when the answer arrived
     (nanoseconds since the run's start); ``clock_ms`` is the node's own wall clock in milliseconds since 1970.
+
+    ``digest`` is a hash of the whole state machine after the entry ``state_index``, the furthest one that it ever
+    applied: two nodes that tell the same index must tell the same digest.  None from a system that has none.
+
+    Counts since the process ``pid`` started, 0 on a healthy node: ``unapplied_oks`` acknowledgements of entries that
+    were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied
+    before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
+    it, in words.
     """
 
     time: int
@@ -36,6 +44,14 @@ class Probe:
     snapshots_saved: int = 0
     snapshots_loaded: int = 0
     clock_ms: int = 0
+    state_index: int = -1
+    digest: str | None = None
+    unapplied_oks: int = 0
+    apply_errors: int = 0
+    reapplied: int = 0
+    undecodable: int = 0
+    fault: str | None = None
+    pid: int = 0
     error: str | None = None
 
     @property

@@ -26,6 +26,7 @@ from typing import Any
 
 from harness.clients.wire import LostError, NotSentError
 from harness.workloads import Invocation
+from history import UNAPPLIED
 from history.events import Type
 
 CAS_MISMATCH = "cas-mismatch"
@@ -68,7 +69,7 @@ def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> 
     applied = answer.get("applied") is not False
     if invocation.f == "read":
         if not applied:
-            return Outcome("fail", None, node, "acknowledged without having been applied")
+            return Outcome("fail", None, node, UNAPPLIED)
         if "value" not in answer:  # null means absent, which is a claim; silence is none
             return Outcome("fail", None, node, "acknowledged without a value")
         return Outcome("ok", answer["value"], node)
@@ -77,7 +78,7 @@ def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> 
             return Outcome("info", invocation.value, node, "acknowledged without having been applied: no result")
         if not answer["swapped"]:
             return Outcome("fail", invocation.value, node, CAS_MISMATCH)
-    return Outcome("ok", invocation.value, node, None if applied else "acknowledged without having been applied")
+    return Outcome("ok", invocation.value, node, None if applied else UNAPPLIED)
 
 
 def completion_of_error(invocation: Invocation, error: NotSentError | LostError, node: str) -> Outcome:
