@@ -5,12 +5,13 @@
     condition  = term { "and" term }
     term       = NODE "leads" | "no leader" | "a leader"
                | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
-               | FIGURE "(" (NODE | "any") ")" OPERATOR NUMBER | "term" OPERATOR NUMBER
+               | FIGURE "(" (NODE | "any" | "followers") ")" OPERATOR NUMBER | "term" OPERATOR NUMBER
     FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
     OPERATOR   = > | >= | < | <= | ==
 
-``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes.
-Nodes that do not answer have no figures.
+``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
+``followers`` the greatest over all but the leader (and nothing while nobody leads).  Nodes that do not answer have no
+figures.
 """
 
 from __future__ import annotations
@@ -87,16 +88,22 @@ def _comparison(figure: str, node: str | None, sign: str, number: str, *, names:
         raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
-    asked = None if node in (None, "any") else _known(str(node), names)
+    asked = node if node in (None, "any", "followers") else _known(str(node), names)
     compare, limit = OPERATORS[sign], int(number)
 
     def test(probes: Probes, _: Probes) -> bool:
-        seen = [
-            value for name in probes if asked in (None, name) and (value := _figure(figure, name, probes)) is not None
-        ]
+        found = (_figure(figure, name, probes) for name in _asked(asked, probes))
+        seen = [value for value in found if value is not None]
         return bool(seen) and compare(max(seen), limit)
 
     return test
+
+
+def _asked(words: str | None, probes: Probes) -> Sequence[str]:
+    if words == "followers":
+        leader = leader_now(probes)
+        return [name for name in probes if leader not in (None, name)]
+    return list(probes) if words in (None, "any") else [words]
 
 
 def _figure(figure: str, node: str, probes: Probes) -> int | None:
