@@ -163,7 +163,8 @@ class LeaderTransfer:
                 refused = ""
             except FaultError as error:
                 refused = f": {error}"
-            return ctx.until(lambda: self._term(ctx, targets), 0.3 if refused else REQUEST_S) and True
+            leads = ctx.until(lambda: self._term(ctx, targets), 0.3 if refused else REQUEST_S) is not None
+            return True if leads else None
 
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
