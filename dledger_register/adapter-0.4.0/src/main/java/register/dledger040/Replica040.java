@@ -144,6 +144,14 @@ final class Replica040 implements Replica {
     }
 
     @Override
+    public void forgetVote() {
+        MemberState state = server.getMemberState();
+        if (state.currVoteFor() != null) {
+            state.setCurrVoteFor(null);
+        }
+    }
+
+    @Override
     public void stop() {
         server.shutdown();
     }
