@@ -73,7 +73,7 @@ final class Replica032 implements Replica {
             if (error != null) {
                 completion.fail(Failure.unforeseen(error));
             } else if (response.getCode() == DLedgerResponseCode.SUCCESS.getCode()) {
-                acknowledge(operation, slot.result(), completion);
+                acknowledge(operation, slot.result(), machine, completion);
             } else {
                 completion.fail(failure(DLedgerResponseCode.valueOf(response.getCode()), insideCall));
             }
@@ -81,7 +81,7 @@ final class Replica032 implements Replica {
     }
 
     /** A read acknowledged without having been applied is answered from the map, as a user of the library would. */
-    private void acknowledge(Operation operation, Result applied, Completion completion) {
+    static void acknowledge(Operation operation, Result applied, Machine032 machine, Completion completion) {
         boolean fromMap = applied == null && operation instanceof Operation.Read;
         completion.ok(fromMap ? Result.read(machine.get(operation.key())) : applied, applied != null);
     }
