@@ -66,7 +66,7 @@ TRIALS: Final = (
     Trial("ack-before-commit", nemesis="partition-leader-minority", seconds=12, interval=3),
     Trial("apply-twice"),
     Trial("skip-entry", more=("--keys", "100")),
-    Trial("lose-write", seconds=20, more=("--rate", "500", "--keys", "20")),
+    Trial("lose-write", seconds=30, more=("--rate", "500", "--keys", "200")),
     Trial("forget-in-snapshot", "0.4.0", "kill-followers", 20, 5, more=_SNAPSHOTS),
     Trial("snapshot-wrong-index", "0.4.0", "kill-followers", 20, 5, more=_SNAPSHOTS),
     Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),

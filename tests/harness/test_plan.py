@@ -158,12 +158,6 @@ def test_of_every_planted_bug_it_is_known_who_must_name_it() -> None:
         validate(replace(Plan(seed=1), canary=canary, unsafe_test_mode=True, snapshot=snapshot))
 
 
-def test_the_server_knows_every_planted_bug_by_its_name() -> None:
-    sources = Path(__file__).resolve().parents[2] / "dledger_register/core/src/main/java/register/options"
-    names = re.findall(r"^    ([A-Z_]+)[,;]$", (sources / "Canary.java").read_text(), re.M)
-    assert tuple(name.lower().replace("_", "-") for name in names) == CANARIES
-
-
 def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
     assert Plan.from_json({**Plan(seed=5).to_json(), "colour": "red"}) == Plan(seed=5)
 
