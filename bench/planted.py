@@ -60,15 +60,16 @@ class Trial:
 
 
 # Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
-_SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "300", "--keys", "500")
+# And so slowly that two nodes are often asked at the same index.
+_SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (
     Trial("stale-reads", seconds=6),
     Trial("ack-before-commit", nemesis="partition-leader-minority", seconds=12, interval=3),
     Trial("apply-twice"),
     Trial("skip-entry", more=("--keys", "100")),
     Trial("lose-write", seconds=30, more=("--rate", "500", "--keys", "200")),
-    Trial("forget-in-snapshot", "0.4.0", "kill-followers", 20, 5, more=_SNAPSHOTS),
-    Trial("snapshot-wrong-index", "0.4.0", "kill-followers", 20, 5, more=_SNAPSHOTS),
+    Trial("forget-in-snapshot", "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
+    Trial("snapshot-wrong-index", "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
     Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),
     Trial("deposed-reads", nemesis="partition-leader-minority", seconds=12, interval=3),
 )
