@@ -40,7 +40,7 @@ CanaryName: TypeAlias = Literal[
 
 SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
 #: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
-CANARIES: Final[tuple[str, ...]] = get_args(CanaryName)[1:]
+CANARIES: Final[tuple[CanaryName, ...]] = get_args(CanaryName)[1:]
 SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
 
 
