@@ -19,6 +19,7 @@ from harness.recovery import Recovery, assess, last_heal
 from harness.runstate import RunState
 from harness.terms import election_safety, terms_kept
 from history import Check, KeyVerdict, Operation, Probe, Receipt, Results, worst
+from history.plans import PLANTED_BUGS
 from nemesis.schedule import fault_names
 
 #: What a node's own log may say, what it means, and what follows: a ``violation``, a ``note`` (the library met an error
@@ -67,7 +68,7 @@ def judge(
     failures = [*recorded.state.failures, *_setup_failures(recorded.log_hits)]
     return Results(
         verdict=verdict,
-        sentence=planted(recorded.plan, checks[0]) + sentence(checks, keys, recovery, failures),
+        sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -330,12 +331,15 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
 
 
-def planted(plan: Plan, linearizable: Check) -> str:
+def planted(plan: Plan, checks: Sequence[Check]) -> str:
     """What stands before every word on a run whose server is wrong on purpose."""
     if not plan.canary:
         return ""
-    found = {"invalid": "found, as intended", "valid": "not found: the harness was blind to it"}
-    return f"the planted bug {plan.canary} was {found.get(linearizable.verdict, 'not found')}; "
+    asked = [check.verdict for check in checks if check.name in PLANTED_BUGS[plan.canary]]
+    if "invalid" in asked:
+        return f"the planted bug {plan.canary} was found, as intended; "
+    blind = ": the harness was blind to it" if "unknown" not in asked else ""
+    return f"the planted bug {plan.canary} was not found{blind}; "
 
 
 def sentence(

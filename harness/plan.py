@@ -8,7 +8,7 @@ import random
 import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from harness.errors import UsageError
 from harness.watching import require_watchable
@@ -25,11 +25,23 @@ Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
 Follows: TypeAlias = Literal["leader", "node"]
 WorkloadName: TypeAlias = Literal["register", "cas-register"]
-CanaryName: TypeAlias = Literal["", "stale-reads", "ack-before-commit"]
+CanaryName: TypeAlias = Literal[
+    "",
+    "stale-reads",
+    "ack-before-commit",
+    "apply-twice",
+    "skip-entry",
+    "lose-write",
+    "forget-in-snapshot",
+    "snapshot-wrong-index",
+    "vote-twice",
+    "deposed-reads",
+]
 
 SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
 #: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
-CANARIES: Final = ("stale-reads", "ack-before-commit")
+CANARIES: Final[tuple[CanaryName, ...]] = get_args(CanaryName)[1:]
+SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +232,8 @@ def _validate_canary(plan: Plan) -> None:
         raise UsageError(
             f"--canary {plan.canary} makes the server wrong on purpose: give --unsafe-test-mode too, or neither"
         )
+    if plan.canary in SNAPSHOT_CANARIES and not plan.snapshot:
+        raise UsageError(f"--canary {plan.canary} does nothing in a server without snapshots: give --snapshot too")
     if plan.unsafe_test_mode and not plan.canary:
         raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
 

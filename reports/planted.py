@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from history.plans import PLANTED_BUGS
 from reports.findings import LINEARIZABLE, checks_of
 from reports.run import HARNESS_FAILURE, Run
 
@@ -26,8 +27,11 @@ BROKE_OFF: Final = (
 
 
 def found(run: Run) -> bool:
-    """Did clients see the planted bug?  Both bugs that there are make histories that are not linearizable."""
-    return any(row["name"] in LINEARIZABLE and row["state"] == "invalid" for row in checks_of(run))
+    """Did a check that looks for the planted bug say so?"""
+    looking = set(PLANTED_BUGS.get(str(run.plan.get("canary")), ()))
+    if looking & LINEARIZABLE:
+        looking |= LINEARIZABLE
+    return any(row["name"] in looking and row["state"] == "invalid" for row in checks_of(run))
 
 
 def word_of(run: Run) -> str:

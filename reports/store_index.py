@@ -144,7 +144,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         kind=one_line(_kind(results, str(failure)), 60),
         sentence=stale + one_line(failure or _told(results) or "not judged yet", 400),
         nemesis=one_line(nemesis_name(plan), 120),
-        version=one_line(system_version(plan), 40),
+        version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
         timers=one_line(plan.get("timers") or "", 16),
         operations=operations,

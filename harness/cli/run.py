@@ -66,7 +66,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 @click.option("--check-deadline", type=float, default=DEFAULT["check_deadline"], help="Seconds a key for the checker.")
 @click.option(
     "--canary", type=click.Choice(["", *CANARIES]), metavar="BUG", default=DEFAULT["canary"],
-    help=f"Plant a bug in the server that the run has to find: {' or '.join(CANARIES)}.",
+    help=f"Plant a bug in the server that the run has to find: {', '.join(CANARIES)}.",
 )  # fmt: skip
 @click.option("--unsafe-test-mode", is_flag=True, help="Permit --canary.")
 @click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")

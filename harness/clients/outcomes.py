@@ -3,26 +3,30 @@
 Only an answer that proves the operation had no effect is ``fail``; every doubt is ``info``.  Reads have no effect, so a
 read that was not answered is ``fail``.
 
-=====================================  ===========  ======
-answer                                 write, cas   read
-=====================================  ===========  ======
-ok                                     ok           ok
-ok, but the entry was never applied    ok / info    fail
-cas refused: the value was another     fail         -
-error raised before the append         fail         fail
-error raised after it, or unknown      info         fail
-never sent                             fail         fail
-sent, no answer                        info         fail
-=====================================  ===========  ======
+=========================================  ===========  ======
+answer                                     write, cas   read
+=========================================  ===========  ======
+ok                                         ok           ok
+ok, but the entry was never applied        ok / info    ok
+cas refused: the value was another         ok           -
+cas refused, which value it met is untold  fail         -
+error raised before the append             fail         fail
+error raised after it, or unknown          info         fail
+never sent                                 fail         fail
+sent, no answer                            info         fail
+=========================================  ===========  ======
 
-A write that was acknowledged without having been applied stays ``ok``: its user was told so.  A cas so
-acknowledged has no result, hence ``info``.
+A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its user was told
+so, and of a read given that value.  A cas so acknowledged has no result, hence ``info``.
+
+An ok cas that took place has the value ``[old, new]``; a refused one ``[old, new, seen]``: it read ``seen``, null for
+absent, where it expected ``old``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from harness.clients.wire import LostError, NotSentError
 from harness.workloads import Invocation
@@ -30,6 +34,7 @@ from history import UNAPPLIED
 from history.events import Type
 
 CAS_MISMATCH = "cas-mismatch"
+_UNTOLD: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +73,23 @@ def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> 
 def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
     applied = answer.get("applied") is not False
     if invocation.f == "read":
-        if not applied:
-            return Outcome("fail", None, node, UNAPPLIED)
         if "value" not in answer:  # null means absent, which is a claim; silence is none
             return Outcome("fail", None, node, "acknowledged without a value")
-        return Outcome("ok", answer["value"], node)
+        return Outcome("ok", answer["value"], node, None if applied else UNAPPLIED)
     if invocation.f == "cas":
         if not applied or not isinstance(answer.get("swapped"), bool):
             return Outcome("info", invocation.value, node, "acknowledged without having been applied: no result")
         if not answer["swapped"]:
-            return Outcome("fail", invocation.value, node, CAS_MISMATCH)
+            return _refused_cas(invocation, answer, node)
     return Outcome("ok", invocation.value, node, None if applied else UNAPPLIED)
+
+
+def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
+    seen = answer.get("value", _UNTOLD)
+    if seen is not None and type(seen) is not int:
+        return Outcome("fail", invocation.value, node, CAS_MISMATCH)
+    old, new = invocation.value
+    return Outcome("ok", [old, new, seen], node)
 
 
 def completion_of_error(invocation: Invocation, error: NotSentError | LostError, node: str) -> Outcome:

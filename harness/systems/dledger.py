@@ -195,7 +195,7 @@ class DLedgerRegister(SystemOnNodes):
 
         def served(name: str) -> bool:
             answer = self._ask(name, {"op": "read", "key": "ready", "mode": "log"})
-            if answer is not None and answer.get("ok") is True:
+            if answer is not None and answer.get("ok") is True and answer.get("applied") is not False:
                 leader.append(name)
             return bool(leader)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from harness.clients.outcomes import CAS_MISMATCH, completion_of, completion_of_error
 from harness.clients.wire import LostError, NotSentError
 from harness.workloads import Invocation
+from history import UNAPPLIED
 
 WRITE = Invocation("write", "k0", 7)
 CAS = Invocation("cas", "k0", [7, 8])
@@ -43,21 +44,37 @@ def test_rule_ok_read_of_nothing_is_absent() -> None:
     assert (outcome.type, outcome.value) == ("ok", None)
 
 
-@pytest.mark.parametrize(("f", "expected"), [("write", "ok"), ("cas", "info"), ("read", "fail")])
-def test_rule_ok_but_the_entry_was_never_applied(f: str, expected: str) -> None:
+@pytest.mark.parametrize(("f", "value"), [("write", 7), ("read", 7)])
+def test_rule_ok_but_the_entry_was_never_applied(f: str, value: int) -> None:
     outcome = completion_of(OF[f], {**OK[f], "applied": False}, "n1")
-    assert outcome.type == expected
-    assert outcome.error is not None
-    assert "acknowledged without having been applied" in outcome.error
+    assert (outcome.type, outcome.value, outcome.error) == ("ok", value, UNAPPLIED)
 
 
-def test_rule_cas_refused_because_the_value_was_another_is_fail() -> None:
-    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False}, "n1")
+def test_rule_ok_cas_that_was_never_applied_is_info() -> None:
+    for swapped in (True, None):
+        outcome = completion_of(CAS, {"ok": True, "applied": False, "swapped": swapped}, "n1")
+        assert (outcome.type, outcome.value) == ("info", [7, 8])
+
+
+def test_an_unapplied_read_that_names_no_value_claims_nothing() -> None:
+    assert outcome_of("read", {"ok": True, "applied": False}) == "fail"
+
+
+@pytest.mark.parametrize("seen", [9, 7, -1, None])
+def test_rule_cas_refused_because_the_value_was_another_is_ok_with_that_value(seen: int | None) -> None:
+    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, "value": seen}, "n1")
+    assert (outcome.type, outcome.error, outcome.value) == ("ok", None, [7, 8, seen])
+
+
+@pytest.mark.parametrize("untold", [{}, {"value": "9"}, {"value": True}, {"value": 1.0}, {"value": [9]}])
+def test_rule_cas_refused_without_a_word_of_the_value_is_fail(untold: dict[str, Any]) -> None:
+    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, **untold}, "n1")
     assert (outcome.type, outcome.error, outcome.value) == ("fail", CAS_MISMATCH, [7, 8])
 
 
 def test_rule_cas_refused_but_never_applied_is_info() -> None:
     assert outcome_of("cas", {"ok": True, "applied": False, "swapped": False}) == "info"
+    assert outcome_of("cas", {"ok": True, "applied": False, "swapped": False, "value": 9}) == "info"
 
 
 @pytest.mark.parametrize("swapped", [None, "yes", 1])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.judge import ALARMS, Recorded, judge, recovery_of
+from harness.judge import ALARMS, Recorded, judge, planted, recovery_of
 from harness.kept import committed_kept, falls
 from harness.plan import Plan
 from harness.recovery import last_heal
@@ -89,11 +89,20 @@ def without(moment: str) -> Recorded:
 
 def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
     plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
-    planted = replace(good(), plan=plan)
+    wrong = replace(good(), plan=plan)
     blind = "the planted bug stale-reads was not found: the harness was blind to it; linearizable: yes"
-    assert judged(planted).sentence.startswith(blind)
-    caught = judged(planted, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),)).sentence
+    assert judged(wrong).sentence.startswith(blind)
+    caught = judged(wrong, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),)).sentence
     assert caught.startswith("the planted bug stale-reads was found, as intended; linearizable: no")
+
+
+def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -> None:
+    twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
+    lost = Check("linearizable", "check", "invalid", "", "")
+    two = Check("election-safety", "check", "invalid", "", "")
+    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found: the harness was blind to it; "
+    assert planted(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
+    assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
 
 
 def test_a_run_without_blemish_is_valid() -> None:

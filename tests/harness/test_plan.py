@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from harness.cli.run import run
 from harness.errors import UsageError
 from harness.faults import scripted
-from harness.plan import Plan, field_of, option_of, validate
+from harness.plan import CANARIES, SNAPSHOT_CANARIES, Plan, field_of, option_of, validate
 from harness.store import create_run
+from history.plans import PLANTED_BUGS
 
 OTHERS: dict[str, Any] = {
     "nemesis": ("kill-one", "pause-all"),
@@ -102,7 +103,9 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"check_deadline": 0.0}, "--check-deadline must be above 0"),
         ({"canary": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
         ({"canary": "stale-reads", "schedule": ({"fault": "bridge"},)}, "give --unsafe-test-mode too"),
-        ({"canary": "typo", "unsafe_test_mode": True}, "must be one of stale-reads, ack-before-commit, not typo"),
+        ({"canary": "typo", "unsafe_test_mode": True}, "must be one of stale-reads, ack-before-commit, apply-twice, "),
+        ({"canary": "forget-in-snapshot", "unsafe_test_mode": True}, "without snapshots: give --snapshot too"),
+        ({"canary": "snapshot-wrong-index", "unsafe_test_mode": True}, "without snapshots: give --snapshot too"),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
         ({"version": "0.5.0"}, "--dledger-version must be one of 0.4.0, 0.3.2, not 0.5.0"),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
@@ -146,6 +149,13 @@ def test_json_round_trip(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_json()))
     assert Plan.read(tmp_path / "plan.json") == plan
     assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot-canary-stale-reads"
+
+
+def test_of_every_planted_bug_it_is_known_who_must_name_it() -> None:
+    assert set(PLANTED_BUGS) == set(CANARIES)
+    for canary in CANARIES:
+        snapshot = canary in SNAPSHOT_CANARIES
+        validate(replace(Plan(seed=1), canary=canary, unsafe_test_mode=True, snapshot=snapshot))
 
 
 def test_a_plan_with_fields_of_a_later_release_is_read() -> None:

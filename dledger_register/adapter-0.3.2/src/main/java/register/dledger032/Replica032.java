@@ -70,19 +70,20 @@ final class Replica032 implements Replica {
         boolean insideCall = acknowledged.isDone();
         acknowledged.whenComplete((response, error) -> {
             results.close(slot);
-            complete(response, error, slot.result(), insideCall, completion);
+            if (error != null) {
+                completion.fail(Failure.unforeseen(error));
+            } else if (response.getCode() == DLedgerResponseCode.SUCCESS.getCode()) {
+                acknowledge(operation, slot.result(), machine, completion);
+            } else {
+                completion.fail(failure(DLedgerResponseCode.valueOf(response.getCode()), insideCall));
+            }
         });
     }
 
-    private static void complete(
-            AppendEntryResponse response, Throwable error, Result result, boolean insideCall, Completion completion) {
-        if (error != null) {
-            completion.fail(Failure.unforeseen(error));
-        } else if (response.getCode() == DLedgerResponseCode.SUCCESS.getCode()) {
-            completion.ok(result, result != null);
-        } else {
-            completion.fail(failure(DLedgerResponseCode.valueOf(response.getCode()), insideCall));
-        }
+    /** A read acknowledged without having been applied is answered from the map, as a user of the library would. */
+    static void acknowledge(Operation operation, Result applied, Machine032 machine, Completion completion) {
+        boolean fromMap = applied == null && operation instanceof Operation.Read;
+        completion.ok(fromMap ? Result.read(machine.get(operation.key())) : applied, applied != null);
     }
 
     private static Failure failure(DLedgerResponseCode code, boolean insideCall) {
@@ -102,6 +103,13 @@ final class Replica032 implements Replica {
                 server.getDLedgerStore().getLedgerEndIndex(),
                 server.getDLedgerStore().getCommittedIndex(),
                 server.getFsmCaller().getLastAppliedIndex());
+    }
+
+    @Override
+    public void forgetVote() {
+        if (state.currVoteFor() != null) {
+            state.setCurrVoteFor(null);
+        }
     }
 
     @Override

@@ -42,6 +42,8 @@ final class Machine040 implements StateMachine {
             while (entries.hasNext()) {
                 apply(entries.next());
             }
+            // Past the entries of reads and elections, which the library does not hand over.
+            machine.reached(entries.getIndex());
         } catch (RuntimeException error) {
             health.applyError(error);
             throw error;

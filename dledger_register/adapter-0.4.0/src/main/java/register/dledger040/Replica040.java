@@ -103,17 +103,34 @@ final class Replica040 implements Replica {
             return;
         }
         ReadMode mode = read.mode() == Operation.Mode.LOG ? ReadMode.RAFT_LOG_READ : ReadMode.UNSAFE_READ;
-        server.handleRead(mode, new ReadClosure() {
-            @Override
-            public void done(Status status) {
-                if (status.isOk()) {
-                    boolean applied = mode == ReadMode.UNSAFE_READ || machine.onApplyThread();
-                    completion.ok(Result.read(machine.get(read.key())), applied);
-                } else {
-                    completion.fail(readFailure(status.code));
-                }
+        server.handleRead(mode, new PendingRead(read, machine, completion));
+    }
+
+    /**
+     * The closure of one read: as upstream's own example it answers from the map whenever it is told ok, also by the sweep
+     * of old requests, which knows nothing of the entry.
+     */
+    static final class PendingRead extends ReadClosure {
+
+        private final Operation.Read read;
+        private final Machine040 machine;
+        private final Completion completion;
+
+        PendingRead(Operation.Read read, Machine040 machine, Completion completion) {
+            this.read = read;
+            this.machine = machine;
+            this.completion = completion;
+        }
+
+        @Override
+        public void done(Status status) {
+            if (status.isOk()) {
+                boolean applied = read.mode() == Operation.Mode.UNSAFE || machine.onApplyThread();
+                completion.ok(Result.read(machine.get(read.key())), applied);
+            } else {
+                completion.fail(readFailure(status.code));
             }
-        });
+        }
     }
 
     /** handleRead tells every exception as UNKNOWN, of the checks before the append and of the append itself. */
@@ -141,6 +158,14 @@ final class Replica040 implements Replica {
                 server.getDLedgerStore().getLedgerEndIndex(),
                 state.getCommittedIndex(),
                 state.getAppliedIndex());
+    }
+
+    @Override
+    public void forgetVote() {
+        MemberState state = server.getMemberState();
+        if (state.currVoteFor() != null) {
+            state.setCurrVoteFor(null);
+        }
     }
 
     @Override

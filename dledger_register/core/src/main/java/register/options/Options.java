@@ -2,6 +2,7 @@ package register.options;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -60,8 +61,10 @@ public record Options(
               --fast-commit | --no-fast-commit
                                             0.4.0: commit old terms at election   [--fast-commit]
               --unsafe-test-mode            allow --canary
-              --canary stale-reads|ack-before-commit
-                                            be wrong on purpose, to test the testers
+              --canary BUG                  be wrong on purpose, to test the testers: stale-reads,
+                                            ack-before-commit, apply-twice, skip-entry, lose-write,
+                                            forget-in-snapshot, snapshot-wrong-index, vote-twice,
+                                            deposed-reads
               --help
             """;
 
@@ -78,6 +81,11 @@ public record Options(
 
     public static Options parse(String... args) throws UsageError {
         return new Reader(args).options();
+    }
+
+    /** Whether this node's name is the last of all: something that one node alone does has to be some node's. */
+    public boolean isLastPeer() {
+        return Arrays.stream(peers.split(";")).map(peer -> peer.split("-")[0]).allMatch(peer -> peer.compareTo(id) <= 0);
     }
 
     /** This node's Raft port. */
@@ -224,10 +232,13 @@ public record Options(
             }
             for (Canary canary : Canary.values()) {
                 if (canary.label().equals(name)) {
+                    if (canary.needsSnapshots() && !values.containsKey("--snapshot")) {
+                        throw new UsageError("--canary: " + name + " does nothing without --snapshot; give it too");
+                    }
                     return canary;
                 }
             }
-            throw new UsageError("--canary: stale-reads or ack-before-commit, not " + name);
+            throw new UsageError("--canary: one of " + Canary.labels() + ", not " + name);
         }
     }
 }

@@ -10,6 +10,7 @@ import register.replica.Failure;
 import register.replica.ReplicaStatus;
 import register.state.Operation;
 import register.state.Result;
+import register.state.StateMark;
 
 /** Writes answers: each a JSON object in one line, newline included. */
 public final class Answers {
@@ -28,6 +29,8 @@ public final class Answers {
             long unappliedOks,
             long applyErrors,
             long reapplied,
+            long undecodable,
+            StateMark state,
             String fault,
             long clockMs,
             long pid) {
@@ -66,14 +69,16 @@ public final class Answers {
             Object id, Operation operation, Result result, boolean applied, long term, String leader) {
         return line(id, true, json -> {
             if (operation instanceof Operation.Read) {
-                writeLong(json, "value", result == null ? null : result.value());
+                writeLong(json, "value", result.value());
             } else if (operation instanceof Operation.Cas) {
                 // Without a result nobody knows whether the cas took place: null, never a guess.
-                json.writeFieldName("swapped");
                 if (result == null) {
-                    json.writeNull();
+                    json.writeNullField("swapped");
                 } else {
-                    json.writeBoolean(result.swapped());
+                    json.writeBooleanField("swapped", result.swapped());
+                    if (!result.swapped()) {
+                        writeLong(json, "value", result.value());
+                    }
                 }
             }
             json.writeBooleanField("applied", applied);
@@ -102,6 +107,8 @@ public final class Answers {
             json.writeNumberField("ledgerEnd", status.ledgerEnd());
             json.writeNumberField("committed", status.committed());
             json.writeNumberField("applied", status.applied());
+            json.writeNumberField("stateIndex", process.state().index());
+            json.writeStringField("digest", process.state().digest());
             json.writeNumberField("snapshotsSaved", process.snapshotsSaved());
             json.writeNumberField("snapshotsLoaded", process.snapshotsLoaded());
             json.writeNumberField("clockMs", process.clockMs());
@@ -109,6 +116,7 @@ public final class Answers {
             json.writeNumberField("unappliedOks", process.unappliedOks());
             json.writeNumberField("applyErrors", process.applyErrors());
             json.writeNumberField("reapplied", process.reapplied());
+            json.writeNumberField("undecodable", process.undecodable());
             json.writeStringField("fault", process.fault());
             json.writeNumberField("pid", process.pid());
         });

@@ -16,6 +16,8 @@ public final class CanaryReplica implements Replica {
     private final Replica replica;
     private final RegisterMachine machine;
     private final Canary canary;
+    private volatile boolean hasLed;
+    private volatile boolean stopped;
 
     public CanaryReplica(Replica replica, RegisterMachine machine, Canary canary) {
         this.replica = replica;
@@ -26,21 +28,30 @@ public final class CanaryReplica implements Replica {
     @Override
     public void start() throws Exception {
         replica.start();
+        if (canary == Canary.VOTE_TWICE) {
+            Thread forgetting = new Thread(this::forgetVotes, "forget-votes");
+            forgetting.setDaemon(true);
+            forgetting.start();
+        }
     }
 
     @Override
     public void submit(Operation operation, Completion completion) {
-        if (operation instanceof Operation.Read read) {
-            if (canary == Canary.STALE_READS) {
-                completion.ok(Result.read(machine.get(read.key())), true);
-            } else {
-                replica.submit(operation, completion);
-            }
-        } else if (canary == Canary.ACK_BEFORE_COMMIT) {
+        boolean read = operation instanceof Operation.Read;
+        if (read && readsFromMemory()) {
+            completion.ok(Result.read(machine.get(operation.key())), true);
+        } else if (!read && canary == Canary.ACK_BEFORE_COMMIT) {
             acknowledgeEarly(operation, completion);
         } else {
             replica.submit(operation, completion);
         }
+    }
+
+    private boolean readsFromMemory() {
+        if (canary == Canary.DEPOSED_READS && !hasLed) {
+            hasLed = "leader".equals(replica.status().role());
+        }
+        return canary == Canary.STALE_READS || hasLed;
     }
 
     private void acknowledgeEarly(Operation operation, Completion completion) {
@@ -65,9 +76,26 @@ public final class CanaryReplica implements Replica {
 
     private Result guess(Operation operation) {
         if (operation instanceof Operation.Cas cas) {
-            return Objects.equals(machine.get(cas.key()), cas.old()) ? Result.SWAPPED : Result.KEPT;
+            Long seen = machine.get(cas.key());
+            return Objects.equals(seen, cas.old()) ? Result.SWAPPED : Result.kept(seen);
         }
         return Result.WRITTEN;
+    }
+
+    private void forgetVotes() {
+        try {
+            while (!stopped) {
+                replica.forgetVote();
+                Thread.sleep(1);
+            }
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void forgetVote() {
+        replica.forgetVote();
     }
 
     @Override
@@ -77,6 +105,7 @@ public final class CanaryReplica implements Replica {
 
     @Override
     public void stop() {
+        stopped = true;
         replica.stop();
     }
 }

@@ -11,7 +11,8 @@ public interface Completion {
     /**
      * DLedger acknowledged the operation.
      *
-     * @param result  what applying it gave; null if {@code applied} is false
+     * @param result  what applying it gave; of a read that was not seen to be applied the value that this node held at
+     *                that moment, of a write or cas then null
      * @param applied whether the entry itself was seen to be applied on this node before the acknowledgement
      */
     void ok(Result result, boolean applied);

@@ -18,5 +18,8 @@ public interface Replica {
     /** What the node says of itself. Takes no lock and never blocks. */
     ReplicaStatus status();
 
+    /** Forgets whom this node voted for in its current term, which a node must never do; for {@link CanaryReplica}. */
+    void forgetVote();
+
     void stop();
 }

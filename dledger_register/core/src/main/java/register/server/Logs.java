@@ -46,6 +46,10 @@ public final class Logs {
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
         root.addAppender(appender(context, absolute.toString(), fileSize));
+        Alarms alarms = new Alarms(absolute.getParent());
+        alarms.setContext(context);
+        alarms.start();
+        root.addAppender(alarms);
     }
 
     private static RollingFileAppender<ILoggingEvent> appender(LoggerContext context, String file, String fileSize) {

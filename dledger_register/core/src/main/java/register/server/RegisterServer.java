@@ -12,6 +12,7 @@ import register.port.ClientPort;
 import register.replica.CanaryReplica;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
+import register.state.CanaryMachine;
 import register.state.Health;
 import register.state.RegisterMachine;
 
@@ -28,7 +29,9 @@ public final class RegisterServer implements AutoCloseable {
 
     public RegisterServer(Options options, ReplicaFactory factory, Health health) {
         this.options = options;
-        this.machine = new RegisterMachine(health);
+        this.machine = options.canary() == null
+                ? new RegisterMachine(health)
+                : new CanaryMachine(health, options.canary(), options.isLastPeer());
         Replica plain = factory.create(options, machine, health);
         this.replica = options.canary() == null ? plain : new CanaryReplica(plain, machine, options.canary());
         this.service = new Service(

@@ -105,7 +105,8 @@ final class Service implements LineHandler, AutoCloseable {
         try {
             Answers.Process process = new Answers.Process(
                     node, version, machine.snapshotsSaved(), machine.snapshotsLoaded(), health.unappliedOks(),
-                    health.applyErrors(), health.reapplied(), health.fault(), clockMs.getAsLong(), ProcessHandle.current().pid());
+                    health.applyErrors(), health.reapplied(), health.undecodable(), machine.mark(), health.fault(),
+                    clockMs.getAsLong(), ProcessHandle.current().pid());
             return Answers.status(id, replica.status(), process);
         } catch (RuntimeException error) {
             LOGGER.error("status", error);

@@ -18,6 +18,7 @@ public final class Health {
     private final Counter unappliedOks = new Counter();
     private final Counter applyErrors = new Counter();
     private final Counter reapplied = new Counter();
+    private final AtomicLong undecodable = new AtomicLong();
 
     /** Counts, and says which of the events to log: what fails at every commit would flood the log. */
     private static final class Counter {
@@ -81,5 +82,15 @@ public final class Health {
 
     public long reapplied() {
         return reapplied.get();
+    }
+
+    /** A committed entry could not be read, so that this node went on without it. */
+    public void undecodable(long index, Throwable why) {
+        undecodable.incrementAndGet();
+        report("entry " + index + " is not a register entry: " + why.getMessage(), why);
+    }
+
+    public long undecodable() {
+        return undecodable.get();
     }
 }

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,18 +11,18 @@ import org.slf4j.LoggerFactory;
 /**
  * The replicated registers, one for each key; RIP-59's model.
  *
- * <p>DLedger calls apply, save and load from its one apply thread. The map is concurrent only because unsafe reads look
- * at it from other threads. Applying depends on nothing but the state and the entry: no clock, no random numbers, and
- * an entry that cannot be read changes nothing, on every node alike.
+ * <p>DLedger calls apply, save and load from its one apply thread. Applying depends on nothing but the state and the
+ * entry: no clock, no random numbers, and an entry that cannot be read changes nothing, on every node alike.
  */
-public final class RegisterMachine {
+public class RegisterMachine {
 
     private static final Logger LOGGER = LoggerFactory.getLogger(RegisterMachine.class);
 
     private final Health health;
     private final AtomicInteger saved = new AtomicInteger();
     private final AtomicInteger loaded = new AtomicInteger();
-    private volatile Map<String, Long> registers = new ConcurrentHashMap<>();
+    private volatile Registers registers = new Registers();
+    private volatile StateMark mark = registers.mark(-1);
     private long lastIndex = -1;
 
     public RegisterMachine(Health health) {
@@ -36,30 +35,52 @@ public final class RegisterMachine {
      */
     public Result apply(long index, Entry entry) {
         inOrder(index);
-        return apply(entry.operation());
+        Result result = perform(index, entry);
+        reached(index);
+        return result;
     }
 
     /** Notes that a committed entry could not be decoded. */
     public void skip(long index, Entry.Malformed why) {
         inOrder(index);
-        health.report("entry " + index + " is not a register entry: " + why.getMessage(), why);
+        health.undecodable(index, why);
+        reached(index);
+    }
+
+    /**
+     * Notes that all entries up to {@code index} have been applied, also those that the library keeps to itself. While it
+     * goes back over entries already applied, the state is one that belongs to no index: the mark stays until it has come
+     * as far as ever, and shows then what applying twice has made of the state.
+     */
+    public void reached(long index) {
+        lastIndex = index;
+        if (index >= mark.index()) {
+            mark = registers.mark(index);
+        }
+    }
+
+    /** What the state was at the furthest entry ever applied; from any thread. */
+    public StateMark mark() {
+        return mark;
     }
 
     private void inOrder(long index) {
         if (index <= lastIndex) {
             health.reapplied(index, lastIndex);
         }
-        lastIndex = index;
     }
 
-    private Result apply(Operation operation) {
+    /** Changes the registers as the entry says, and nothing else. */
+    protected Result perform(long index, Entry entry) {
+        Operation operation = entry.operation();
         if (operation instanceof Operation.Write write) {
             registers.put(write.key(), write.value());
             return Result.WRITTEN;
         }
         if (operation instanceof Operation.Cas cas) {
-            if (!Objects.equals(registers.get(cas.key()), cas.old())) {
-                return Result.KEPT;
+            Long seen = registers.get(cas.key());
+            if (!Objects.equals(seen, cas.old())) {
+                return Result.kept(seen);
             }
             registers.put(cas.key(), cas.next());
             return Result.SWAPPED;
@@ -72,11 +93,17 @@ public final class RegisterMachine {
         return registers.get(key);
     }
 
+    /** What a snapshot has to hold. */
+    protected Map<String, Long> all() {
+        return registers.view();
+    }
+
     /** Writes all registers to a file. False on failure, which is logged and shown as a fault. */
     public boolean save(Path file) {
         try {
-            SnapshotFile.write(file, registers);
-            LOGGER.info("snapshot saved to {}: {} registers, up to entry {}", file, registers.size(), lastIndex);
+            Map<String, Long> all = all();
+            SnapshotFile.write(file, all);
+            LOGGER.info("snapshot saved to {}: {} registers, up to entry {}", file, all.size(), lastIndex);
             saved.incrementAndGet();
             return true;
         } catch (IOException | RuntimeException error) {
@@ -88,9 +115,10 @@ public final class RegisterMachine {
     /** Replaces all registers by those of a file. False on failure; the state is then what it was. */
     public boolean load(Path file, long lastIncludedIndex) {
         try {
-            registers = new ConcurrentHashMap<>(SnapshotFile.read(file));
+            registers = new Registers(SnapshotFile.read(file));
             lastIndex = lastIncludedIndex;
-            LOGGER.info("snapshot loaded from {}: {} registers, up to entry {}", file, registers.size(), lastIndex);
+            mark = registers.mark(lastIndex);
+            LOGGER.info("snapshot loaded from {}: {} registers, up to entry {}", file, mark.registers(), lastIndex);
             loaded.incrementAndGet();
             return true;
         } catch (IOException | RuntimeException error) {

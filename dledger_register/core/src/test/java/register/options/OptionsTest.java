@@ -54,6 +54,22 @@ class OptionsTest {
         assertEquals(Canary.STALE_READS, parse("--unsafe-test-mode", "--canary", "stale-reads").canary());
     }
 
+    @Test
+    void everyCanaryHasItsNameAndIsInTheHelp() throws UsageError {
+        for (Canary canary : Canary.values()) {
+            assertEquals(canary, parse("--snapshot", "--unsafe-test-mode", "--canary", canary.label()).canary());
+            assertTrue(Options.USAGE.contains(canary.label()), canary.label());
+        }
+    }
+
+    @Test
+    void oneOfThePeersIsTheLast() throws UsageError {
+        assertFalse(parse().isLastPeer());
+        List<String> args = new ArrayList<>(LEAST);
+        args.set(1, "n2");
+        assertTrue(Options.parse(args.toArray(new String[0])).isLastPeer());
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             --nonsense                        | --nonsense: unknown option
@@ -66,7 +82,9 @@ class OptionsTest {
             --min-vote-ms 300 --max-vote-ms 300 | --min-vote-ms: must be less than --max-vote-ms
             --index-file-size 100             | --index-file-size: a multiple of 32
             --canary stale-reads              | --canary: makes the server wrong on purpose
-            --unsafe-test-mode --canary x     | --canary: stale-reads or ack-before-commit
+            --unsafe-test-mode --canary x     | --canary: one of stale-reads, ack-before-commit, apply-twice, skip-entry
+            --unsafe-test-mode --canary forget-in-snapshot | --canary: forget-in-snapshot does nothing without --snapshot
+            --unsafe-test-mode --canary snapshot-wrong-index --no-snapshot | --canary: snapshot-wrong-index does nothing
             """)
     void bad(String words, String message) {
         UsageError error = assertThrows(UsageError.class, () -> parse(words.split(" ")));

@@ -9,6 +9,7 @@ import register.replica.ReplicaStatus;
 import register.replica.Stage;
 import register.state.Operation;
 import register.state.Result;
+import register.state.StateMark;
 
 /** The wire, byte for byte. */
 class AnswersTest {
@@ -33,8 +34,18 @@ class AnswersTest {
                 "{\"id\":1,\"ok\":true,\"value\":null,\"applied\":true,\"term\":3,\"leader\":null}",
                 Answers.ok(1L, READ, Result.read(null), true, 3, null));
         assertLine(
-                "{\"id\":1,\"ok\":true,\"swapped\":false,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
-                Answers.ok(1L, CAS, Result.KEPT, true, 3, "n1"));
+                "{\"id\":1,\"ok\":true,\"swapped\":true,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, CAS, Result.SWAPPED, true, 3, "n1"));
+    }
+
+    @Test
+    void aCasThatDidNotTakePlaceSaysWhatItSaw() {
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"swapped\":false,\"value\":5,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, CAS, Result.kept(5L), true, 3, "n1"));
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"swapped\":false,\"value\":null,\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, CAS, Result.kept(null), true, 3, "n1"));
     }
 
     @Test
@@ -45,6 +56,13 @@ class AnswersTest {
         assertLine(
                 "{\"id\":1,\"ok\":true,\"applied\":false,\"term\":3,\"leader\":\"n1\"}",
                 Answers.ok(1L, WRITE, null, false, 3, "n1"));
+    }
+
+    @Test
+    void anUnappliedReadSaysWhatTheNodeHeld() {
+        assertLine(
+                "{\"id\":1,\"ok\":true,\"value\":7,\"applied\":false,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, READ, Result.read(7L), false, 3, "n1"));
     }
 
     @Test
@@ -63,12 +81,14 @@ class AnswersTest {
     void status() {
         assertLine(
                 "{\"id\":4,\"ok\":true,\"node\":\"n1\",\"role\":\"leader\",\"term\":3,\"leader\":\"n1\",\"ledgerBegin\":0,"
-                        + "\"ledgerEnd\":9,\"committed\":8,\"applied\":7,\"snapshotsSaved\":1,\"snapshotsLoaded\":2,"
+                        + "\"ledgerEnd\":9,\"committed\":8,\"applied\":7,\"stateIndex\":6,"
+                        + "\"digest\":\"2:00000000000000ff\",\"snapshotsSaved\":1,\"snapshotsLoaded\":2,"
                         + "\"clockMs\":1732190000000,\"version\":\"0.4.0\",\"unappliedOks\":5,"
-                        + "\"applyErrors\":6,\"reapplied\":8,\"fault\":null,\"pid\":77}",
+                        + "\"applyErrors\":6,\"reapplied\":8,\"undecodable\":9,\"fault\":null,\"pid\":77}",
                 Answers.status(
                         4L,
                         new ReplicaStatus("leader", 3, "n1", 0, 9, 8, 7),
-                        new Answers.Process("n1", "0.4.0", 1, 2, 5, 6, 8, null, 1732190000000L, 77)));
+                        new Answers.Process(
+                                "n1", "0.4.0", 1, 2, 5, 6, 8, 9, new StateMark(6, 2, 255), null, 1732190000000L, 77)));
     }
 }

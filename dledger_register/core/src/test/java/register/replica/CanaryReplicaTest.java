@@ -2,6 +2,7 @@ package register.replica;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -51,10 +52,40 @@ class CanaryReplicaTest {
         canary.submit(WRITE, record);
         canary.submit(new Operation.Cas("k", null, 3), record);
         canary.submit(new Operation.Cas("k", 8L, 3), record);
-        assertEquals(List.of(Result.WRITTEN, Result.SWAPPED, Result.KEPT), outcomes);
+        assertEquals(List.of(Result.WRITTEN, Result.SWAPPED, Result.kept(null)), outcomes);
         assertEquals(3, inner.submitted.size(), "all were really handed over");
         canary.submit(READ, record);
         assertEquals(3, outcomes.size(), "reads wait for the log as ever");
+    }
+
+    @Test
+    void deposedReadsAnswerFromMemoryOnceTheNodeHasLed() {
+        Replica canary = new CanaryReplica(inner, machine, Canary.DEPOSED_READS);
+        machine.apply(0, new Entry(0, 0, new Operation.Write("k", 9)));
+        canary.submit(READ, record);
+        assertEquals(READ, inner.submitted.remove().operation(), "a node that never led asks the log");
+        inner.status = new ReplicaStatus("leader", 3, "n1", 0, 9, 9, 9);
+        canary.submit(READ, record);
+        inner.status = new ReplicaStatus("follower", 4, "n2", 0, 9, 9, 9);
+        canary.submit(READ, record);
+        assertEquals(List.of(Result.read(9L), Result.read(9L)), outcomes);
+        canary.submit(WRITE, record);
+        assertEquals(WRITE, inner.submitted.remove().operation());
+    }
+
+    @Test
+    void votesAreForgottenAgainAndAgainUntilTheNodeStops() throws Exception {
+        Replica honest = new CanaryReplica(inner, machine, Canary.STALE_READS);
+        honest.start();
+        Replica canary = new CanaryReplica(inner, machine, Canary.VOTE_TWICE);
+        assertEquals(0, inner.votesForgotten.get());
+        canary.start();
+        long deadline = System.nanoTime() + 10_000_000_000L;
+        while (inner.votesForgotten.get() < 5) {
+            assertTrue(System.nanoTime() < deadline, "forgot " + inner.votesForgotten);
+            Thread.sleep(1);
+        }
+        canary.stop();
     }
 
     @Test

@@ -3,6 +3,7 @@ package register.replica;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import register.state.Operation;
 
 /** Keeps what is submitted until the test completes it; may be blocked like a DLedger whose lock is taken. */
@@ -16,6 +17,7 @@ public final class FakeReplica implements Replica {
     public volatile CountDownLatch gate = new CountDownLatch(0);
     public volatile RuntimeException thrown;
     public volatile Failure refusal;
+    public final AtomicInteger votesForgotten = new AtomicInteger();
     public volatile ReplicaStatus status = new ReplicaStatus("candidate", 3, null, 0, -1, -1, -1);
 
     @Override
@@ -46,6 +48,11 @@ public final class FakeReplica implements Replica {
     @Override
     public ReplicaStatus status() {
         return status;
+    }
+
+    @Override
+    public void forgetVote() {
+        votesForgotten.incrementAndGet();
     }
 
     @Override

@@ -55,6 +55,47 @@ class LogsTest {
         }
     }
 
+    private Path alarms() {
+        return dir.resolve("alarms-" + ProcessHandle.current().pid() + ".json");
+    }
+
+    private static void await(Path file, String wanted) throws Exception {
+        long deadline = System.nanoTime() + 10_000_000_000L;
+        while (!Files.exists(file) || !Files.readString(file).contains(wanted)) {
+            assertTrue(System.nanoTime() < deadline, wanted + " is not in " + file);
+            Thread.sleep(10);
+        }
+    }
+
+    @Test
+    void alarmsAreCountedAlsoWhereTheLogIsCutOff() throws Exception {
+        Logs.open(dir.resolve("register.log"), health, "64KB");
+        logger.info("all is well");
+        assertFalse(Files.exists(alarms()));
+        logger.warn("[BUG] [HandleVote] remoteId={} is an unknown member", "n9");
+        await(alarms(), "\"[BUG]\":1}");
+        for (int i = 0; i < 2_000; i++) {
+            logger.error("Apply task exception", new RuntimeException("x".repeat(10)));
+        }
+        logger.error("failed", new RuntimeException("wrapped", new IllegalAccessError("no export")));
+        Logs.close();
+        assertEquals(
+                "{\"pid\":" + ProcessHandle.current().pid() + ",\"alarms\":"
+                        + "{\"[BUG]\":1,\"Apply task exception\":2000,\"IllegalAccessError\":1}}\n",
+                Files.readString(alarms()));
+        assertFalse(Files.readString(dir.resolve("register.log")).contains("[BUG]"), "long gone from the log");
+    }
+
+    @Test
+    void whatAnEarlierProcessOfTheSameNumberCountedStays() throws Exception {
+        Files.writeString(alarms(), "old");
+        Logs.open(dir.resolve("register.log"), health);
+        logger.error("Fail to recover state machine");
+        Logs.close();
+        assertTrue(Files.readString(alarms()).contains("{\"Fail to recover state machine\":1}"));
+        assertEquals("old", Files.readString(dir.resolve("alarms-" + ProcessHandle.current().pid() + "-1.json")));
+    }
+
     @Test
     void anErrorOfTheSetUpBecomesAFault() throws IOException {
         Logs.open(dir.resolve("register.log"), health);

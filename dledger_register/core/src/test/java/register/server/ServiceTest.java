@@ -101,9 +101,10 @@ class ServiceTest {
         send("{\"id\":\"s\",\"op\":\"status\"}");
         assertEquals(
                 "{\"id\":\"s\",\"ok\":true,\"node\":\"n1\",\"role\":\"candidate\",\"term\":3,\"leader\":null,"
-                        + "\"ledgerBegin\":0,\"ledgerEnd\":-1,\"committed\":-1,\"applied\":-1,\"snapshotsSaved\":0,"
+                        + "\"ledgerBegin\":0,\"ledgerEnd\":-1,\"committed\":-1,\"applied\":-1,\"stateIndex\":-1,"
+                        + "\"digest\":\"0:0000000000000000\",\"snapshotsSaved\":0,"
                         + "\"snapshotsLoaded\":0,\"clockMs\":1234,\"version\":\"0.0\",\"unappliedOks\":0,"
-                        + "\"applyErrors\":0,\"reapplied\":0,\"fault\":null,"
+                        + "\"applyErrors\":0,\"reapplied\":0,\"undecodable\":0,\"fault\":null,"
                         + "\"pid\":" + ProcessHandle.current().pid() + "}\n",
                 answer());
         send("{\"id\":\"u\",\"op\":\"read\",\"key\":\"k\",\"mode\":\"unsafe\"}");

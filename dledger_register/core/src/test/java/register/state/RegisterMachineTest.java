@@ -2,6 +2,7 @@ package register.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -44,9 +45,9 @@ class RegisterMachineTest {
 
     @Test
     void casSwapsOnlyWhatItExpects() {
-        assertEquals(Result.KEPT, apply(new Operation.Cas("k", 1L, 2)));
+        assertEquals(Result.kept(null), apply(new Operation.Cas("k", 1L, 2)));
         assertEquals(Result.SWAPPED, apply(new Operation.Cas("k", null, 1000)));
-        assertEquals(Result.KEPT, apply(new Operation.Cas("k", null, 3)));
+        assertEquals(Result.kept(1000L), apply(new Operation.Cas("k", null, 3)));
         assertEquals(Result.SWAPPED, apply(new Operation.Cas("k", 1000L, 4)));
         assertEquals(4, machine.get("k"));
     }
@@ -81,11 +82,12 @@ class RegisterMachineTest {
             return Result.WRITTEN;
         }
         if (operation instanceof Operation.Cas cas) {
-            boolean fits = Objects.equals(model.get(cas.key()), cas.old());
-            if (fits) {
-                model.put(cas.key(), cas.next());
+            Long seen = model.get(cas.key());
+            if (!Objects.equals(seen, cas.old())) {
+                return Result.kept(seen);
             }
-            return fits ? Result.SWAPPED : Result.KEPT;
+            model.put(cas.key(), cas.next());
+            return Result.SWAPPED;
         }
         return Result.read(model.get(operation.key()));
     }
@@ -108,6 +110,80 @@ class RegisterMachineTest {
         machine.skip(index++, new Entry.Malformed("of no kind"));
         assertEquals(1, machine.get("k"));
         assertEquals("entry 1 is not a register entry: of no kind", health.fault());
+        assertEquals(1, health.undecodable());
+        assertEquals(1, machine.mark().index(), "what cannot be read is passed over, by every node alike");
+    }
+
+    @Test
+    void equalStatesHaveEqualDigestsWhateverTheWayThere() {
+        assertEquals(new StateMark(-1, 0, 0), machine.mark());
+        RegisterMachine other = new RegisterMachine(health);
+        Random random = new Random(2);
+        Map<String, Long> last = new HashMap<>();
+        for (int i = 0; i < 2000; i++) {
+            String key = "k" + random.nextInt(50);
+            last.put(key, random.nextLong());
+            machine.apply(i, new Entry(0, 0, new Operation.Write(key, last.get(key))));
+        }
+        last.forEach((key, value) -> other.apply(1999, new Entry(0, 0, new Operation.Write(key, value))));
+        assertEquals(machine.mark(), other.mark());
+        other.apply(2000, new Entry(0, 0, new Operation.Write("k7", last.get("k8"))));
+        assertNotEquals(machine.mark().digest(), other.mark().digest());
+    }
+
+    @Test
+    void twoRegistersThatChangePlacesHaveAnotherDigest() {
+        apply(new Operation.Write("a", 1));
+        apply(new Operation.Write("b", 2));
+        String before = machine.mark().digest();
+        apply(new Operation.Write("a", 2));
+        apply(new Operation.Write("b", 1));
+        assertNotEquals(before, machine.mark().digest());
+        apply(new Operation.Write("b", 2));
+        apply(new Operation.Write("a", 1));
+        assertEquals(before, machine.mark().digest());
+        assertEquals(5, machine.mark().index());
+    }
+
+    @Test
+    void writesAppliedAgainAreNoFalseAlarm() {
+        for (int i = 0; i < 10; i++) {
+            apply(new Operation.Write("k" + i % 2, i));
+        }
+        StateMark mark = machine.mark();
+        for (int i = 4; i < 9; i++) {
+            machine.apply(i, new Entry(0, 0, new Operation.Write("k" + i % 2, i)));
+            assertEquals(mark, machine.mark(), "on the way the state belongs to no index");
+        }
+        machine.apply(9, new Entry(0, 0, new Operation.Write("k1", 9)));
+        assertEquals(mark, machine.mark());
+        assertEquals(1, health.reapplied());
+    }
+
+    @Test
+    void aCasAppliedAgainShowsAsAnotherDigestAtTheSameIndex() {
+        apply(new Operation.Write("k", 1));
+        apply(new Operation.Cas("k", 1L, 2));
+        apply(new Operation.Cas("k", 2L, 1));
+        apply(new Operation.Cas("k", 7L, 8));
+        StateMark mark = machine.mark();
+        machine.apply(1, new Entry(0, 0, new Operation.Cas("k", 1L, 2)));
+        machine.apply(2, new Entry(0, 0, new Operation.Cas("k", 3L, 1)));
+        assertEquals(mark, machine.mark());
+        machine.apply(3, new Entry(0, 0, new Operation.Cas("k", 7L, 8)));
+        assertEquals(3, machine.mark().index());
+        assertNotEquals(mark.digest(), machine.mark().digest());
+    }
+
+    @Test
+    void entriesThatTheLibraryKeepsToItselfMoveTheIndexAndNotTheDigest() {
+        apply(new Operation.Write("k", 1));
+        String digest = machine.mark().digest();
+        machine.reached(5);
+        assertEquals(new StateMark(5, 1, machine.mark().hash()), machine.mark());
+        assertEquals(digest, machine.mark().digest());
+        machine.apply(6, new Entry(0, 0, new Operation.Write("k", 2)));
+        assertEquals(0, health.reapplied());
     }
 
     @Test
@@ -129,6 +205,7 @@ class RegisterMachineTest {
         assertTrue(other.load(file, 1));
         assertEquals(7, other.get("k"));
         assertNull(other.get("stale"), "a snapshot replaces, it does not merge");
+        assertEquals(machine.mark(), other.mark());
         other.apply(2, new Entry(0, 0, new Operation.Cas("k", 7L, 8)));
         assertEquals(8, other.get("k"));
         assertEquals(1, machine.snapshotsSaved());

@@ -51,6 +51,20 @@ public abstract class ClusterContract {
         assertEquals(0L, status.get("unappliedOks"));
     }
 
+    /** Nodes that tell the same index tell the same digest, and sooner or later they tell the same index. */
+    private void assertHoldsTheSame(int node, int other) throws Exception {
+        cluster.await("n" + node + " and n" + other + " at one index", () -> {
+            Map<String, Object> one = cluster.status(node);
+            Map<String, Object> two = cluster.status(other);
+            if (!one.get("stateIndex").equals(two.get("stateIndex"))) {
+                return false;
+            }
+            assertEquals(one.get("digest"), two.get("digest"));
+            assertEquals(one.get("applied"), one.get("stateIndex"));
+            return true;
+        });
+    }
+
     private static void assertRefused(Map<String, Object> answer) {
         assertEquals(false, answer.get("ok"));
         assertEquals(404L, answer.get("code"));
@@ -95,7 +109,9 @@ public abstract class ClusterContract {
             assertTrue((long) written.get("term") >= 0);
             assertEquals(7L, client.read("k", "log").get("value"));
             assertEquals(true, client.cas("k", 7L, 1000).get("swapped"));
-            assertEquals(false, client.cas("k", 7L, 9).get("swapped"));
+            Map<String, Object> refused = client.cas("k", 7L, 9);
+            assertEquals(false, refused.get("swapped"));
+            assertEquals(1000L, refused.get("value"));
             assertEquals(true, client.cas("k", 1000L, 10).get("swapped"));
             assertEquals(false, client.cas("k", null, 9).get("swapped"));
             assertEquals(true, client.cas("new", null, 9).get("swapped"));
@@ -123,6 +139,7 @@ public abstract class ClusterContract {
                     cluster.await("n" + node + " to apply", () -> (long) client.status().get("applied") >= committed);
                     assertEquals(10L, client.read("k", "unsafe").get("value"));
                     assertHealthy(client.status());
+                    assertHoldsTheSame(leader, node);
                 }
             }
         }
@@ -168,6 +185,7 @@ public abstract class ClusterContract {
         try (LineClient client = cluster.client(old)) {
             assertEquals(11L, client.read("k", "unsafe").get("value"));
             assertHealthy(client.status());
+            assertHoldsTheSame(leader, old);
         }
     }
 

@@ -1,0 +1,186 @@
+"""How often each bug that a server can be told to have is caught, in short real runs.  Needs root.
+
+    python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR] [--results FILE]
+
+Every row is written to the results as it comes, and a later call goes on from there; at the end, or with ``--runs 0``,
+the table of docs/planted-bugs.md is written anew from them.  A run in which the harness failed counts for nothing and
+is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  Beside the bugs
+there is ``none``: the runs in which 0.4.0 has defects of its own, without a bug, to tell the one from the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from history.plans import PLANTED_BUGS
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAGE: Final = ROOT / "docs" / "planted-bugs.md"
+RESULTS: Final = Path(__file__).with_suffix(".json")
+BEGIN: Final = "<!-- made by python -m bench.planted -->"
+END: Final = "<!-- end -->"
+#: The name of the runs without a planted bug.
+NONE: Final = "none"
+#: Exit codes of a run that was judged; any other is a failure of the harness.
+JUDGED: Final = (0, 1, 2)
+#: So many harness failures of one bug, and the bench gives up on it.
+MOST_FAILURES: Final = 5
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The kind of run in which a bug has to show: as short as it can be, and with the fault without which it sleeps."""
+
+    bug: str
+    version: str = "0.3.2"
+    nemesis: str = ""
+    seconds: float = 10
+    interval: float = 4
+    workload: str = "register"
+    more: tuple[str, ...] = ()
+
+    def words(self, seed: int, cluster: str, store: Path) -> list[str]:
+        """The command line of one run, without the program."""
+        planted = ("--unsafe-test-mode", "--canary", self.bug) if self.bug != NONE else ()
+        turns = ("--nemesis", self.nemesis) if self.nemesis else ()
+        return [
+            "run", *planted, "--dledger-version", self.version,
+            "--workload", self.workload, *turns, "--time-limit", f"{self.seconds:g}",
+            "--interval", f"{self.interval:g}", "--recovery-time", "20", "--no-spark", *self.more,
+            "--seed", str(seed), "--cluster", cluster, "--store", str(store),
+        ]  # fmt: skip
+
+
+# Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
+# And so slowly that two nodes are often asked at the same index.
+_SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
+TRIALS: Final = (
+    Trial("stale-reads", seconds=6),
+    Trial("ack-before-commit", nemesis="partition-leader-minority", seconds=12, interval=3),
+    Trial("apply-twice"),
+    Trial("skip-entry", more=("--keys", "100")),
+    Trial("lose-write", seconds=30, more=("--rate", "500", "--keys", "200")),
+    Trial("forget-in-snapshot", "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
+    Trial("snapshot-wrong-index", "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
+    Trial(NONE, "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
+    Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),
+    Trial("deposed-reads", nemesis="partition-leader-minority", seconds=12, interval=3),
+)
+
+
+def run_once(trial: Trial, seed: int, cluster: str, store: Path) -> Row:
+    """One run; what of it the table needs."""
+    store = store / f"{trial.bug}-{seed}"
+    shutil.rmtree(store, ignore_errors=True)
+    began = time.monotonic()
+    words = [sys.executable, "-m", "harness", *trial.words(seed, cluster, store)]
+    done = subprocess.run(words, cwd=ROOT, text=True, capture_output=True, check=False)
+    row: Row = {"seed": seed, "exit": done.returncode, "seconds": round(time.monotonic() - began, 1)}
+    found = next((path for path in store.glob("*/*/results.json") if not path.parent.is_symlink()), None)
+    if found is None:
+        return {**row, "said": (done.stdout + done.stderr)[-500:]}
+    results = json.loads(found.read_text())
+    row["invalid"] = invalid_checks(results)
+    row["sentence"] = str(results.get("sentence", ""))[:500]
+    if caught(trial.bug, row):
+        shutil.rmtree(store, ignore_errors=True)
+    return row
+
+
+def invalid_checks(results: Mapping[str, Any]) -> list[str]:
+    """Names of the checks of a run that say invalid."""
+    return [check["name"] for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
+
+
+def counts(row: Row) -> bool:
+    """Whether the run came to a judgement of the system, whatever it is."""
+    return row["exit"] in JUDGED and "invalid" in row
+
+
+def caught(bug: str, row: Row) -> bool:
+    """Whether a check that looks for this bug said so."""
+    return bool(set(PLANTED_BUGS.get(bug, ())) & set(row.get("invalid", ())))
+
+
+def table(results: Mapping[str, Sequence[Row]]) -> str:
+    """The table of docs/planted-bugs.md."""
+    lines = [
+        "| bug | version, workload | nemesis, seconds | must name it | caught | by which checks |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for trial in TRIALS:
+        rows = [row for row in results.get(trial.bug, ()) if counts(row)]
+        hits = sum(caught(trial.bug, row) for row in rows)
+        named = Counter(name for row in rows for name in row["invalid"])
+        by = ", ".join(f"`{name}` {count}" for name, count in named.most_common()) or "none"
+        more = " ".join(trial.more)
+        lines.append(
+            f"| `{trial.bug}` | {trial.version}, {trial.workload}{f', `{more}`' if more else ''} "
+            f"| {f'`{trial.nemesis}`' if trial.nemesis else 'none'}, {trial.seconds:g} s "
+            f"| {must_name(trial.bug)} | {f'{hits} of {len(rows)}' if rows else 'not run'} "
+            f"| {by if rows else ''} |"
+        )
+    return "\n".join(lines)
+
+
+def must_name(bug: str) -> str:
+    """The check that has to name a bug, as the table has it."""
+    return f"`{PLANTED_BUGS[bug][0]}`" if bug in PLANTED_BUGS else "nobody"
+
+
+def write_page(page: Path, results: Mapping[str, Sequence[Row]]) -> None:
+    """Put the table between the page's two marks."""
+    before, _, rest = page.read_text().partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{table(results)}\n\n{END}{rest.partition(END)[2]}")
+
+
+def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
+    """Runs of one bug until there are as many as asked for."""
+    rows = results.setdefault(trial.bug, [])
+    failures = 0
+    while sum(map(counts, rows)) < asked.runs and failures < MOST_FAILURES:
+        row = run_once(trial, asked.seed + len(rows), asked.cluster, asked.store)
+        failures += not counts(row)
+        rows.append(row)
+        part = asked.results.with_suffix(".part")
+        part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        part.replace(asked.results)
+        what = "harness failure" if not counts(row) else "caught" if caught(trial.bug, row) else "not caught"
+        print(f"{trial.bug} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20, help="Runs of each bug; with 0 only the page is written.")
+    names = [trial.bug for trial in TRIALS]
+    parser.add_argument("--bugs", default=",".join(names), help="Which, separated by commas.")
+    parser.add_argument("--cluster", default="netns")
+    parser.add_argument("--store", type=Path, default=ROOT / "store" / "planted")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--seed", type=int, default=1, help="Of the first run of each bug; each next one adds 1.")
+    asked = parser.parse_args()
+    bugs = asked.bugs.split(",")
+    if unknown := sorted(set(bugs) - set(names)):
+        parser.error(f"--bugs: {', '.join(unknown)} is not among {', '.join(names)}")
+    results: dict[str, list[Row]] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
+    for trial in TRIALS:
+        if trial.bug in bugs:
+            make(trial, asked, results)
+    write_page(asked.page, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+package register.state;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import register.options.Canary;
+
+/**
+ * A state machine that is wrong on purpose. What all nodes do wrong is decided by the entry, so that they agree; what one
+ * node does, by which node it is.
+ */
+public final class CanaryMachine extends RegisterMachine {
+
+    private static final int SKIP_ONE_IN = 20;
+    private static final int LOSE_ONE_IN = 1000;
+    private static final int AGAIN_ONE_IN = 50;
+    /** How many log entries later a write is applied again: by then it mostly is not the register's newest. */
+    private static final long AGAIN_AFTER = 30;
+    /** By how many changes the state in a snapshot is too old. */
+    private static final int TOO_OLD = 20;
+
+    private final Canary canary;
+    private final boolean lastPeer;
+    private Entry again;
+    private long againAt;
+    private final Deque<Change> newest = new ArrayDeque<>();
+    private final Set<String> longestUnwrittenFirst = new LinkedHashSet<>();
+
+    private record Change(String key, Long before) {
+    }
+
+    public CanaryMachine(Health health, Canary canary, boolean lastPeer) {
+        super(health);
+        this.canary = canary;
+        this.lastPeer = lastPeer;
+    }
+
+    @Override
+    protected Result perform(long index, Entry entry) {
+        return switch (canary) {
+            case APPLY_TWICE -> performSomeAgain(index, entry);
+            case SKIP_ENTRY -> lastPeer && hits(entry, SKIP_ONE_IN) ? Result.WRITTEN : super.perform(index, entry);
+            case LOSE_WRITE -> hits(entry, LOSE_ONE_IN) ? Result.WRITTEN : super.perform(index, entry);
+            case FORGET_IN_SNAPSHOT, SNAPSHOT_WRONG_INDEX -> performAndNote(index, entry);
+            default -> super.perform(index, entry);
+        };
+    }
+
+    /** Whether the bug strikes this entry: of all writes one in so many, and the same on every node. */
+    private static boolean hits(Entry entry, int oneIn) {
+        return entry.operation() instanceof Operation.Write
+                && Long.remainderUnsigned(Registers.mix(entry.origin() + Registers.mix(entry.request())), oneIn) == 0;
+    }
+
+    private Result performSomeAgain(long index, Entry entry) {
+        Result result = super.perform(index, entry);
+        if (again != null && index >= againAt) {
+            super.perform(index, again);
+            again = null;
+        }
+        if (again == null && hits(entry, AGAIN_ONE_IN)) {
+            again = entry;
+            againAt = index + AGAIN_AFTER;
+        }
+        return result;
+    }
+
+    private Result performAndNote(long index, Entry entry) {
+        String key = entry.operation().key();
+        Long before = get(key);
+        Result result = super.perform(index, entry);
+        if (!Objects.equals(before, get(key))) {
+            longestUnwrittenFirst.remove(key);
+            longestUnwrittenFirst.add(key);
+            newest.addFirst(new Change(key, before));
+            if (newest.size() > TOO_OLD) {
+                newest.removeLast();
+            }
+        }
+        return result;
+    }
+
+    @Override
+    protected Map<String, Long> all() {
+        Map<String, Long> all = new TreeMap<>(super.all());
+        if (canary == Canary.FORGET_IN_SNAPSHOT) {
+            longestUnwrittenFirst.stream().findFirst().ifPresent(all::remove);
+        } else if (canary == Canary.SNAPSHOT_WRONG_INDEX) {
+            for (Change change : newest) {
+                if (change.before() == null) {
+                    all.remove(change.key());
+                } else {
+                    all.put(change.key(), change.before());
+                }
+            }
+        }
+        return all;
+    }
+}

@@ -1,0 +1,64 @@
+package register.state;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The values of all registers and a hash of them that is kept up with every change, whatever their number. Changed by
+ * one thread; the map is concurrent because unsafe reads look at it from others.
+ */
+final class Registers {
+
+    private static final long FNV_OFFSET = 0xcbf29ce484222325L;
+    private static final long FNV_PRIME = 0x100000001b3L;
+
+    private final Map<String, Long> values = new ConcurrentHashMap<>();
+    private final Map<String, Long> view = Collections.unmodifiableMap(values);
+    /** The sum of the registers' hashes: it does not depend on the order in which they came to their values. */
+    private long hash;
+
+    Registers() {
+    }
+
+    Registers(Map<String, Long> values) {
+        values.forEach(this::put);
+    }
+
+    Long get(String key) {
+        return values.get(key);
+    }
+
+    void put(String key, long value) {
+        Long old = values.put(key, value);
+        if (old != null) {
+            hash -= hash(key, old);
+        }
+        hash += hash(key, value);
+    }
+
+    Map<String, Long> view() {
+        return view;
+    }
+
+    /** What the state machine holds after the entry {@code index}. */
+    StateMark mark(long index) {
+        return new StateMark(index, values.size(), hash);
+    }
+
+    private static long hash(String key, long value) {
+        long ofKey = FNV_OFFSET;
+        for (int i = 0; i < key.length(); i++) {
+            ofKey = (ofKey ^ key.charAt(i)) * FNV_PRIME;
+        }
+        return mix(mix(ofKey) + value);
+    }
+
+    /** The finalizer of SplitMix64: every bit of the result depends on every bit of {@code bits}. */
+    static long mix(long bits) {
+        long z = bits + 0x9e3779b97f4a7c15L;
+        z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
+        z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
+        return z ^ (z >>> 31);
+    }
+}

@@ -1,0 +1,16 @@
+package register.state;
+
+/**
+ * What a node's state machine held after one log entry: two nodes that stand at the same index must hold the same.
+ *
+ * @param index     the furthest entry ever applied, -1 before the first
+ * @param registers how many registers there were
+ * @param hash      of all registers and their values
+ */
+public record StateMark(long index, int registers, long hash) {
+
+    /** Number of registers and hash as text: equal for equal states. */
+    public String digest() {
+        return registers + ":" + String.format("%016x", hash);
+    }
+}

@@ -1,0 +1,63 @@
+"""The bench of planted bugs: its runs are plans that can be run, and its table says what they found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import planted
+from harness.cli.run import run
+from history.plans import PLANTED_BUGS
+
+STORE = Path("store")
+
+
+def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
+    assert {trial.bug for trial in planted.TRIALS} == {*PLANTED_BUGS, planted.NONE}
+    for trial in planted.TRIALS:
+        words = trial.words(7, "netns:x", STORE)
+        context = run.make_context("run", words[1:])
+        assert context.params["canary"] == (trial.bug if trial.bug != planted.NONE else "")
+
+
+def row(seed: int, code: int, *invalid: str) -> dict[str, Any]:
+    return {"seed": seed, "exit": code, "seconds": 1.0, "invalid": list(invalid)}
+
+
+def test_the_table_counts_what_the_right_check_named_and_no_broken_run() -> None:
+    rows = [row(1, 1, "replicas-agree", "recovery"), row(2, 0), row(3, 1, "recovery"), row(4, 255, "replicas-agree")]
+    (line,) = (line for line in planted.table({"skip-entry": rows}).splitlines() if "`skip-entry`" in line)
+    assert line.endswith("| `replicas-agree` | 1 of 3 | `recovery` 2, `replicas-agree` 1 |")
+
+
+def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def run_once(trial: planted.Trial, seed: int, cluster: str, store: Path) -> dict[str, Any]:
+        made.append(seed)
+        return row(seed, 255 if seed == 2 else 1, "linearizable")
+
+    monkeypatch.setattr(planted, "run_once", run_once)
+    results: dict[str, list[dict[str, Any]]] = {"stale-reads": [row(1, 1, "linearizable")]}
+    asked = argparse.Namespace(runs=3, seed=1, cluster="", store=tmp_path, results=tmp_path / "r.json")
+    planted.make(planted.TRIALS[0], asked, results)
+    assert made == [2, 3, 4], "the harness failed in the second: one more"
+    assert json.loads(asked.results.read_text()) == results
+
+
+def test_the_page_keeps_its_words_around_the_table(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{planted.BEGIN}\nan old table\n{planted.END}\nafter\n")
+    for _ in range(2):
+        planted.write_page(page, {})
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith(f"{planted.END}\nafter\n")
+    assert text.count("`vote-twice`") == 1
+    assert "an old table" not in text
