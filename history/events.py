@@ -2,6 +2,11 @@
 
 The first line is a header, every further line one event.  A file that was cut at any byte (``kill -9``, a full
 disk) reads up to its last whole line; everything else that is wrong is an error that names its line.
+
+An ``ok`` completion repeats what was asked for and adds what was answered: a ``cas`` that swapped ends with
+``[old, new]``; one that was refused because the register held something else ends, ``ok`` as well, with
+``[old, new, seen]``, where ``seen`` is what it held (null: it was absent).  Such a refusal had no effect and is judged
+as a read of ``seen``.  A refusal that does not say what it saw is a ``fail``.
 """
 
 from __future__ import annotations
@@ -225,9 +230,9 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, 
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """The JSON object of one line.  Raises FormatError."""
+    """The JSON object of one line, whose end may be with it or not.  Raises FormatError."""
     try:
-        value = load_json(line)
+        value = load_json(line.removesuffix(b"\n"))
     except (ValueError, RecursionError) as error:
         raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
     if not isinstance(value, dict):

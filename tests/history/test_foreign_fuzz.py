@@ -19,7 +19,7 @@ from history.foreign.edn import EdnReader
 from history.foreign.jsonl_columns import NotColumnarError, read_columns
 from tests.history.foreign_files import TEXTS, operations, parquet, story_of
 
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = st.one_of(
     st.binary(max_size=4),
     st.sampled_from(

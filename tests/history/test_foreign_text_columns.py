@@ -18,7 +18,7 @@ from history.foreign.text_columns import read_lines
 from tests.history.foreign_files import TEXTS, story_of
 from tests.history.test_foreign_fuzz import spoilt
 
-FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 KINDS = ("edn", "jepsen-log", "porcupine-kv")
 
 
@@ -63,6 +63,14 @@ def same(path: Path, data: bytes) -> tuple[Any, ...]:
 @FUZZ
 def test_spoilt_files_are_read_as_row_by_row(name: str, data: Any, tmp_path: Path) -> None:
     same(tmp_path / "history", data.draw(spoilt(name)))
+
+
+@given(data=spoilt("jsonl"))
+@example(data=b'{":index 0, :time 0, :type :invoke, :process 0, :f :write, :value 7}\n{:index 1}\n')
+@example(data=b'{"format": "harness-history", "version": 1\n{}\n')
+@FUZZ
+def test_spoilt_files_of_ours_are_read_as_row_by_row(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
 
 
 # -- files as they are, and a little beside them ----------------------------------------------------------------------
