@@ -91,11 +91,13 @@ class _Scan(Scanned):
 
     def _mend_value(self, row: int, event: Event) -> None:
         k, value = self.kernel, event.value
-        items = value if isinstance(value, list) and len(value) == 2 else [None, value]
+        is_list = isinstance(value, list) and len(value) in (2, 3)
+        items = [*value, None][:3] if is_list else [None, value, None]
         if not all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
             raise NotColumnarError(f"the value {value!r} of event {event.index}")
-        self.rows[row, k.OLD], self.rows[row, k.VALUE] = (ABSENT if item is None else item for item in items)
-        self.rows[row, k.SHAPE] = k.PAIR if isinstance(value, list) else k.NULL if value is None else k.INTEGER
+        self.rows[row, [k.OLD, k.VALUE, k.SEEN]] = [ABSENT if item is None else item for item in items]
+        shape = (k.PAIR if len(value) == 2 else k.TRIPLE) if is_list else k.NULL if value is None else k.INTEGER
+        self.rows[row, k.SHAPE] = shape
 
     def _check_order(self) -> None:
         k = self.kernel
