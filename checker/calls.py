@@ -2,7 +2,8 @@
 
 Conservative rules, the same for every engine: a ``fail`` operation had no effect and is dropped; a read that is not
 ok is dropped; every other ``info`` operation is *pending*, it may take effect at any moment after its invocation or
-never.  A cas of a register that was refused by what it saw is a read of that, for it changed nothing.  The order is that of the events' places in the history; a pending call returns at ``NEVER``.
+never.  A cas of a register that was refused by what it saw is a read of that, for it changed nothing.  The order is
+that of the events' places in the history; a pending call returns at ``NEVER``.
 """
 
 from __future__ import annotations

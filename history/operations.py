@@ -76,14 +76,19 @@ def is_refusal(answer: Any) -> bool:
 
 def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     """Why an ok completion's value cannot be that of the invocation; None if it can."""
-    if f not in ECHOED or answered is None or (f == "append" and not (isinstance(asked, str) and type(answered) is str)):
+    if (
+        f not in ECHOED
+        or answered is None
+        or (f == "append" and not (isinstance(asked, str) and type(answered) is str))
+    ):
         return None
     told = answered[:2] if f == "cas" and is_refusal(answered) else answered
-    if type(asked) is type(told) and type(asked) in (int, str):
-        same = asked == told
-    else:  # As JSON: true is not 1.
-        same = _text(asked) == _text(told)
-    return None if same else f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+    # As JSON, true is not 1.
+    plain = type(asked) is type(told) and type(asked) in (int, str)
+    same = asked == told if plain else _text(asked) == _text(told)
+    if same:
+        return None
+    return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
 
 
 def _text(value: Any) -> str:

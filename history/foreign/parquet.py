@@ -172,7 +172,7 @@ class _Source:
         refused = self._refused(kind == CAS)
         if asked is None or answered is None or swapped is None or refused is None:
             return None
-        old, new = swapped
+        old, new = np.array(swapped[0]), swapped[1]
         value = np.where(kind == READ, answered, np.where(kind == WRITE, asked, new))
         rows, seen = refused
         if (seen == old[rows]).any():

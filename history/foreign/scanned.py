@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from history.events import TYPES, Event
-from history.foreign.columns import CAS, READ, WRITE, OperationColumns
-from history.operations import ECHOED, Operation, contradiction, pair
+from history.foreign.columns import ABSENT, CAS, READ, WRITE, OperationColumns
+from history.operations import ECHOED, Operation, contradiction, is_refusal, pair
 
 LARGEST: Final = 1 << 62
 KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
@@ -50,6 +50,17 @@ class Scanned:
     def refuse(self, why: str) -> None:
         """The events do not pair: raise FormatError that says where, or NotColumnarError."""
         raise NotColumnarError(why)
+
+    def keep_value(self, row: Ints, value: Any) -> bool:
+        """Put a value into its columns, if it is null, an integer, or two or three of them."""
+        k = self.kernel
+        is_list = isinstance(value, list) and len(value) in (2, 3)
+        items = [*value, None][:3] if is_list else [None, value, None]
+        if not all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
+            return False
+        row[[k.OLD, k.VALUE, k.SEEN]] = [ABSENT if item is None else item for item in items]
+        row[k.SHAPE] = (k.PAIR if len(value) == 2 else k.TRIPLE) if is_list else k.NULL if value is None else k.INTEGER
+        return True
 
     def key_number(self, key: Any) -> int:
         """What stands for a key in its column."""
@@ -142,18 +153,20 @@ class Scanned:
         return invoke, partner[invoke]
 
     def _check_partners(self, invoke: Ints, ret: Ints, types: Ints) -> None:
-        k = self.kernel
+        k, rows = self.kernel, self.rows
         for column in (k.F, k.KEY):
-            if not np.array_equal(self.rows[invoke, column], self.rows[ret, column]):
+            if not np.array_equal(rows[invoke, column], rows[ret, column]):
                 self.refuse("something else was completed than was invoked")
-        echoes = np.isin(self.rows[ret, k.F], [self.hashes[name] for name in ECHOED if name != "append"])
-        told = np.flatnonzero(echoes & (types[ret] == 1) & (self.rows[ret, k.SHAPE] != k.NULL))
-        asked, answered = self.rows[invoke[told]], self.rows[ret[told]]
-        refusals = (answered[:, k.F] == self.hashes["cas"]) & (answered[:, k.SHAPE] == k.TRIPLE)
-        shape = np.where(refusals, k.PAIR, answered[:, k.SHAPE])
-        same = (asked[:, k.OLD] == answered[:, k.OLD]) & (asked[:, k.VALUE] == answered[:, k.VALUE]) & (shape <= k.PAIR)
-        same = (asked[:, k.SHAPE] == shape) & (same | (shape == self.later))
-        for place in told[~same].tolist():
+        echoes = np.isin(rows[ret, k.F], [self.hashes[name] for name in ECHOED if name != "append"])
+        told = echoes & (types[ret] == 1) & (rows[ret, k.SHAPE] != k.NULL)
+        invoke, ret = invoke[told], ret[told]
+        shape = rows[ret, k.SHAPE]
+        shape[(shape == k.TRIPLE) & (rows[ret, k.F] == self.hashes["cas"])] = k.PAIR
+        same = (shape <= k.PAIR) & (rows[invoke, k.SHAPE] == shape)
+        for column in (k.OLD, k.VALUE):
+            same &= rows[invoke, column] == rows[ret, column]
+        same |= (shape == self.later) & (rows[invoke, k.SHAPE] == shape)
+        for place in np.flatnonzero(~same).tolist():
             self.compare(int(invoke[place]), int(ret[place]))
 
     def compare(self, invoke: int, ret: int) -> None:
@@ -161,6 +174,8 @@ class Scanned:
         event = self.event(ret)
         if (why := contradiction(event.f, self.event(invoke).value, event.value)) is not None:
             self.refuse(why)
+        if event.f == "cas" and is_refusal(event.value):
+            raise NotColumnarError(f"a cas that was refused by {event.value[2]!r}")
 
     def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], told: Ints, outcome: NDArray[np.int8]) -> None:
         """A cas asks for a pair, everything else for one value or null."""

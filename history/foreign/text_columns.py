@@ -122,15 +122,7 @@ class _Lines(TextScan):
         row[k.INDEX], row[k.TIME] = self.texts.MISSING if index is None else index, moment
         row[k.PROCESS], row[self.texts.EXTRA] = process, 1
         row[k.TYPE], row[k.F], row[k.KEY] = self.hash(event.type), self.hash(event.f), self.key_number(event.key)
-        self._mend_value(row, None if event.process == NEMESIS else event.value)
-
-    def _mend_value(self, row: Ints, value: Any) -> None:
-        k = self.kernel
-        items = value if isinstance(value, list) and len(value) == 2 else [None, value]
-        if all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
-            row[k.SHAPE] = k.PAIR if isinstance(value, list) else k.NULL if value is None else k.INTEGER
-            row[k.OLD], row[k.VALUE] = (ABSENT if item is None else item for item in items)
-        else:
+        if not self.keep_value(row, None if event.process == NEMESIS else event.value):
             row[k.SHAPE], row[k.OLD], row[k.VALUE] = self.texts.ODD, ABSENT, ABSENT
 
     def _check_order(self) -> None:
