@@ -198,6 +198,25 @@ def read_history(path: Path) -> HistoryFile:
     return HistoryFile(header, events, torn)
 
 
+def torn_end(path: Path) -> str | None:
+    """What stands behind the last whole line of a file, and is left out; None if nothing does.  Raises OSError."""
+    size, window = path.stat().st_size, 1 << 16
+    with path.open("rb") as file:
+        while True:
+            file.seek(max(0, size - window))
+            end = file.read()
+            if b"\n" in end or window >= size:
+                break
+            window *= 8
+    if not (rest := end.rpartition(b"\n")[2]):
+        return None
+    nuls = len(rest) - len(rest.rstrip(b"\0"))
+    if nuls == len(rest):
+        return f"{nuls} NUL bytes at the end were left out: what had been written there was lost"
+    more = f", {nuls} of them NUL" if nuls else ""
+    return f"the last line was torn and is left out ({len(rest)} bytes{more})"
+
+
 def load_json(text: str | bytes) -> Any:
     """JSON without what is read one way here and another there: NaN, infinite numbers, a field given twice.
 
