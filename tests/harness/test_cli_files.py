@@ -304,7 +304,7 @@ def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "index.html").exists()
 
 
-# -- what stands at a file's end, what it is instead, and where a register starts ----------------------------------------
+# -- what stands at a file's end, what it is instead, and where a register starts ------------------------------------
 
 
 def said_of(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -398,7 +398,7 @@ def test_toml_files_are_told_from_what_they_are_not(tmp_path: Path) -> None:
     for data, message in [
         (b'{"cells": []}', "this is JSON or EDN; expected lines such as name = value"),
         (gzip.compress(b"a = 1"), "this is gzip"),
-        (b"a = ", "line 1"),
+        (b"a = ", "Invalid value"),
     ]:
         path.write_bytes(data)
         with pytest.raises(ValueError, match=message):
@@ -422,7 +422,7 @@ def test_a_register_may_start_with_a_value(
     assert said_of(path, capsys, *words)[0] == 1
     assert said_of(path, capsys, *words, "--initial", "5")[0] == 0
     code, said = said_of(path, capsys, *words, "--initial", "6")
-    assert (code, "nobody ever wrote 5" in said) == (1, True), said
+    assert (code, "nobody ever wrote 5" in " ".join(said.split())) == (1, True), said
     assert said_of(path, capsys, *words, "--initial", '"5"')[0] == 1
 
 
@@ -441,8 +441,7 @@ def test_the_initial_value_may_be_a_word_and_is_every_keys(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--model", "counter", "--initial", "5"], "a counter has no initial value to choose; models that have one are "
-         "register, cas-register, cas-register-strict"),
+        (["--model", "counter", "--initial", "5"], "that have one are register, cas-register, cas-register-strict"),
         (["--model", "register-unknown", "--initial", "5"], "a register-unknown has no initial value to choose"),
         (["--initial", "[1]"], "--initial must be a number, a word, true, false or null, not [1]"),
     ],
@@ -471,7 +470,7 @@ def test_a_runs_directory_is_shrunk_by_its_history(tmp_path: Path, capsys: pytes
     assert "is a directory without history.jsonl" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_a_terminal_of_few_signs_gets_others_that_are_alike(encoding: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "harness", "check", str(stale(tmp_path / "history.jsonl"))],
