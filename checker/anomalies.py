@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, overload
 
 from checker.calls import NEVER, Call, freeze, ranked, thaw
-from checker.models import ANY, Model, Register
+from checker.models import ANY, NOWHERE, Model, Register
 from checker.registers import cluster_columns, values_written_once
-from checker.telling import Clock, object_name, shown, who
+from checker.telling import Clock, object_name, refused_by, shown, swap_of, tried, who
 from checker.zones import zones
 from history import Counterexample, Operation
 
@@ -71,7 +71,10 @@ class Scene:
             return
         self._collected = True
         for operation in self.operations:
-            if operation.outcome == "ok" and operation.f == "read":
+            if operation.refused:
+                self._read.add(freeze(operation.seen))
+                self._failed.setdefault(freeze(operation.value)[1], operation)
+            elif operation.outcome == "ok" and operation.f == "read":
                 self._read.add(freeze(operation.result))
             elif operation.outcome == "ok" and operation.f == "cas" and _is_pair(operation.value):
                 self._read.add(freeze(operation.value)[0])
@@ -141,12 +144,24 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     """
     if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
         return None
+    if (wrong := next((call for call in core if call.result is NOWHERE), None)) is not None:
+        return _wrong_refusal(scene.operations[wrong.source], scene)
     parts = _parts(core)
     if not values_written_once(parts, scene.model.initial):
         return None
     if len(core) <= _SWAPS_ALONE and all(call.f != "read" for call in core) and (told := _double_cas(core, scene)):
         return told
     return _Teller(core, parts, scene).tell() or _double_cas(core, scene)
+
+
+def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
+    clock, seen = Clock.of([operation]), shown(operation.seen)
+    return Counterexample(
+        "wrong-refusal",
+        f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but what holds "
+        f"{seen} must be swapped.",
+        (operation,),
+    )
 
 
 def _parts(core: Sequence[Call]) -> list[Call]:
@@ -242,18 +257,27 @@ class _Teller:
         return f"{who(operation)} {self._verb(call, 'past')} {value} ({self.clock.span(operation)})"
 
     def _verb(self, call: Call, form: str) -> str:
-        """What the call did to its value: read or wrote it, or found or put it there by a swap."""
-        return _VERBS[call.f, self.scene.recorded(call).f == "cas"][form]
+        """What the call did to its value: read or wrote it, found or put it there by a swap, or was refused by it."""
+        operation = self.scene.recorded(call)
+        if not operation.refused:
+            return _VERBS[call.f, operation.f == "cas"][form]
+        return {"past": refused_by(operation), "had": refused_by(operation, "been"), "to": tried(operation)}[form]
 
     def _phantom(self) -> Counterexample:
         read = next(call for call in self.core if call.f == "read")
         failed = self.scene.failed_write(read.result)
         name, value = self.scene.name, shown(thaw(read.result))
-        story = f"{self._did(read)} from {name}"
+        story = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
             never = "was never absent" if read.result is None else "nobody ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
             return self._counterexample("never-written", f"{story}, {tail}: a value out of nowhere.")
+        if failed.refused:
+            return self._counterexample(
+                "failed-write-read",
+                f"{story}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
+                f"by {shown(failed.seen)}: the system shows what it did not swap in.",
+            )
         error = f' ("{failed.error}")' if failed.error else ""
         return self._counterexample(
             "failed-write-read",
@@ -295,6 +319,8 @@ class _Teller:
     def _seen_again(self, cluster: _Cluster) -> str:
         operation = self.op(cluster.last)
         how = "a swap that found" if operation.f == "cas" else "a read that returned"
+        if operation.refused:
+            how = f"a {swap_of(operation)} that was refused by"
         return (
             f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began {how} "
             f"{shown(thaw(cluster.value))})"

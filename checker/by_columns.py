@@ -65,8 +65,12 @@ class _ColumnScene(Scene):
         return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
 
     def failed_write(self, value: Any) -> Any:
-        rows = np.flatnonzero(self._rows(thaw(value)) & (self.columns.kind != READ) & (self.columns.outcome == FAIL))
-        return self.columns.operation(int(rows[0])) if rows.size else None
+        columns = self.columns
+        failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)
+        # Of a refused cas, which is a read, ``old`` is what it did not swap in; of a read it is absent.
+        refused = (columns.old == value) & (columns.kind == READ) & (columns.key == self.number)
+        rows = np.flatnonzero(failed | (refused if value is not None else False))
+        return columns.operation(int(rows[0])) if rows.size else None
 
 
 def check_columns(

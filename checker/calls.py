@@ -2,7 +2,8 @@
 
 Conservative rules, the same for every engine: a ``fail`` operation had no effect and is dropped; a read that is not
 ok is dropped; every other ``info`` operation is *pending*, it may take effect at any moment after its invocation or
-never.  The order is that of the events' places in the history; a pending call returns at ``NEVER``.
+never.  A cas of a register that was refused by what it saw is a read of that, for it changed nothing.  The order is
+that of the events' places in the history; a pending call returns at ``NEVER``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
-from checker.models import UNKNOWN, Model, ModelError
+from checker.models import NOWHERE, UNKNOWN, Model, ModelError, Register
 from history import Operation
 
 NEVER: Final = 1 << 62
@@ -148,7 +149,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
             raise ModelError(f"a value of {operation.f} is nested too deeply to be compared") from None
         if call is None:
             continue
-        if operation.f == "cas" and not (isinstance(call.value, tuple) and len(call.value) == 2):
+        if operation.f == "cas" and not (isinstance(operation.value, (list, tuple)) and len(operation.value) == 2):
             raise ModelError(f"the value of a cas must be [old, new], found {operation.value!r}")
         model.admit(call.f, call.value, call.result)
         calls.append(call)
@@ -159,21 +160,24 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
 def call_of(operation: Operation, source: int, model: Model) -> Call | None:
     """The operation as a call; None if it takes no part."""
     if operation.outcome == "ok":
-        return _ok(operation, source)
+        return _ok(operation, source, model)
     if operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:
-        return replace(_ok(operation, source), f="refused")
+        return replace(_ok(operation, source, model), f="refused")
     if operation.outcome == "fail" or operation.f in model.reads:
         return None
     return Call(operation.f, freeze(operation.value), UNKNOWN, operation.invoke_index, NEVER, source)
 
 
-def _ok(operation: Operation, source: int) -> Call:
+def _ok(operation: Operation, source: int, model: Model) -> Call:
     if operation.return_index is None or operation.return_index <= operation.invoke_index:
         raise ModelError(
             f"the operation invoked at {operation.invoke_index} is answered, but returns at {operation.return_index!r}"
         )
-    value, result = freeze(operation.value), freeze(operation.result)
-    return Call(operation.f, value, result, operation.invoke_index, operation.return_index, source)
+    f, value, result = operation.f, freeze(operation.value), freeze(operation.result)
+    if operation.refused and isinstance(model, Register):
+        # A register that holds what a cas asks for must swap.
+        f, value, result = "read", None, NOWHERE if result[2] == result[0] else result[2]
+    return Call(f, value, result, operation.invoke_index, operation.return_index, source)
 
 
 def ranked(calls: Sequence[Call]) -> list[Call]:

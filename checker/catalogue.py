@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
+from checker.calls import freeze
 from checker.models import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
 from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 
@@ -23,6 +24,20 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "queue": FifoQueue,
     "kv": KeyValue,
 }
+
+
+def starting_with(model: str | Model, initial: Any) -> Model:
+    """The model with another initial value, a JSON scalar.  Raises ModelError for one that has none to choose."""
+    chosen = model_named(model)
+    if not _starts_anew(chosen):
+        able = ", ".join(name for name, make in MODELS.items() if _starts_anew(make()))
+        raise ModelError(f"a {model} has no initial value to choose; models that have one are {able}")
+    assert isinstance(chosen, Register)
+    return type(chosen)(freeze(initial))
+
+
+def _starts_anew(model: Model) -> bool:
+    return isinstance(model, Register) and model.initial is not ANY
 
 
 def model_named(model: str | Model) -> Model:

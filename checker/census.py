@@ -50,7 +50,7 @@ def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sigh
 
 def _told(operations: Sequence[Operation]) -> Sighting:
     by = max(operations, key=lambda operation: operation.invoked)
-    changes = [operation for operation in operations if operation.f != "read" and operation is not by]
+    changes = [one for one in operations if one.f != "read" and not one.refused and one is not by]
     return Sighting(max(changes, key=lambda operation: operation.invoked, default=by), by)
 
 

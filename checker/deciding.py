@@ -14,7 +14,7 @@ from checker.calls import Call, asked_by, made_by
 from checker.chains import decide_by_chains, new_values_unique
 from checker.counter_sums import refute
 from checker.logs import decide_by_log_sweep, entries_unique
-from checker.models import ANY, CasRegister, Model, ModelError, Register
+from checker.models import ANY, NOWHERE, CasRegister, Model, ModelError, Register
 from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
 from checker.queues import decide_by_queue_sweep
 from checker.registers import decide_by_zones, values_written_once
@@ -37,6 +37,8 @@ def decide(
 ) -> Answer:
     """Decide by the forced or by the fittest engine.  Raises ModelError when a forced one does not apply."""
     try:
+        if isinstance(model, Register) and (wrong := [call for call in calls if call.result is NOWHERE]):
+            return _each_alone(wrong)
         if engine is not None:
             return _forced(engine, calls, model, limits, proof=proof)
         return _fittest(calls, model, limits, proof=proof)
@@ -73,8 +75,7 @@ def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: boo
     if any(call.f not in ("read", "write", "cas") for call in calls):
         return search(calls, model, limits)
     if model.initial is not ANY and (strays := _never_written(calls, model)):
-        cores = tuple((call,) for call in strays[:_CORES])
-        return Answer("invalid", VALUES, cores=cores, violations=len(strays), last=strays[0].ret)
+        return _each_alone(strays)
     if _plain(calls):
         quick = _quick(calls, model, limits)
         return quick or _with_order(_automaton(calls, model, limits), calls, model, limits, proof=proof)
@@ -99,6 +100,13 @@ def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
         if value not in written and value != model.initial:
             strays.setdefault(value, call)
     return list(strays.values())
+
+
+def _each_alone(calls: Sequence[Call]) -> Answer:
+    """Each of these contradicts what a register is, whatever else happened."""
+    first = sorted(calls, key=lambda call: call.ret)
+    cores = tuple((call,) for call in first[:_CORES])
+    return Answer("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 
 def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:

@@ -52,6 +52,8 @@ def label(operation: Operation, *, short: bool = False) -> str:
     """``write 7``, ``read → 7``, ``cas 7→8``, or without the function's name where it is evident."""
     if operation.f == "cas" and isinstance(operation.value, (list, tuple)) and len(operation.value) == 2:
         refused = " refused" if operation.outcome == "fail" else ""
+        if operation.refused:
+            refused = f" refused by {_clipped(operation.seen)}"
         old, new = map(_clipped, operation.value)
         return f"cas {old}→{new}{refused}"
     if operation.f == "write":

@@ -26,6 +26,7 @@ class _Sign(Enum):
     ILLEGAL = "ILLEGAL"
     UNKNOWN = "UNKNOWN"
     ANY = "ANY"
+    NOWHERE = "NOWHERE"
 
     def __repr__(self) -> str:
         return self.value
@@ -34,6 +35,8 @@ class _Sign(Enum):
 ILLEGAL: Final = _Sign.ILLEGAL
 UNKNOWN: Final = _Sign.UNKNOWN
 ANY: Final = _Sign.ANY
+#: What no register ever holds: the answer of a read that contradicts itself.
+NOWHERE: Final = _Sign.NOWHERE
 
 State: TypeAlias = Any
 
@@ -101,7 +104,7 @@ class Register(Model):
         if result is UNKNOWN or result == state:
             return state
         # The first read decides what an unknown initial value was.
-        return result if state is ANY else ILLEGAL
+        return result if state is ANY and result is not NOWHERE else ILLEGAL
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
         if f == "cas":
@@ -119,7 +122,11 @@ class Register(Model):
 
 
 class CasRegister(Register):
-    """A register with ``cas`` [old, new], which is ok only if it swapped; a refused one is recorded as ``fail``."""
+    """A register with ``cas`` [old, new], which is ok if it swapped.
+
+    One that was refused is ok, too, if it answers what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
+    says nothing of the register.
+    """
 
     name = "cas-register"
 

@@ -9,7 +9,7 @@ from checker.anomalies import Scene
 from checker.answer import Answer, Limits
 from checker.calls import Call, thaw
 from checker.search import search
-from checker.telling import Clock, shown, who
+from checker.telling import Clock, refused_by, shown, who
 from history import Counterexample, Operation
 
 _LISTED: Final = 6
@@ -41,6 +41,8 @@ def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexampl
 
 def answered(operation: Operation, call: Call) -> str:
     """``read 7``, ``swapped 7 for 8``, ``had its swap of 7 for 8 refused``, ``did dequeue and was answered 3``."""
+    if operation.refused:
+        return f"{refused_by(operation)} {shown(operation.seen)}"
     if call.f == "read":
         return f"read {shown(operation.result)}"
     if call.f == "write":

@@ -49,6 +49,22 @@ def who(operation: Operation) -> str:
     return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
 
 
+def swap_of(operation: Operation) -> str:
+    """``cas of 3 to 4``."""
+    old, new = operation.value
+    return f"cas of {shown(old)} to {shown(new)}"
+
+
+def refused_by(operation: Operation, verb: str = "was") -> str:
+    """``was refused its cas of 3 to 4 by``; behind that comes what it saw."""
+    return f"{verb} refused its {swap_of(operation)} by"
+
+
+def tried(operation: Operation) -> str:
+    """``try the cas of 3 to 4 that was refused by``."""
+    return f"try the {swap_of(operation)} that was refused by"
+
+
 def object_name(key: str | int | None, kind: str = "register") -> str:
     """The key's name, or ``the register`` for an unkeyed one."""
     return f"the {kind}" if key is None else plain(str(key))

@@ -20,6 +20,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
+from history.events import torn_end
 from history.layout import WAREHOUSE
 from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
 
@@ -78,6 +79,8 @@ def read_recorded(run: RunFiles) -> Recorded:
         state = RunState.read(run.state)
     except (UsageError, ValueError) as error:
         raise CheckError(str(error)) from None
+    if (note := torn_end(run.history)) is not None:
+        state.warnings.append(f"{run.history.name}: {note}")
     names = tuple(history.header.extra.get("nodes", netns_names(plan.nodes)))
     return Recorded(
         plan=plan,

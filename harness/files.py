@@ -8,12 +8,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from checker import ModelError, Report, as_events, check
+from checker.catalogue import starting_with
 from checker.whole import with_makers
 from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
+from history.events import load_json
 from history.foreign import Foreign, read_any
 
 
@@ -41,29 +45,59 @@ def _at_rest(path: Path) -> Iterator[Path]:
         yield Path(copy.name)
 
 
-def check_file(path: Path, model: str | None, engine: str | None, deadline_s: float) -> Report:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked about a history file; ``model`` None: the one that it names, else a register.
+
+    ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
+    """
+
+    model: str | None = None
+    initial: str | None = None
+    engine: str | None = None
+    deadline_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The report, the name of the model that the history was checked as, and the history."""
+
+    report: Report
+    model: str
+    history: Foreign
+
+
+def check_file(path: Path, asked: Asked) -> Checked:
     """Check one history file, or what a pipe (``-``: standard input) brings.
 
     Raises UsageError for a file that is no history, or no history of that model.
     """
-    return _checked(path, model, engine, deadline_s)[0]
-
-
-def _checked(path: Path, model: str | None, engine: str | None, deadline_s: float) -> tuple[Report, str, Foreign]:
-    """The report, the model that the history was checked as, and the history."""
-    if not 0 < deadline_s < float("inf"):
-        raise UsageError(f"--deadline must be above 0, not {deadline_s:g}")
+    if not 0 < asked.deadline_s < float("inf"):
+        raise UsageError(f"--deadline must be above 0, not {asked.deadline_s:g}")
     try:
         with _at_rest(path) as file:
-            history = read_any(file, model=model)
-        name = model or history.model or "register"
-        return _worth(check(history, name, deadline_s=deadline_s, engine=engine)), name, history
+            history = read_any(file, model=asked.model)
+        name = asked.model or history.model or "register"
+        model = name if asked.initial is None else starting_with(name, _scalar(asked.initial))
+        report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)
+        return Checked(_worth(report), name, history)
     except FormatError as error:
         raise UsageError(f"{path}: {error.place}: {error.message}") from None
     except ModelError as error:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _scalar(text: str) -> Any:
+    """A JSON scalar, or the text itself if it is no JSON.  Raises UsageError."""
+    try:
+        value = load_json(text)
+    except (ValueError, RecursionError):
+        value = text
+    if isinstance(value, (list, dict)):
+        raise UsageError(f"--initial must be a number, a word, true, false or null, not {text}")
+    return value
 
 
 def _worth(report: Report) -> Report:
@@ -74,12 +108,13 @@ def _worth(report: Report) -> Report:
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 
-def shrink_file(path: Path, model: str | None, deadline_s: float, target: Path) -> tuple[Counterexample, int]:
+def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:
     """Write the first counterexample of a history as a history of its own; answers how many operations stand in it.
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
     """
-    report, name, history = _checked(path, model, None, deadline_s)
+    checked = check_file(path, asked)
+    report, name, history = checked.report, checked.model, checked.history
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
     example = report.counterexamples[0]

@@ -2,6 +2,11 @@
 
 The first line is a header, every further line one event.  A file that was cut at any byte (``kill -9``, a full
 disk) reads up to its last whole line; everything else that is wrong is an error that names its line.
+
+An ``ok`` completion repeats what was asked for and adds what was answered: a ``cas`` that swapped ends with
+``[old, new]``; one that was refused because the register held something else ends, ``ok`` as well, with
+``[old, new, seen]``, where ``seen`` is what it held (null: it was absent).  Such a refusal had no effect and is judged
+as a read of ``seen``.  A refusal that does not say what it saw is a ``fail``.
 """
 
 from __future__ import annotations
@@ -193,6 +198,25 @@ def read_history(path: Path) -> HistoryFile:
     return HistoryFile(header, events, torn)
 
 
+def torn_end(path: Path) -> str | None:
+    """What stands behind the last whole line of a file, and is left out; None if nothing does.  Raises OSError."""
+    size, window = path.stat().st_size, 1 << 16
+    with path.open("rb") as file:
+        while True:
+            file.seek(max(0, size - window))
+            end = file.read()
+            if b"\n" in end or window >= size:
+                break
+            window *= 8
+    if not (rest := end.rpartition(b"\n")[2]):
+        return None
+    nuls = len(rest) - len(rest.rstrip(b"\0"))
+    if nuls == len(rest):
+        return f"{nuls} NUL bytes at the end were left out: what had been written there was lost"
+    more = f", {nuls} of them NUL" if nuls else ""
+    return f"the last line was torn and is left out ({len(rest)} bytes{more})"
+
+
 def load_json(text: str | bytes) -> Any:
     """JSON without what is read one way here and another there: NaN, infinite numbers, a field given twice.
 
@@ -225,9 +249,9 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, 
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """The JSON object of one line.  Raises FormatError."""
+    """The JSON object of one line, whose end may be with it or not.  Raises FormatError."""
     try:
-        value = load_json(line)
+        value = load_json(line.removesuffix(b"\n"))
     except (ValueError, RecursionError) as error:
         raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
     if not isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -14,6 +15,10 @@ Outcome: TypeAlias = Literal["ok", "fail", "info"]
 #: The ``error`` of an ok completion whose entry the answering node had not applied.  Its user was told that it
 #: happened, so that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
 UNAPPLIED: Final = "acknowledged without having been applied"
+
+#: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a
+#: log answers an index.)
+ECHOED: Final = ("write", "cas", "add", "put", "append")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,16 @@ class Operation:
         """Whether it was acknowledged, and by a node that had applied it."""
         return self.outcome == "ok" and self.error != UNAPPLIED
 
+    @property
+    def refused(self) -> bool:
+        """Whether it is a cas that had no effect and says why: ``[old, new, seen]``."""
+        return self.outcome == "ok" and self.f == "cas" and is_refusal(self.result)
+
+    @property
+    def seen(self) -> Any:
+        """What a refused cas found in the register."""
+        return self.result[2]
+
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -52,6 +67,35 @@ class Operation:
     def from_json(cls, record: dict[str, Any]) -> Operation:
         fields: dict[str, Any] = {name: record.get(name) for name in cls.__slots__}
         return cls(**fields)
+
+
+def is_refusal(answer: Any) -> bool:
+    """Is the value of an ok cas that of a refused one?"""
+    return isinstance(answer, (list, tuple)) and len(answer) == 3
+
+
+def contradiction(f: str, asked: Any, answered: Any) -> str | None:
+    """Why an ok completion's value cannot be that of the invocation; None if it can."""
+    if (
+        f not in ECHOED
+        or answered is None
+        or (f == "append" and not (isinstance(asked, str) and type(answered) is str))
+    ):
+        return None
+    told = answered[:2] if f == "cas" and is_refusal(answered) else answered
+    # As JSON, true is not 1.
+    plain = type(asked) is type(told) and type(asked) in (int, str)
+    same = asked == told if plain else _text(asked) == _text(told)
+    if same:
+        return None
+    return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except RecursionError:
+        return "…"
 
 
 def place_of_index(index: int) -> str:
@@ -65,7 +109,7 @@ def pair(
     """Pair client events into operations, in the order of their invocations.
 
     Nemesis events are passed over.  Raises FormatError for a completion without an invocation, a process with two
-    open operations, or a completion of another function or key than was invoked; ``place(index)`` says where.
+    open operations, or a completion of another function, key or value than was invoked; ``place(index)`` says where.
     """
     open_invocations: dict[int, Event] = {}
     operations: list[Operation] = []
@@ -92,6 +136,8 @@ def pair(
                 place(event.index),
                 f"completes {event.f} of {event.key!r}, but {invocation.f} of {invocation.key!r} was invoked",
             )
+        if event.type == "ok" and (why := contradiction(event.f, invocation.value, event.value)) is not None:
+            raise FormatError(source, place(event.index), why)
         operations.append(_operation(invocation, event))
     operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
     operations.sort(key=lambda operation: operation.invoke_index)

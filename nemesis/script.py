@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import Receipt
+from history.packed import load_toml
 from nemesis.conditions import parse
 from nemesis.errors import ScheduleError
 from nemesis.schedule import Step, checked
@@ -35,7 +36,7 @@ KEYS: Final = {"name", "at", "for", "when", "within", "targets"}
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
     """Raises ScheduleError that names file and fault, and OSError."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = load_toml(path)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScheduleError(f"{path}: not TOML: {error}") from None
     entries = content.get("fault")

@@ -7,7 +7,7 @@ from typing import Final
 PAIRING: Final = """
 WITH neighbours AS (
   SELECT *,
-    lag(struct(index, type, f, key)) OVER process_order AS before,
+    lag(struct(index, type, f, key, value)) OVER process_order AS before,
     lead(struct(index, time, type, value, node, error)) OVER process_order AS after
   FROM {events} WHERE process IS NOT NULL
   WINDOW process_order AS (PARTITION BY process ORDER BY index)
@@ -21,6 +21,11 @@ WITH neighbours AS (
       WHEN type <> 'invoke' AND NOT (before.f <=> f AND before.key <=> key)
         THEN concat('completes ', f, ' of ', coalesce(key, 'nothing'), ', but ',
                     before.f, ' of ', coalesce(before.key, 'nothing'), ' was invoked')
+      WHEN type = 'ok' AND value NOT IN ('null', before.value) AND (
+          f IN ('write', 'add', 'put') OR (f = 'append' AND value LIKE '"%' AND before.value LIKE '"%')
+          OR (f = 'cas' AND NOT (startswith(value, concat(left(before.value, len(before.value) - 1), ','))
+                                 AND coalesce(json_array_length(value), 0) = 3)))
+        THEN concat('a ', f, ' of ', before.value, ' was invoked, and cannot end as one of ', value)
     END AS problem,
     coalesce(after.type, 'info') AS outcome
   FROM neighbours

@@ -58,7 +58,11 @@ def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> 
     before = [
         o
         for o in operations
-        if o.f in ("write", "cas") and o.outcome == "ok" and o.returned is not None and o.returned <= culprit.invoked
+        if o.f in ("write", "cas")
+        and o.outcome == "ok"
+        and not o.refused
+        and o.returned is not None
+        and o.returned <= culprit.invoked
     ]
     newest = max(before, key=lambda o: o.returned or 0, default=None)
     return newest if newest is not None and _written(newest) != culprit.result else None

@@ -134,7 +134,8 @@ def label_of(operation: Operation) -> str:
     if operation.f == "read":
         return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
-        return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}"
+        refused = f" refused by {text_of(operation.seen)}" if operation.refused else ""
+        return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}{refused}"
     return f"{short(operation.f, 16)} {text_of(operation.value)}"
 
 

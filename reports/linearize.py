@@ -102,6 +102,8 @@ def step(operation: Operation, state: Any) -> Any:
     if operation.f == "read":
         return state if operation.outcome != "ok" or operation.result == state else IMPOSSIBLE
     old, new = operation.value
+    if operation.refused:
+        return state if operation.seen == state and old != state else IMPOSSIBLE
     return new if old == state else IMPOSSIBLE
 
 
@@ -114,10 +116,10 @@ def _foreign_values(operations: Sequence[Operation]) -> list[Any]:
     written = [
         operation.value if operation.f == "write" else operation.value[1]
         for operation in operations
-        if operation.f in ("write", "cas")
+        if operation.f in ("write", "cas") and not operation.refused
     ]
     seen = [
-        operation.result if operation.f == "read" else operation.value[0]
+        operation.seen if operation.refused else operation.result if operation.f == "read" else operation.value[0]
         for operation in operations
         if operation.f in ("read", "cas")
     ]

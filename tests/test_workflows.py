@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -97,6 +98,30 @@ def test_pages_are_always_kept_and_whole_stores_only_of_a_failure() -> None:
         if "upload-artifact" in step.get("uses", "")
     }
     assert kept == {"Site and JUnit": "always()", "Everything that the runs left": "failure()"}
+
+
+def test_the_night_draws_fresh_examples() -> None:
+    steps = jobs(ROOT / ".github" / "workflows" / "nightly.yml")["random"]["steps"]
+    drawn = [step for step in steps if step.get("env") == {"HYPOTHESIS_PROFILE": "nightly"}]
+    assert len(drawn) == 1
+    assert "pytest" in drawn[0]["run"]
+
+
+@pytest.mark.parametrize("profile", [None, "nightly"])
+def test_random_tests_draw_anew_only_by_night(profile: str | None) -> None:
+    """Two runs draw the same examples, unless they are asked for fresh ones."""
+    text = (
+        "import runpy; from hypothesis import given, strategies as st\n"
+        f"runpy.run_path({str(ROOT / 'tests' / 'conftest.py')!r})\n"
+        "drawn = []\n@given(st.integers())\ndef test(number): drawn.append(number)\ntest(); print(drawn)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "HYPOTHESIS_PROFILE"}
+    environment |= {} if profile is None else {"HYPOTHESIS_PROFILE": profile}
+    runs = {
+        subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(runs) == (1 if profile is None else 2)
 
 
 def test_each_input_reaches_the_command_line_whole(tmp_path: Path) -> None:

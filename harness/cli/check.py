@@ -16,6 +16,7 @@ from harness.errors import UsageError
 from harness.progress import Progress
 
 if TYPE_CHECKING:
+    from harness.files import Asked
     from history import RunFiles
 
 DEADLINE_S: Final = 60.0
@@ -24,6 +25,7 @@ DEADLINE_S: Final = 60.0
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE")
 @click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
+@click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
@@ -35,6 +37,7 @@ DEADLINE_S: Final = 60.0
 def check(
     target: str,
     model: str | None,
+    initial: str | None,
     engine: str | None,
     deadline: float | None,
     as_json: bool,
@@ -47,13 +50,16 @@ def check(
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
-    from harness.files import file_type
+    from harness.files import Asked, file_type
 
     if file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
-        return _check_file(Path(target), model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
+        asked = Asked(model, initial, engine, DEADLINE_S if deadline is None else deadline)
+        return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)
-    if model or engine or as_json or deadline is not None:
-        raise UsageError(f"--model, --engine, --deadline and --json are for a history file; {target} is none")
+    if model or engine or as_json or initial is not None or deadline is not None:
+        raise UsageError(
+            f"--model, --initial, --engine, --deadline and --json are for a history file; {target} is none"
+        )
     return _check_run(files, store, spark_master if spark else None)
 
 
@@ -96,22 +102,26 @@ def _check_run(files: RunFiles, store: Path, spark_master: str | None) -> int:
     return exit_code(results.verdict, results.harness_failure)
 
 
-def _check_file(path: Path, model: str | None, engine: str | None, deadline: float, *, as_json: bool) -> int:
+def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
     from checker.summary import render
     from harness.exits import EXIT_OF_VERDICT
     from harness.files import check_file
 
     started = time.monotonic()
-    report = check_file(path, model, engine, deadline)
+    checked = check_file(path, asked)
+    report, note = checked.report, checked.history.note
     seconds = time.monotonic() - started
     if as_json:
         answer = {
             "verdict": report.verdict,
             "seconds": round(seconds, 6),
+            "note": note,
             "keys": [key.to_json() for key in report.keys],
         }
         click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
         click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns))
+        if note is not None:
+            click.echo(f"note: {note}")
         click.echo(f"{seconds:.2f} s in all")
     return EXIT_OF_VERDICT[report.verdict]

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from harness.cli.plain_signs import print_plainly
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 
@@ -60,6 +61,7 @@ def harness() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; every way out has one of the documented codes."""
+    print_plainly(sys.stdout, sys.stderr)
     sys.exit(run_command(arguments))
 
 

@@ -64,7 +64,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
     """The options in a plan file, by parameter.  Raises UsageError that names file and key."""
     where = f"--plan {path}"
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8-sig")
         content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"{where}: {error.strerror}") from None

@@ -14,17 +14,23 @@ from harness.errors import UsageError
 @click.argument("history", type=click.Path(path_type=Path))
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY with .shrunk.jsonl]")
 @click.option("--model", help="The object that the history is of.  [default: what the file names, else register]")
+@click.option("--initial", metavar="VALUE", help="What the register holds at the start.  [default: nothing]")
 @click.option("--deadline", type=float, default=60.0, help="Seconds.")
-def shrink(history: Path, output: Path | None, model: str | None, deadline: float) -> int:
-    """Write the minimal counterexample of HISTORY as a history file of its own."""
+def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
+    """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
     from checker.drawing import draw
     from checker.telling import plain
-    from harness.files import file_type, shrink_file
+    from harness.files import Asked, file_type, shrink_file
+    from history import RunFiles
 
+    if file_type(history) == stat.S_IFDIR:
+        if not (found := RunFiles(history).history).exists():
+            raise UsageError(f"{history} is a directory without {found.name}: give a history file or a run's directory")
+        history = found
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
-    first, written = shrink_file(history, model, deadline, target)
+    first, written = shrink_file(history, Asked(model, initial, None, deadline), target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first))
     count = len(first.operations)

@@ -27,6 +27,7 @@ from typing import Any, Final
 from harness.clusters.base import Node, Say
 from harness.clusters.machines import NODE_NAME, Machines, check_machines
 from harness.errors import UsageError
+from history.packed import load_toml
 
 _SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
 _OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
@@ -62,7 +63,7 @@ class InventoryCluster(Machines):
 def read_inventory(file: Path, say: Say) -> InventoryCluster:
     """Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
-        found = tomllib.loads(file.read_text())
+        found = load_toml(file)
     except OSError as error:
         raise UsageError(f"--cluster inventory:{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -52,6 +52,7 @@ from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.known import Defect, read_defects
+from history.packed import load_toml
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
@@ -106,7 +107,7 @@ class Suite:
 def read_suite(path: Path) -> Suite:
     """Raises UsageError."""
     try:
-        record = tomllib.loads(path.read_text())
+        record = load_toml(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a suite file, such as suites/smoke.toml") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -23,6 +23,8 @@ class OperationColumns:
     ``kind`` READ, WRITE or CAS; ``outcome`` OK, FAIL or INFO; ``value`` the value written, answered, or swapped in,
     ``old`` the one swapped out, ``ABSENT`` for null; ``key`` a number from 0 on, named by ``keys``; ``invoke`` and
     ``ret`` the events' places in the history (``ret`` -1: none).  ``operation`` gives a row as an operation.
+
+    A refused cas is a READ of what it saw; ``old`` is then the value that it did not swap in.
     """
 
     kind: NDArray[np.int8]

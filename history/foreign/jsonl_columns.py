@@ -23,7 +23,7 @@ from history.events import (
     parse_object,
     read_history,
 )  # fmt: skip
-from history.foreign.columns import ABSENT, OperationColumns
+from history.foreign.columns import OperationColumns
 from history.foreign.scanned import LARGEST, NotColumnarError, Scanned
 from history.operations import pair
 
@@ -87,15 +87,8 @@ class _Scan(Scanned):
             self.rows[row, k.PROCESS] = event.process
             self.rows[row, k.TYPE], self.rows[row, k.F] = self.hash(event.type), self.hash(event.f)
             self.rows[row, k.KEY] = self.key_number(event.key)
-            self._mend_value(row, event)
-
-    def _mend_value(self, row: int, event: Event) -> None:
-        k, value = self.kernel, event.value
-        items = value if isinstance(value, list) and len(value) == 2 else [None, value]
-        if not all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
-            raise NotColumnarError(f"the value {value!r} of event {event.index}")
-        self.rows[row, k.OLD], self.rows[row, k.VALUE] = (ABSENT if item is None else item for item in items)
-        self.rows[row, k.SHAPE] = k.PAIR if isinstance(value, list) else k.NULL if value is None else k.INTEGER
+            if not self.keep_value(self.rows[row], event.value):
+                raise NotColumnarError(f"the value {event.value!r} of event {event.index}")
 
     def _check_order(self) -> None:
         k = self.kernel

@@ -16,10 +16,10 @@ from numba import njit
 
 ABSENT: Final = -(1 << 63)
 # Columns of a row.
-INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END = range(11)
-WIDTH: Final = 11
+INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
+WIDTH: Final = 12
 # What a value looked like.
-NULL, INTEGER, PAIR = range(3)
+NULL, INTEGER, PAIR, TRIPLE = range(4)
 # A key that is no string.
 NUMBERED: Final = 1 << 61
 # Marks in SHAPE.
@@ -90,7 +90,7 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
-    """Parse null, an integer, or a pair of them into the row; answers where it ends, -1 for anything else."""
+    """Parse null, an integer, or two or three of them into the row; answers where it ends, -1 for anything else."""
     if is_null(data, place, end):
         row[VALUE], row[SHAPE] = ABSENT, NULL
         return place + 4
@@ -99,7 +99,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
         row[SHAPE] = INTEGER
         return place
     place = _skip(data, place + 1, end)
-    for column in (OLD, VALUE):
+    for column in (OLD, VALUE, SEEN):
         if is_null(data, place, end):
             row[column] = ABSENT
             place += 4
@@ -108,12 +108,15 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
             if place < 0:
                 return -1
         place = _skip(data, place, end)
-        closing = 44 if column == OLD else 93
-        if place >= end or data[place] != closing:
+        if place >= end:
+            return -1
+        if data[place] == 93 and column != OLD:
+            row[SHAPE] = PAIR if column == VALUE else TRIPLE
+            return _skip(data, place + 1, end)
+        if data[place] != 44:
             return -1
         place = _skip(data, place + 1, end)
-    row[SHAPE] = PAIR
-    return place
+    return -1
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ operations at a time are checked, also by columns.
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from history.errors import FormatError
 from history.events import load_json
 from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
-from history.operations import Operation
+from history.operations import ECHOED, Operation, contradiction
 
 _NEEDED: Final = ("invoke_index", "process", "f", "value", "outcome", "invoked")
 _TEXTS: Final = ("key", "value", "result")
@@ -28,7 +29,11 @@ _OUTCOMES: Final = {"ok": OK, "fail": FAIL, "info": INFO}
 _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
 _INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
-_PAIR: Final = r"^\[\s*(?P<old>0|-?[1-9][0-9]{0,17}|null)\s*,\s*(?P<new>0|-?[1-9][0-9]{0,17}|null)\s*\]$"
+_ITEM: Final = "(?:0|-?[1-9][0-9]{0,17}|null)"
+_PAIR: Final = rf"^\[\s*(?P<old>{_ITEM})\s*,\s*(?P<new>{_ITEM})\s*\]$"
+_TRIPLE: Final = rf"^\[\s*{_ITEM}\s*,\s*{_ITEM}\s*,\s*(?P<seen>{_ITEM})\s*\]$"
+# What a completion repeats of the invocation in the spelling of our own writer.
+_REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _Ints = NDArray[np.int64]
 
 
@@ -128,6 +133,21 @@ class _Source:
         two = np.zeros(self.size, np.bool_)
         two[order[1:]] = (np.diff(self.process[order]) == 0) & (ends[:-1] > self.invoke[order[1:]])
         yield two, lambda row: f"process {self.process[row]} has an open operation"
+        wrong = self._contradicting()
+        yield np.isin(np.arange(self.size), list(wrong)), lambda row: wrong[row]
+
+    def _contradicting(self) -> dict[int, str]:
+        """The first row whose answer is not that of what was asked, and why."""
+        of, asked, answered = (_whole(self.table[name]) for name in ("f", "value", "result"))
+        swaps = pc.equal(of, "cas")
+        repeated = pc.if_else(swaps, pc.replace_substring_regex(answered, *_REPEATED), answered)
+        differs = pc.fill_null(pc.not_equal(asked, repeated), fill_value=False)
+        differs = pc.and_(differs, pc.is_in(of, pa.array(ECHOED)))
+        for row in np.flatnonzero(np.asarray(differs) & (self.outcome == OK)).tolist():
+            operation = self.operation(row)
+            if (why := contradiction(operation.f, operation.value, operation.result)) is not None:
+                return {row: why}
+        return {}
 
     def operation(self, row: int) -> Operation:
         """One row as an operation.  Raises FormatError for what is no JSON."""
@@ -149,10 +169,15 @@ class _Source:
         asked = _integers(self._where("value", kind == WRITE))
         answered = _integers(self._where("result", (kind == READ) & (self.outcome == OK)))
         swapped = self._pairs(kind == CAS)
-        if asked is None or answered is None or swapped is None:
+        refused = self._refused(kind == CAS)
+        if asked is None or answered is None or swapped is None or refused is None:
             return None
-        old, new = swapped
+        old, new = np.array(swapped[0]), swapped[1]
         value = np.where(kind == READ, answered, np.where(kind == WRITE, asked, new))
+        rows, seen = refused
+        if (seen == old[rows]).any():
+            return None
+        kind[rows], old[rows], value[rows] = READ, value[rows], seen
         return OperationColumns(kind, self.outcome, value, old, keys[0], *self._places(), keys[1], self.operation)
 
     def _places(self) -> tuple[_Ints, _Ints]:
@@ -166,10 +191,17 @@ class _Source:
         return dense[: self.size].astype(np.int64), ret
 
     def _plain(self, name: str) -> bool:
-        """Is there nothing in a column but nulls, integers, and pairs of them?"""
+        """Is there nothing in a column but nulls, integers, and two or three of them?"""
         column = _whole(self.table[name])
-        plain = pc.or_(pc.match_substring_regex(column, _INTEGER_OR_NULL), pc.match_substring_regex(column, _PAIR))
-        return bool(pc.all(plain, min_count=0).as_py())
+        plain = (pc.match_substring_regex(column, shape) for shape in (_INTEGER_OR_NULL, _PAIR, _TRIPLE))
+        return bool(pc.all(reduce(pc.or_, plain), min_count=0).as_py())
+
+    def _refused(self, cas: NDArray[np.bool_]) -> tuple[_Ints, _Ints] | None:
+        """The rows of refused cas, and what each of them saw; None if columns cannot hold it."""
+        found = _whole(pc.extract_regex(self._where("result", cas & (self.outcome == OK)), _TRIPLE))
+        seen = _integers(pc.struct_field(found, ["seen"]))
+        rows = np.flatnonzero(np.asarray(pc.is_valid(found)))
+        return None if seen is None else (rows, seen[rows])
 
     def _where(self, name: str, rows: NDArray[np.bool_]) -> pa.Array:
         """A column of texts, null where nobody asks for them."""

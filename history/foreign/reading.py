@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from history.errors import FormatError
-from history.events import line_of_event, read_history
+from history.events import line_of_event, read_history, torn_end
 from history.foreign.columns import OperationColumns
 from history.foreign.edn import parse_edn
 from history.foreign.jepsen_events import TextHistory
 from history.foreign.jepsen_log import parse_jepsen_log
 from history.foreign.porcupine_kv import parse_porcupine_kv
 from history.operations import Operation, pair
+from history.packed import packed
 
 # From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
@@ -39,13 +40,17 @@ Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A history as read: its operations, or columns if it is large; ``model`` is the one that the file names."""
+    """A history as read: its operations, or columns if it is large; ``model`` is the one that the file names.
+
+    ``torn``: the last line was incomplete and was left out.  ``note`` says so, or what else is strange at the end.
+    """
 
     format: str
     operations: list[Operation] | None = None
     columns: OperationColumns | None = None
     model: str | None = None
     torn: bool = False
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,35 @@ def kind_of(path: Path) -> Kind:
         raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
         return "parquet"
+    if (what := packed(head)) is not None:
+        raise FormatError(str(path), "byte 0", f"expected a history, but {what}")
     head = head.removeprefix(BOM_UTF8)
     if _JSON_ARRAY.match(head):
         raise FormatError(str(path), "byte 0", "expected one JSON object a line, found a JSON array")
-    return "jsonl" if head.lstrip().startswith(b'{"') else "text"
+    if head.lstrip().startswith(b'{"'):
+        return "jsonl"
+    if size := _nuls(path):
+        end = path.stat().st_size - size
+        raise FormatError(
+            str(path), f"byte {end}",
+            f"expected text, found {size} NUL bytes up to the end: what had been written there was lost; "
+            f"`head -c {end} FILE` gives what is left",
+        )  # fmt: skip
+    return "text"
+
+
+def _nuls(path: Path) -> int:
+    """How many NUL bytes a file ends with."""
+    with path.open("rb") as file:
+        size, count = path.stat().st_size, 0
+        while count < size:
+            step = min(size - count, 1 << 16)
+            file.seek(size - count - step)
+            found = step - len(file.read(step).rstrip(b"\0"))
+            count += found
+            if found < step:
+                break
+    return count
 
 
 def read_text(path: Path, model: str | None = None) -> ForeignText:
@@ -147,11 +177,20 @@ def _text(path: Path, model: str | None, large: int) -> Foreign:
             if path.stat().st_size > BY_ROWS:
                 raise _unread(path, str(error)) from None
         else:
+            note = _unended(path, name)
             if isinstance(found, OperationColumns):
-                return Foreign(name, columns=found, model=MODELS.get(name))
-            return Foreign(name, found, model=MODELS.get(name))
+                return Foreign(name, columns=found, model=MODELS.get(name), note=note)
+            return Foreign(name, found, model=MODELS.get(name), note=note)
     read = read_text(path, model)
-    return Foreign(read.format, pair(read.history.events, str(path), read.history.line), model=read.model)
+    operations = pair(read.history.events, str(path), read.history.line)
+    return Foreign(read.format, operations, model=read.model, note=_unended(path, read.format))
+
+
+def _unended(path: Path, name: str) -> str | None:
+    """Whether the last line of a log may be half of one: of other texts a half is none."""
+    if name != "jepsen-log" or torn_end(path) is None:
+        return None
+    return "the last line has no end: if the file was cut there, that line may say something else than was recorded"
 
 
 def _jsonl(path: Path, large: int) -> Foreign:
@@ -161,12 +200,13 @@ def _jsonl(path: Path, large: int) -> Foreign:
 
         try:
             found = read_columns(path)
-            return Foreign("jsonl", columns=found.columns, model=found.header.model, torn=found.torn)
+            note = torn_end(path)
+            return Foreign("jsonl", columns=found.columns, model=found.header.model, torn=found.torn, note=note)
         except NotColumnarError:
             pass
     history = read_history(path)
     operations = pair(history.events, str(path), line_of_event)
-    return Foreign("jsonl", operations, model=history.header.model, torn=history.torn)
+    return Foreign("jsonl", operations, model=history.header.model, torn=history.torn, note=torn_end(path))
 
 
 def _text_format(start: str, model: str | None) -> tuple[str, Callable[[str, str], TextHistory]]:

@@ -22,7 +22,7 @@ from history.foreign.jepsen_events import check_record, event_of
 from history.foreign.jepsen_log import record_of
 from history.foreign.porcupine_kv import FUNCTIONS
 from history.foreign.scanned import LARGEST, Ints, NotColumnarError, Scanned
-from history.operations import Operation, Outcome
+from history.operations import Operation, Outcome, contradiction
 
 _BOM: Final = (0xEF, 0xBB, 0xBF)
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
@@ -55,7 +55,7 @@ class TextScan(Scanned):
     def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
         from history.foreign import jsonl_kernel, text_kernel
 
-        self.texts, self.is_log = text_kernel, is_log
+        self.texts, self.is_log, self.later = text_kernel, is_log, text_kernel.TEXT
         lines = jsonl_kernel.count_lines(data, start) + bool(data.size > start and data[-1] != 10)
         super().__init__(data, np.empty((text_kernel.WIDTH, lines), np.int64).T, source)
         names = np.array([self.hash(name) for name in text_kernel.NAMES], np.int64)
@@ -122,15 +122,7 @@ class _Lines(TextScan):
         row[k.INDEX], row[k.TIME] = self.texts.MISSING if index is None else index, moment
         row[k.PROCESS], row[self.texts.EXTRA] = process, 1
         row[k.TYPE], row[k.F], row[k.KEY] = self.hash(event.type), self.hash(event.f), self.key_number(event.key)
-        self._mend_value(row, None if event.process == NEMESIS else event.value)
-
-    def _mend_value(self, row: Ints, value: Any) -> None:
-        k = self.kernel
-        items = value if isinstance(value, list) and len(value) == 2 else [None, value]
-        if all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
-            row[k.SHAPE] = k.PAIR if isinstance(value, list) else k.NULL if value is None else k.INTEGER
-            row[k.OLD], row[k.VALUE] = (ABSENT if item is None else item for item in items)
-        else:
+        if not self.keep_value(row, None if event.process == NEMESIS else event.value):
             row[k.SHAPE], row[k.OLD], row[k.VALUE] = self.texts.ODD, ABSENT, ABSENT
 
     def _check_order(self) -> None:
@@ -185,9 +177,11 @@ class _Lines(TextScan):
         if told.extra[invoke] or (ret >= 0 and told.extra[ret]):
             return super().operation(invoke, ret)
         outcome: Outcome = _OUTCOMES[told.type[ret]] if ret >= 0 else "info"
+        f, asked, answered = told.f[invoke], told.value(invoke), told.value(ret) if outcome == "ok" else None
+        if (why := contradiction(f, asked, answered)) is not None:
+            raise NotColumnarError(why)
         return Operation(
-            told.process[invoke], told.f[invoke], told.key[invoke], told.value(invoke),
-            told.value(ret) if outcome == "ok" else None, outcome, told.time[invoke],
+            told.process[invoke], f, told.key[invoke], asked, answered, outcome, told.time[invoke],
             told.time[ret] if ret >= 0 else None, invoke, ret if ret >= 0 else None,
         )  # fmt: skip
 

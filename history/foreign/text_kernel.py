@@ -38,8 +38,8 @@ from history.foreign.jsonl_kernel import (
 )  # fmt: skip
 
 #: One column more than ours have: 1 where only the line itself tells everything (a node, an error, an odd value).
-EXTRA: Final = 11
-WIDTH: Final = 12
+EXTRA: Final = 12
+WIDTH: Final = 13
 #: An index or a time that is not there.
 MISSING: Final = -(1 << 62)
 # More shapes: a text, from byte OLD to byte VALUE; what no column holds; a line without an event.

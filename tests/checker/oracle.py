@@ -19,6 +19,8 @@ def register_step(state: Any, operation: Operation) -> Any:
         return (operation.value,)
     if operation.f == "cas":
         old, new = operation.value
+        if isinstance(operation.result, list) and len(operation.result) == 3:
+            return (state,) if state == operation.result[2] and state != old else None
         return (new,) if state == old else None
     return (state,) if operation.result == state else None
 
@@ -68,18 +70,19 @@ class Sampler:
 
     A read answers what a real register would have answered at a random moment within its interval with probability
     ``truth``, otherwise any value.  ``values`` None: each value is written once.  Without ``doubt`` every operation is
-    answered.
+    answered.  With ``refusals`` a refused cas mostly tells what it saw, as truly as a read.
     """
 
     def __init__(
-        self, random: Random, *, values: int | None, cas: bool = False, truth: float = 0.6, doubt: bool = True
-    ) -> None:
-        self.doubt = doubt
+        self, random: Random, *, values: int | None, cas: bool = False, truth: float = 0.6, doubt: bool = True,
+        refusals: bool = False, initial: int | None = None,
+    ) -> None:  # fmt: skip
+        self.doubt, self.refusals, self.initial = doubt, refusals, initial
         self.random, self.values, self.truth = random, values, truth
         self.functions = ["read", "write", "cas"] if cas else ["read", "write"]
 
     def history(self, size: int, processes: int) -> list[Operation]:
-        self.clock, self.fresh, self.state = 0, 0, None
+        self.clock, self.fresh, self.state = 0, self.initial or 0, self.initial
         self.busy: dict[int, _Work] = {}
         done: list[Operation] = []
         while size or self.busy:
@@ -115,12 +118,18 @@ class Sampler:
         elif self.state == work.value[0]:
             self.state = work.value[1]
         else:
-            work.refused = True
+            work.refused, work.result = True, self.state
 
     def _end(self, process: int, work: _Work) -> Operation:
         outcome = "ok" if work.took else self.random.choice(["info", "info", "fail"])
-        if work.refused:
+        if work.refused and not self.refusals:
+            work.result = None
             outcome = "fail" if self.random.random() < 0.9 or self.truth >= 1 else "ok"
+        elif work.refused:
+            saw = work.result
+            if self.random.random() > self.truth:
+                saw = self.random.choice([None, work.value[0], self.random.randrange(self.values or self.fresh + 2)])
+            work.result, outcome = [*work.value, saw], self.random.choice(["ok", "ok", "ok", "fail", "info"])
         if self.doubt and outcome == "ok" and self.random.random() > 0.9:
             outcome = "info"
         if work.f == "read" and self.random.random() > self.truth:

@@ -110,7 +110,7 @@ def histories(draw: st.DrawFn) -> list[Operation]:
 
 
 @given(histories())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_histories_of_hypothesis(history: list[Operation]) -> None:
     verdict = check_operations(history, "register")
     assert (verdict.verdict == "valid") == is_linearizable(history)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import os
 import socket
+import subprocess
+import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +23,8 @@ import pytest
 from checker import check
 from harness.cli.main import run_command
 from history import Header, HistoryWriter
+from history.foreign import read_any
+from history.packed import load_toml
 from reports.serve import make
 
 # Without an initial value Jepsen's register starts as nil.
@@ -295,3 +302,179 @@ def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
         thread.join()
     assert run_command(["report", "--site", str(tmp_path / "site"), "--store", str(store)]) == 0
     assert (tmp_path / "site" / "index.html").exists()
+
+
+# -- what stands at a file's end, what it is instead, and where a register starts ------------------------------------
+
+
+def said_of(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit code of checking the file, and all that was said."""
+    code = run_command(["check", str(path), *words])
+    out, err = capsys.readouterr()
+    return code, out + err
+
+
+@pytest.mark.parametrize(
+    ("end", "note"),
+    [
+        (b'{"index":16,"ti', "the last line was torn and is left out (15 bytes)"),
+        (b'{"in\0\0\0', "the last line was torn and is left out (7 bytes, 3 of them NUL)"),
+        (b"\0" * 70000, "70000 NUL bytes at the end were left out: what had been written there was lost"),
+    ],
+)
+@pytest.mark.parametrize("large", [False, True])
+def test_what_was_left_out_at_the_end_is_said(
+    end: bytes, note: str, large: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
+    monkeypatch.setattr(
+        "harness.files.read_any", lambda file, model: read_any(file, model=model, large=0 if large else 1 << 30)
+    )
+    assert "note" not in said_of(path, capsys)[1]
+    path.write_bytes(path.read_bytes() + end)
+    code, said = said_of(path, capsys)
+    assert (code, f"note: {note}\n" in said) == (0, True), said
+    assert json.loads(said_of(path, capsys, "--json")[1])["note"] == note
+
+
+def test_nuls_at_the_end_of_a_text_are_refused_and_a_log_without_an_end_is_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.edn"
+    path.write_bytes(EDN_GOOD.encode() + b"\0" * 9)
+    code, said = said_of(path, capsys)
+    assert (code, f"head -c {len(EDN_GOOD)} FILE" in said) == (254, True), said
+    log = tmp_path / "jepsen.log"
+    log.write_text("INFO jepsen.util - 0 :invoke :write 12\nINFO jepsen.util - 0 :ok :write 12")
+    code, said = said_of(log, capsys)
+    assert (code, "note: the last line has no end" in said) == (0, True), said
+    log.write_text(log.read_text() + "\n")
+    assert "note" not in said_of(log, capsys)[1]
+
+
+@pytest.mark.parametrize("name", ["jsonl", "edn"])
+def test_a_completion_of_another_value_is_refused_by_its_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 2))
+    if name == "edn":
+        path = tmp_path / "history.edn"
+        path.write_text(
+            "\n" + EDN_GOOD.replace(":type :ok, :f :write, :value [1 7]", ":type :ok, :f :write, :value [1 8]")
+        )
+    code, said = said_of(path, capsys)
+    assert (code, "line 3: a write of " in said) == (254, True), said
+
+
+@pytest.mark.parametrize(
+    ("dress", "message"),
+    [
+        (gzip.compress, "byte 0: expected a history, but this is gzip: unpack it first"),
+        (bz2.compress, "this is bzip2"),
+        (lzma.compress, "this is xz"),
+        (lambda data: data.decode().encode("utf-16"), "this is UTF-16: make it UTF-8 first"),
+    ],
+)
+def test_packed_files_are_named(
+    dress: Callable[[bytes], bytes], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.edn"
+    path.write_bytes(dress(EDN_GOOD.encode()))
+    code, said = said_of(path, capsys)
+    assert (code, message in said) == (254, True), said
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "history.edn"])
+def test_a_byte_order_mark_is_passed_over(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    data = EDN_GOOD.encode() if name.endswith("edn") else stale(tmp_path / "other.jsonl").read_bytes()
+    path.write_bytes(b"\xef\xbb\xbf" + data)
+    assert said_of(path, capsys)[0] == (0 if name.endswith("edn") else 1)
+
+
+def test_toml_files_are_told_from_what_they_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    for data, message in [
+        (b'{"cells": []}', "this is JSON or EDN; expected lines such as name = value"),
+        (gzip.compress(b"a = 1"), "this is gzip"),
+        (b"a = ", "Invalid value"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=message):
+            load_toml(path)
+    path.write_bytes(b"\xef\xbb\xbfa = 1\n")
+    assert load_toml(path) == {"a": 1}
+
+
+def starting_with_5(path: Path) -> Path:
+    return history(
+        path, ("invoke", 0, "read", None), ("ok", 0, "read", 5), ("invoke", 0, "write", 6), ("ok", 0, "write", 6),
+        ("invoke", 1, "read", None), ("ok", 1, "read", 6),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [[], ["--model", "cas-register"], ["--model", "cas-register-strict"]])
+def test_a_register_may_start_with_a_value(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = starting_with_5(tmp_path / "history.jsonl")
+    assert said_of(path, capsys, *words)[0] == 1
+    assert said_of(path, capsys, *words, "--initial", "5")[0] == 0
+    code, said = said_of(path, capsys, *words, "--initial", "6")
+    assert (code, "nobody ever wrote 5" in " ".join(said.split())) == (1, True), said
+    assert said_of(path, capsys, *words, "--initial", '"5"')[0] == 1
+
+
+def test_the_initial_value_may_be_a_word_and_is_every_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        '{:process 0 :type :invoke :f :read :key "a"}{:process 0 :type :ok :f :read :key "a" :value "new"}'
+        '{:process 0 :type :invoke :f :read :key "b"}{:process 0 :type :ok :f :read :key "b" :value "new"}'
+    )
+    assert said_of(path, capsys, "--initial", "new")[0] == 0
+    path.write_text(path.read_text()[:-1].removesuffix('"new"') + '"old"}')
+    code, said = said_of(path, capsys, "--initial", "new")
+    assert (code, "b: invalid" in said) == (1, True), said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "counter", "--initial", "5"], "that have one are register, cas-register, cas-register-strict"),
+        (["--model", "register-unknown", "--initial", "5"], "a register-unknown has no initial value to choose"),
+        (["--initial", "[1]"], "--initial must be a number, a word, true, false or null, not [1]"),
+    ],
+)  # fmt: skip
+def test_where_no_initial_value_can_be_the_mend_is_named(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = said_of(starting_with_5(tmp_path / "history.jsonl"), capsys, *words)
+    assert (code, message in said) == (254, True), said
+
+
+def test_what_is_shrunk_may_start_with_a_value_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = starting_with_5(tmp_path / "history.jsonl")
+    assert run_command(["shrink", str(path), "--initial", "6"]) == 0
+    assert "nobody ever wrote 5" in capsys.readouterr().out
+    assert run_command(["shrink", str(path), "--initial", "5"]) == 254
+
+
+def test_a_runs_directory_is_shrunk_by_its_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stale(tmp_path / "history.jsonl")
+    assert run_command(["shrink", str(tmp_path)]) == 0
+    assert check(tmp_path / "history.shrunk.jsonl").verdict == "invalid"
+    (tmp_path / "empty").mkdir()
+    capsys.readouterr()
+    assert run_command(["shrink", str(tmp_path / "empty")]) == 254
+    assert "is a directory without history.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_a_terminal_of_few_signs_gets_others_that_are_alike(encoding: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "check", str(stale(tmp_path / "history.jsonl"))],
+        capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert "|-read -> 1-|" in done.stdout.decode(encoding)

@@ -129,7 +129,7 @@ answers = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(["write", "cas"]), answers)
 def test_whatever_is_answered_fail_needs_its_proof(f: str, answer: dict[str, Any]) -> None:
     refused = f == "cas" and answer.get("ok") is True and answer.get("swapped") is False
@@ -137,7 +137,7 @@ def test_whatever_is_answered_fail_needs_its_proof(f: str, answer: dict[str, Any
     assert (outcome_of(f, answer) == "fail") <= proof
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(answers)
 def test_a_read_is_never_in_doubt(answer: dict[str, Any]) -> None:
     assert outcome_of("read", answer) in ("ok", "fail")

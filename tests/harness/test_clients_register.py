@@ -219,7 +219,7 @@ def may_have_had_an_effect(answer: Any) -> bool:
     return answer.get("stage") != "before-append"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.fixed_dictionaries({node: st.lists(scripted, min_size=1, max_size=4) for node in NODES}),
     st.lists(st.sampled_from([WRITE, CAS]), min_size=1, max_size=5),

@@ -29,7 +29,6 @@ RECORD = Record("lab", "10.1.2.0/24", "overlay", "ext4", ("n1", "n2"))
 
 class TestLinks:
     @given(NAMES, st.integers(1, 99))
-    @settings(deadline=None)
     def test_names_fit_and_start_alike(self, cluster: str, number: int) -> None:
         for name in (links.bridge(cluster), links.cable(cluster, number)):
             assert len(name) <= 15
@@ -41,7 +40,7 @@ class TestLinks:
         assert len(addresses) == 198
 
     @given(NAMES)
-    @settings(deadline=None, max_examples=3)
+    @settings(max_examples=3)
     def test_candidates_are_private_and_different(self, cluster: str) -> None:
         found = list(links.candidates(cluster))
         private = [IPv4Network("10.0.0.0/8"), IPv4Network("172.16.0.0/12")]

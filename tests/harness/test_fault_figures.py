@@ -169,7 +169,7 @@ def recorded(drawn: list[tuple[int, int, Any, bool, bool]], *, phased: bool) -> 
     return [Event(n, t * S, kind, p, "write", 1, key="k", phase=phase) for n, (t, kind, p, phase) in enumerate(found)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(drawn_operations, st.booleans(), st.lists(st.tuples(moment, st.none() | moment), max_size=2))
 def test_the_load_is_the_same_wherever_it_is_looked_for(
     drawn: list[tuple[int, int, Any, bool, bool]], phased: bool, faults: list[tuple[int, int | None]]

@@ -38,7 +38,7 @@ def test_gaps_are_exponential() -> None:
     assert sum(gap > 0.01 for gap in gaps) / len(gaps) == pytest.approx(0.3679, abs=0.02)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(), st.floats(0.1, 1e4), st.lists(st.floats(0, 100), max_size=40))
 def test_no_moment_is_before_now_or_before_the_one_given_last(seed: int, rate: float, waits: list[float]) -> None:
     pace, now, last = Pace(rate, random.Random(seed), 10.0), 0.0, 10.0

@@ -237,7 +237,7 @@ def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, told: 
         scripted(Plan(seed=1), file)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(1e-6, 1e9))
 def test_no_digit_of_a_number_is_lost_on_the_command_line(rate: float) -> None:
     word = re.search(r"--rate (\S+)", Plan(seed=0, rate=rate).command() + " --rate 200")

@@ -125,7 +125,7 @@ probes_of_runs = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(probes_of_runs, probes_of_runs)
 def test_more_probes_never_undo_a_recovery(probes: list[Probe], more: list[Probe]) -> None:
     ordered = sorted(probes, key=lambda one: one.time)

@@ -26,7 +26,7 @@ def written(invocation: Invocation) -> int:
     return value
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from(["register", "cas-register"]), st.integers(0, 2**32), st.integers(1, 7))
 def test_each_value_is_written_at_most_once_over_all_keys(name: str, seed: int, keys: int) -> None:
     values = [written(invocation) for invocation in stream(name, seed, 300, keys) if invocation.f != "read"]

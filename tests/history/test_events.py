@@ -242,7 +242,7 @@ appended = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(appended, max_size=6))
 def test_any_event_survives_the_file(tmp_path_factory: pytest.TempPathFactory, events: list) -> None:
     path = tmp_path_factory.mktemp("any") / "h"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -15,10 +18,11 @@ from history.foreign import OperationColumns, read_any
 from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ
 from history.foreign.scanned import NotColumnarError
 from history.foreign.text_columns import read_lines
+from pipeline.columns import operations_table
 from tests.history.foreign_files import TEXTS, story_of
 from tests.history.test_foreign_fuzz import spoilt
 
-FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 KINDS = ("edn", "jepsen-log", "porcupine-kv")
 
 
@@ -43,7 +47,7 @@ def columns_are_of(columns: OperationColumns, operations: list[Operation]) -> No
             one.invoke_index, -1 if one.return_index is None else one.return_index,
         )  # fmt: skip
         if columns.kind[row] == READ:
-            told = one.result if one.outcome == "ok" else None
+            told = (one.seen if one.refused else one.result) if one.outcome == "ok" else None
             assert one.outcome != "ok" or columns.value[row] == (ABSENT if told is None else told)
         elif columns.kind[row] == CAS:
             assert [columns.old[row], columns.value[row]] == [ABSENT if v is None else v for v in one.value]
@@ -63,6 +67,14 @@ def same(path: Path, data: bytes) -> tuple[Any, ...]:
 @FUZZ
 def test_spoilt_files_are_read_as_row_by_row(name: str, data: Any, tmp_path: Path) -> None:
     same(tmp_path / "history", data.draw(spoilt(name)))
+
+
+@given(data=spoilt("jsonl"))
+@example(data=b'{":index 0, :time 0, :type :invoke, :process 0, :f :write, :value 7}\n{:index 1}\n')
+@example(data=b'{"format": "harness-history", "version": 1\n{}\n')
+@FUZZ
+def test_spoilt_files_of_ours_are_read_as_row_by_row(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
 
 
 # -- files as they are, and a little beside them ----------------------------------------------------------------------
@@ -107,8 +119,10 @@ def events(draw: st.DrawFn, kv: bool = False) -> list[dict[str, str]]:
         process = draw(st.integers(0, 2))
         if process in open_ and not draw(ODDLY):
             one = {**open_.pop(process), "type": draw(st.sampled_from([":ok", ":ok", ":fail", ":info"]))}
-            if one["f"] in (":read", ":get"):
+            if one["f"] in (":read", ":get") or draw(ODDLY):
                 one["value"] = draw(values)
+            elif one["f"] == ":cas" and one["value"][-1] == "]" and draw(st.booleans()):
+                one["value"] = one["value"][:-1] + draw(st.sampled_from([" 5]", " nil]", " 1]", " 1 2]", ' "x"]']))
         else:
             f = draw(st.sampled_from(functions))
             one = {"type": ":invoke", "process": str(process), "f": f":{f}", "value": draw(values)}
@@ -241,3 +255,72 @@ def test_files_that_others_recorded(tmp_path: Path) -> None:
 def test_our_own_files_too_are_read_alike_in_any_dress(end: bytes, dress: bytes, tmp_path: Path) -> None:
     found = same(tmp_path / "history", dress + TEXTS["jsonl"](story_of("jsonl")).replace(b"\n", end))
     assert (found[0], len(found[2])) == ("jsonl", 2)
+
+
+# -- our own, with everything that a completion may say ----------------------------------------------------------------
+
+OUR_VALUES = st.sampled_from(
+    [None, 1, 2, 1, 2, 3, [1, 2], [2, 1], [None, 1], [1, 2, 1], [1, 2, 3], [1, 2, None], [1, 2, 3, 4], [1], [], True,
+     1.0, "1", 2**62, 2**63, [1, "x"], [1, 2, "x"], {}]
+)  # fmt: skip
+
+
+@st.composite
+def ours(draw: st.DrawFn) -> bytes:
+    """A history of ours; a completion mostly repeats what was asked."""
+    lines: list[dict[str, Any]] = [{"format": "harness-history", "version": 1}]
+    open_: dict[int, dict[str, Any]] = {}
+    for index in range(draw(st.integers(1, 10))):
+        process = draw(st.integers(0, 2))
+        one: dict[str, Any] = {"index": index, "time": 10 * index}
+        if process in open_ and not draw(ODDLY):
+            asked = open_.pop(process)
+            value = asked["value"]
+            if asked["f"] == "read" or draw(ODDLY):
+                value = draw(OUR_VALUES)
+            elif asked["f"] == "cas" and isinstance(value, list) and draw(st.booleans()):
+                value = [*value, draw(st.sampled_from([None, 1, 2, 3]))]
+            one |= {**asked, "type": draw(st.sampled_from(["ok", "ok", "ok", "fail", "info"])), "value": value}
+        else:
+            f = draw(st.sampled_from(["read", "write", "cas", "cas"]))
+            value = {"read": None, "cas": [draw(st.sampled_from([1, 2, None])), 2], "write": draw(st.integers(0, 3))}[f]
+            value = draw(OUR_VALUES) if draw(ODDLY) else value
+            asked = {"process": process, "f": f, "value": value} | ({"key": draw(OUR_KEYS)} if draw(ODDLY) else {})
+            open_[process] = asked
+            one |= {**asked, "type": "invoke"}
+        lines.append(one)
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
+    return "".join(json.dumps(line, separators=separators) + "\n" for line in lines).encode()
+
+
+OUR_KEYS = st.sampled_from(["k", "l", 1, "1", "é"])
+
+
+@given(data=ours())
+@FUZZ
+def test_our_own_by_lines(data: bytes, tmp_path: Path) -> None:
+    same(tmp_path / "history", data)
+
+
+@given(data=ours())
+@FUZZ
+def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
+    """What is paired comes back from a table as it was; one whose answers were changed is refused."""
+    path, table = tmp_path / "history.jsonl", tmp_path / "operations.parquet"
+    path.write_bytes(data)
+    try:
+        operations = read_any(path).operations or []
+        pq.write_table(operations_table(operations, "x"), table)
+    except FormatError:
+        return
+    found = read_any(table)
+    assert (found.operations or [found.columns.operation(row) for row in range(found.columns.invoke.size)]
+            if found.columns is not None else found.operations) == operations  # fmt: skip
+    if found.columns is not None:
+        columns_are_of(found.columns, operations)
+    for place, one in enumerate(operations):
+        if one.outcome == "ok" and one.f in ("write", "cas") and one.result is not None:
+            changed = [*operations[:place], replace(one, result=[9, 9]), *operations[place + 1 :]]
+            pq.write_table(operations_table(changed, "x"), table)
+            with pytest.raises(FormatError, match="was invoked, and cannot end as one of"):
+                read_any(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Operation
@@ -29,7 +29,6 @@ def test_as_many_digits_as_tell_the_moments_apart() -> None:
     assert digits_of([operation(5, 5)]) == 3
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), min_size=1))
 def test_texts_keep_the_order_and_are_half_a_unit_away_at_most(times: list[tuple[int, int]]) -> None:
     digits = digits_of([operation(low, high) for low, high in times])

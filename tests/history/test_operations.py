@@ -52,6 +52,11 @@ def test_the_nemesis_is_passed_over() -> None:
         ([invoke(0, 3), invoke(1, 3)], "index 1", "process 3 has an open operation, invoked at index 0"),
         ([invoke(0, 3), complete(1, 3, "ok", f="read")], "index 1", "completes read of 'k0', but write of 'k0'"),
         ([invoke(0, 3), complete(1, 3, "ok", key="k1")], "index 1", "completes write of 'k1', but write of 'k0'"),
+        (
+            [invoke(0, 3), complete(1, 3, "ok", value=2)],
+            "index 1",
+            "a write of 1 was invoked, and cannot end as one of 2",
+        ),
     ],
 )
 def test_what_does_not_pair_is_refused(events: list[Event], place: str, complaint: str) -> None:
@@ -69,3 +74,37 @@ def test_a_process_goes_on_after_ok_and_fail() -> None:
 def test_json_round_trip() -> None:
     operation = Operation(1, "cas", "k0", [None, 2], [None, 2], "ok", 1, 2, 0, 1, "n1", None, "main")
     assert Operation.from_json(operation.to_json()) == operation
+
+
+@pytest.mark.parametrize(
+    ("f", "asked", "answered", "fits"),
+    [
+        ("write", 1, 1, True), ("write", 1, None, True), ("write", 1, True, False), ("write", 1, 1.0, False),
+        ("write", [1, 2], [1, 2], True), ("write", [1, 2], [1, 2, 3], False), ("write", None, 1, False),
+        ("cas", [1, 2], [1, 2], True), ("cas", [1, 2], None, True), ("cas", [1, 2], [1, 2, 7], True),
+        ("cas", [1, 2], [1, 2, None], True), ("cas", [1, 2], [1, 3], False), ("cas", [1, 2], [1, 3, 7], False),
+        ("cas", [1, 2], [1, 2, 3, 4], False), ("cas", [1, 2], True, False), ("cas", [1, 2], 2, False),
+        ("add", 1, 2, False), ("add", 1, 1, True), ("put", "x", "y", False), ("append", "x", "y", False),
+        # An index, and what was not known when it was asked.
+        ("append", 5, 0, True), ("append", "x", 0, True), ("read", None, 3, True), ("get", 0, 5, True),
+        ("enqueue", 1, 2, True), ("dequeue", None, 2, True), ("acquire", None, 7, True),
+        ("txn", [["r", 1, None]], [["r", 1, 5]], True),
+    ],
+)  # fmt: skip
+def test_a_completion_repeats_what_was_asked(f: str, asked: object, answered: object, fits: bool) -> None:
+    for type_ in ("ok", "fail", "info"):
+        events = [invoke(0, 3, f, value=asked), complete(1, 3, type_, f, value=answered)]
+        if fits or type_ != "ok":
+            assert pair(events)[0].outcome == type_
+        else:
+            with pytest.raises(FormatError, match=f"a {f} of .* was invoked, and cannot end as one of"):
+                pair(events)
+
+
+def test_a_refusal_is_three_values_of_an_ok_cas() -> None:
+    (refused,) = pair([invoke(0, 3, "cas", value=[1, 2]), complete(1, 3, "ok", "cas", value=[1, 2, None])])
+    assert (refused.refused, refused.seen, refused.outcome) == (True, None, "ok")
+    (swapped,) = pair([invoke(0, 3, "cas", value=[1, 2]), complete(1, 3, "ok", "cas", value=[1, 2])])
+    (failed,) = pair([invoke(0, 3, "cas", value=[1, 2]), complete(1, 3, "fail", "cas", value=[1, 2, 5])])
+    (read,) = pair([invoke(0, 3, "read", value=None), complete(1, 3, "ok", "read", value=[1, 2, 3])])
+    assert not any(operation.refused for operation in (swapped, failed, read))

@@ -12,7 +12,7 @@ from nemesis import grudges
 
 sizes = st.integers(3, 9)
 seeds = st.integers(0, 2**32)
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 
 def names(n: int) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nemesis.errors import ScheduleError
 from nemesis.schedule import CALM, Step, checked, cycle
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 
 @given(st.integers(0, 2**32))

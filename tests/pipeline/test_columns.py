@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Operation
@@ -19,7 +19,6 @@ JSON = st.recursive(
 KEY = st.none() | st.integers() | st.text(st.characters(codec=None), max_size=5)
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_any_json_comes_back(value) -> None:
     text = json_text(value)
@@ -27,7 +26,6 @@ def test_any_json_comes_back(value) -> None:
     assert json.loads(text) == value
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(KEY, JSON, JSON, st.sampled_from(["ok", "fail", "info"])), max_size=5))
 def test_operations_come_back(rows) -> None:
     operations = [

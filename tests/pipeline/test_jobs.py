@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from history import FormatError, KeyVerdict, Probe, RunFiles
+from history import FormatError, KeyVerdict, Probe, RunFiles, pair, read_history
 from history.tables import TABLES
 from pipeline import JobError, Tables, local_tables, read_table, run_tables
 from pipeline.actions import cause
+from pipeline.columns import events_table
+from pipeline.pairing import PAIRING
 
 pytestmark = pytest.mark.spark
 
@@ -114,6 +116,38 @@ def test_the_query_itself_finds_the_first_that_does_not_pair(spark, recorder, mo
     monkeypatch.setattr("pipeline.jobs.pair", lambda events, source, place: [])
     with pytest.raises(FormatError, match=r'line 3: completes read of "b", but read of "a" was invoked'):
         run_tables(spark, recorder.close(), model="register", deadline_s=10)
+
+
+@pytest.mark.parametrize(
+    ("f", "asked", "answered", "fits"),
+    [
+        ("write", 1, 2, False), ("write", 1, None, True), ("add", "a", "b", False), ("append", "a", "b", False),
+        ("append", 1, 0, True), ("enqueue", 1, 2, True), ("cas", [1, 2], [1, 2], True), ("cas", [1, 2], [1, 3], False),
+        ("cas", [1, 2], [1, 2, None], True), ("cas", [1, 2], [1, 3, 5], False), ("cas", [1, 2], [1, 2, 3, 4], False),
+        ("cas", ["%", "\\"], ["%", "\\", 1], True), ("cas", [1, 2], True, False),
+    ],
+)  # fmt: skip
+def test_the_query_finds_what_changed_its_value_as_pair_does(spark, recorder, f, asked, answered, fits) -> None:
+    recorder.event("invoke", 0, f, value=asked).event("ok", 0, f, value=answered)
+    run = recorder.close()
+    events = events_table(read_history(run.history).events, "x")
+    found = spark.sql(PAIRING, events=spark.createDataFrame(events)).collect()
+    problems = [row.problem for row in found if row.problem is not None]
+    assert (problems == []) == fits
+    if fits:
+        pair(read_history(run.history).events)
+    else:
+        with pytest.raises(FormatError, match="was invoked, and cannot end as one of"):
+            pair(read_history(run.history).events)
+
+
+@pytest.mark.parametrize(("seen", "verdict"), [(1, "invalid"), (2, "valid")])
+def test_a_refused_cas_is_judged_by_what_it_saw(spark, recorder, seen, verdict) -> None:
+    for value in (1, 2):
+        recorder.event("invoke", 0, "write", value=value, key="a").event("ok", 0, "write", value=value, key="a")
+    recorder.event("invoke", 1, "cas", value=[3, 4], key="a").event("ok", 1, "cas", value=[3, 4, seen], key="a")
+    tables = both(spark, recorder.close(), model="cas-register")
+    assert [told.verdict for told in tables.key_verdicts] == [verdict]
 
 
 def test_a_failing_checker_is_a_job_error_with_itscause(spark, recorder) -> None:

@@ -74,7 +74,7 @@ FIELDS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(FIELDS, max_size=8), st.booleans(), st.booleans(), st.integers(0, 9))
 def test_any_event_in_any_spelling(tmp_path_factory, events, spaced: bool, ascii_only: bool, cut: int) -> None:
     lines = [{"format": "harness-history", "version": 1}]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from history.tables import OPERATIONS
@@ -49,7 +49,6 @@ def by_definition(rows) -> dict:
     }
 
 
-@settings(deadline=None)
 @given(st.lists(ROW, max_size=120), st.sampled_from([1, 7, 1000]))
 def test_against_the_definition(rows, size: int) -> None:
     rows = [(outcome, phase, begin, begin + wait) for outcome, phase, begin, wait in rows]

@@ -111,7 +111,7 @@ def test_no_load_at_all() -> None:
     assert all(row[name] is None for name in row if name.endswith("_ms") or name.startswith("rate"))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.integers(0, 5000), max_size=60), st.integers(1, 12), st.integers(0, 4000))
 def test_recovered_is_the_earliest_second_with_enough(times: list[int], before: int, healed: int) -> None:
     """Against every possible start of the second, in whole milliseconds."""

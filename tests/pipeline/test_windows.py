@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from history.tables import SPLITS, WINDOWS
@@ -48,7 +48,6 @@ def by_definition(rows: list[Row]) -> list[dict]:
     return found
 
 
-@settings(deadline=None)
 @given(st.lists(ROW, max_size=120))
 def test_against_the_definition(rows) -> None:
     found = window_table(table(rows))
@@ -56,7 +55,6 @@ def test_against_the_definition(rows) -> None:
     assert found.to_pylist() == by_definition(rows)
 
 
-@settings(deadline=None)
 @given(st.lists(ROW, max_size=60), st.integers(1, 4))
 def test_slices_of_whole_seconds_give_the_same_rows(rows, width: int) -> None:
     parts = defaultdict(list)

@@ -72,7 +72,7 @@ drawn = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(drawn, min_size=1, max_size=5))
 def test_agrees_with_brute_force(operations: list[Operation]) -> None:
     found = explain(operations)
@@ -108,7 +108,7 @@ def fits(order: list[Operation], state: Any) -> bool:
     return True
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(drawn, min_size=1, max_size=8))
 def test_every_counterexample_can_be_drawn(operations: list[Operation]) -> None:
     picture = picture_of(Counterexample("kind", "sentence", tuple(operations)))

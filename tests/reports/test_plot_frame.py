@@ -73,7 +73,7 @@ def test_a_skipped_fault_has_no_bar_and_an_indeterminate_one_says_so() -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 30)), max_size=12))
 def test_nothing_in_a_row_lies_on_anything_else(spans: list[tuple[int, int]]) -> None:
     bars = bars_of(windows_of([(float(a), float(min(a + b, 100))) for a, b in spans], 100), 100)

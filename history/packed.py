@@ -1,0 +1,39 @@
+"""What is often given where a text is expected: packed files, other encodings, JSON instead of TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+_FIRST_BYTES: Final = {
+    b"\x1f\x8b": "this is gzip: unpack it first, with `gunzip -c FILE`",
+    b"\x28\xb5\x2f\xfd": "this is Zstandard: unpack it first, with `zstdcat FILE`",
+    b"\xfd7zXZ\0": "this is xz: unpack it first, with `xzcat FILE`",
+    b"BZh": "this is bzip2: unpack it first, with `bzcat FILE`",
+    b"PK\x03\x04": "this is a ZIP archive: unpack it first, with `unzip FILE`",
+    b"\xff\xfe": "this is UTF-16: make it UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
+    b"\xfe\xff": "this is UTF-16: make it UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
+}
+
+
+def packed(head: bytes) -> str | None:
+    """What a file that begins so is, and the mend; None if that is none of what is known."""
+    return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """A TOML file, with or without a byte order mark.
+
+    Raises OSError, and UnicodeDecodeError and tomllib.TOMLDecodeError (both ValueError) with what it is instead.
+    """
+    data = path.read_bytes()
+    if (what := packed(data)) is not None:
+        raise tomllib.TOMLDecodeError(what)
+    text = data.decode("utf-8-sig")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        if text.lstrip().startswith("{"):
+            raise tomllib.TOMLDecodeError("this is JSON or EDN; expected lines such as name = value") from None
+        raise
