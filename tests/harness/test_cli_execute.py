@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from harness import conductor as conductor_module
-from harness import probes as probes_module
 from harness import run as run_module
 from harness.clusters import ClusterStatus, Node, NodeStatus
 from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
@@ -27,7 +25,7 @@ from history import RunFiles, read_history
 from nemesis.view import Command, Completed
 from pipeline import SessionError
 from tests.harness.toy_nemesis import ToyNemesis
-from tests.harness.toy_register import ToyRegister
+from tests.harness.toy_register import ToyRegister, quicken
 
 PLAN = Plan(
     seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.2, interval=0.1,
@@ -182,9 +180,7 @@ def register() -> Iterator[ToyRegister]:
 @pytest.fixture
 def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(register, tmp_path / "store")
-    monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
-    monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
-    monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
+    quicken(monkeypatch)
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
         "Remote": ToyRemote,
