@@ -41,7 +41,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Load]]:
 def answering(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, after_s: float = 0.0, block_s: float = 0.0) -> None:
     async def perform(client: RegisterClient, invocation: Invocation) -> Outcome:
         await asyncio.sleep(after_s)
-        time.sleep(block_s)  # noqa: ASYNC251 (a loop that is kept busy is the very case)
+        time.sleep(block_s)
         return outcome
 
     monkeypatch.setattr(RegisterClient, "perform", perform)
