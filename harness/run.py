@@ -34,7 +34,7 @@ from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, Results, RunFiles
 from nemesis.view import Command
-from pipeline import WarmSession
+from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -213,9 +213,14 @@ class Run:
 
     def _await_spark(self) -> None:
         """Nobody starts while the load runs: the nodes may live on this machine's cores."""
-        if self._spark is not None and not self._spark.wait(SPARK_WARM_S):
+        if self._spark is None:
+            return
+        try:
+            self._spark.get(SPARK_WARM_S)
+        except SessionError as error:
+            log.warning("judging without Spark: %s", error)
+            self._state.warn(f"judged without Spark, by the same functions: {error}")
             self._stop_spark()
-            self._state.warn(f"Spark was not warm within {SPARK_WARM_S:g} s: judged without it, by the same functions")
 
     def _stop_spark(self) -> None:
         if self._spark is not None:

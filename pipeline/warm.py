@@ -63,11 +63,6 @@ class WarmSession:
         self._thread = threading.Thread(target=self._warm_up, name="spark-warm", daemon=True)
         self._thread.start()
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until it is warm or has failed, at the low priority; whether that came true within ``timeout`` s."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
-
     def get(self, timeout: float = 120.0) -> SparkSession:
         """The warm session, at the priority of this process.
 
