@@ -180,7 +180,7 @@ def _build(master: str, app: str, options: dict[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
-        server.handle_error = _note_lost_connection
+        server.handle_error = _note_lost_connection  # type: ignore[method-assign, assignment]
     builder = SparkSession.builder.master(master).appName(app)
     for name, value in options.items():
         builder = builder.config(name, value)
