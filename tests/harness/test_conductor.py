@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import threading
@@ -474,6 +475,69 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
         event.time for event in scene.events if event.process == "nemesis" and event.value["action"] == "inject"
     ]
     assert max(injected) <= scene.state.moments["final-reads"]
+
+
+# -- our own pace ------------------------------------------------------------------------------------------------------
+
+
+def test_how_well_the_rate_was_kept_is_told(whole: Scene) -> None:
+    pace = whole.state.pace
+    assert RunState.read(whole.state.path).pace == pace
+    main = [op for op in whole.operations if op.phase == "main"]
+    moments = whole.state.moments
+    seconds = (moments["main-end"] - moments["main"]) / 1e9
+    assert pace["asked_per_s"] == PLAN.rate
+    assert pace["invoked_per_s"] == pytest.approx(len(main) / seconds, rel=0.1)
+    assert 0 <= pace["lag_p99_ms"] <= pace["lag_max_ms"]
+    assert whole.state.standstills == []
+
+
+def test_a_loop_that_cannot_act_is_a_standstill_of_ours(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform, blocked = RegisterClient.perform, threading.Event()
+
+    async def slow(client: RegisterClient, invocation: Any) -> Any:
+        if "main" in scene.state.moments and not blocked.is_set():
+            blocked.set()
+            time.sleep(1.3)
+        return await perform(client, invocation)
+
+    scene = Scene(tmp_path, register)
+    monkeypatch.setattr(RegisterClient, "perform", slow)
+    scene.run()
+    (span,) = scene.state.standstills
+    assert 1.0e9 <= span[1] - span[0] <= 3e9
+    assert span[0] >= scene.state.moments["main"] - 100_000_000
+    assert scene.state.pace["lag_max_ms"] >= 1000
+    assert scene.state.moments["main-end"] - scene.state.moments["main"] >= 1.3e9, "the phase lasts its time of action"
+
+
+def test_nothing_on_the_event_loop_waits_for_the_disk(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[bool] = []
+
+    def on_the_loop(sync: Callable[[int], None]) -> Callable[[int], None]:
+        def told(fd: int) -> None:
+            waited.append(asyncio._get_running_loop() is not None)
+            sync(fd)
+
+        return told
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, on_the_loop(getattr(os, name)))
+    Scene(tmp_path, register).run()
+    assert waited
+    assert not any(waited)
+
+
+def test_a_state_that_cannot_be_saved_is_a_failure_of_ours(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+    scene.state.path = tmp_path / "gone" / "run.json"
+    scene.run()
+    assert any("No such file" in failure for failure in scene.state.failures)
+    assert not scene.nemesis.standing
 
 
 # -- stop at the first violation --------------------------------------------------------------------------------------
