@@ -133,7 +133,7 @@ class Conductor:
     async def _conduct(self) -> None:
         load = Load(
             self._plan, self._endpoints, history=self._history, tally=self.tally, stopped=self._stop.is_set,
-            clock_s=self._clock_s, see=self._see,
+            clock_s=self._clock_s, active_s=self._standstills.active_s, see=self._see,
         )  # fmt: skip
         final = FinalPhase(
             self._plan, tuple(self._endpoints), self._workload, load, tally=self.tally, probes=self._probes,
@@ -303,10 +303,10 @@ class Conductor:
             due += round(LAG_EVERY_S * 1e9)
             await asyncio.sleep(LAG_EVERY_S)
             now = time.monotonic_ns()
-            if self.tally.phase == "main":
-                self._lags_s.append(max(0.0, (now - due) / 1e9))
             if now - due >= STANDSTILL_NS:
                 self._standstills.note(due, now)
+            elif self.tally.phase == "main":
+                self._lags_s.append(max(0.0, (now - due) / 1e9))
             due = now
 
     async def _until(self, predicate: Callable[[], bool], limit: float) -> None:

@@ -59,15 +59,20 @@ class Load:
         tally: Tally,
         stopped: Callable[[], bool],
         clock_s: Callable[[], float],
+        active_s: Callable[[], float],
         see: Callable[[Event], None] = lambda _event: None,
     ) -> None:
-        """``stopped`` ends every load at once; ``see`` is shown each event that was recorded."""
+        """``active_s`` reads the clock without the times in which this process stood still: the pace is kept by it.
+
+        ``stopped`` ends every load at once; ``see`` is shown each event that was recorded.
+        """
         self._plan = plan
         self._endpoints = endpoints
         self._history = history
         self._tally = tally
         self._stopped = stopped
         self._clock_s = clock_s
+        self._active_s = active_s
         self._see = see
         homes = cycle(endpoints)
         self.workers = [self._worker(number, next(homes)) for number in range(plan.concurrency)]
@@ -91,7 +96,7 @@ class Load:
 
     async def drive(self, invocations: Iterator[Invocation], rate: float, over: Callable[[], bool]) -> None:
         """Issue operations at ``rate`` a second until ``over()``; open ones are awaited."""
-        pace = Pace(rate, self._plan.rng(f"pace {rate}"), self._clock_s())
+        pace = Pace(rate, self._plan.rng(f"pace {rate}"), self._active_s())
 
         def ended() -> bool:
             return self._stopped() or over()
@@ -104,15 +109,15 @@ class Load:
         self, worker: Worker, invocations: Iterator[Invocation], pace: Pace, ended: Callable[[], bool]
     ) -> None:
         while not ended():
-            now = self._clock_s()
+            now = self._active_s()
             overdue = pace.overdue(now)
             due = pace.take(now)
-            while (wait := due - self._clock_s()) > 0 and not ended():
+            while (wait := due - self._active_s()) > 0 and not ended():
                 await asyncio.sleep(min(wait, LOOK_S))
             if not ended():
                 if self._tally.phase == "main":
                     self.waited_s += overdue
-                    self.late_s.append(self._clock_s() - due)
+                    self.late_s.append(self._active_s() - due)
                 await self.perform(worker, next(invocations))
 
     async def perform(self, worker: Worker, invocation: Invocation) -> bool:

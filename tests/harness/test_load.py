@@ -30,7 +30,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Load]]:
         histories.append(HistoryWriter(path, Header(), started_ns=time.monotonic_ns(), clock=time.monotonic_ns))
         return Load(
             plan, {"n1": ("127.0.0.1", 1)}, history=histories[-1], tally=tally or Tally(phase="main"),
-            stopped=lambda: False, clock_s=time.monotonic,
+            stopped=lambda: False, clock_s=time.monotonic, active_s=time.monotonic,
         )  # fmt: skip
 
     yield load
