@@ -5,11 +5,11 @@ warm-up
 main
     the load runs for the plan's time limit while the nemesis follows its schedule
 final
-    all faults are healed; light reads go on until every node has caught up (or the recovery time is over), then each
-    register is read once more
+    all faults are healed; then see ``final_phase``
 
-Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  Whatever fails, the order
-at the end is the same: no new operations, heal, close the files.
+Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  So do the disk's syncs,
+which have threads as well: nothing on the loop waits for anything but the network.  Whatever fails, the order at the
+end is the same: no new operations, heal, close the files.
 """
 
 from __future__ import annotations
@@ -17,35 +17,37 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import cycle
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from harness.clients import RegisterClient
 from harness.errors import StoreError
-from harness.generators import Pace
+from harness.final_phase import FinalPhase, Restartable
+from harness.load import LOOK_S, Load, Tally
 from harness.probes import ProbeLog, probe_forever
-from harness.recovery import assess
+from harness.standstills import STANDSTILL_NS, Standstills
 from harness.watching import Watch
-from harness.workloads import Invocation, workload_named
+from harness.workloads import workload_named
 from history import Event, HistoryWriter
-from history.events import NEMESIS, Phase, Type
+from history.events import NEMESIS, Type
 
 if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.runstate import RunState
+    from nemesis.runner import Unhealed
 
 log = logging.getLogger("harness.conductor")
 
 SYNC_S: Final = 0.1
-LOOK_S: Final = 0.1
-RECOVERY_RATE: Final = 20.0
-FINAL_READS_S: Final = 10.0
+LAG_EVERY_S: Final = 0.05
+SHOW_EVERY_S: Final = 0.5
 WARM_UP_LIMIT_S: Final = 30.0
 #: How long a schedule may go on beyond the main phase, and its last fault's interval: restarts take their time.
 OVERTIME_S: Final = 30.0
+#: What is in use for a moment (a filesystem that cannot be unmounted) is healed a moment later.
+HEAL_TRIES: Final = 5
+HEAL_AGAIN_S: Final = 1.0
 
 
 class Nemesis(Protocol):
@@ -54,35 +56,15 @@ class Nemesis(Protocol):
     def run(self, stop: threading.Event) -> None:
         """Follow the schedule until its end or until ``stop`` is set."""
 
-    def heal_all(self) -> tuple[str, ...]:
-        """Heal whatever may still be installed, idempotently; a sentence for each fault that could not be healed."""
+    def heal_all(self, *, final: bool = False) -> Sequence[Unhealed]:
+        """Heal whatever may still be installed, idempotently; what could not be healed.
+
+        With ``final`` nothing is injected any more from then on.
+        """
 
 
 RecordFault = Callable[[Type, str, dict[str, Any]], None]
 MakeNemesis = Callable[[RecordFault], Nemesis]
-
-
-@dataclass(slots=True)
-class Worker:
-    """One client and the process number under which it issues operations."""
-
-    process: int
-    client: RegisterClient
-    home: str
-
-
-@dataclass(slots=True)
-class Tally:
-    """What progress is shown from."""
-
-    completions: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # (phase, f, type)
-    fault: str = ""
-    phase: Phase = "warm-up"
-    note: str = ""
-    invalid: str = ""
-
-    def of_type(self, type_: str) -> int:
-        return sum(count for (_, _, kind), count in self.completions.items() if kind == type_)
 
 
 class Conductor:
@@ -98,30 +80,31 @@ class Conductor:
         state: RunState,
         make_nemesis: MakeNemesis,
         clock_ns: Callable[[], int],
-        on_main: Callable[[], None] = lambda: None,
+        standstills: Standstills,
+        system: Restartable | None = None,
         show: Callable[[Tally, ProbeLog, float], None] = lambda _tally, _probes, _seconds: None,
     ) -> None:
-        """``clock_ns`` reads nanoseconds since the run's start; ``on_main`` is called when the main phase begins."""
+        """``clock_ns`` reads nanoseconds since the run's start, on the clock that ``standstills`` keeps."""
         self._plan = plan
+        self._workload = workload_named(plan.workload, plan.keys, plan.read_mode)
         self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
         self._endpoints = endpoints
         self._history = history
         self._probes = probes
         self._state = state
         self._clock_ns = clock_ns
-        self._on_main = on_main
+        self._standstills = standstills
+        self._origin_ns = time.monotonic_ns() - clock_ns()
+        self._system = system
         self._show = show
         self.tally = Tally()
         self._stop = threading.Event()
         self._no_more_faults = threading.Event()
         self._faults = threading.Thread(target=self._follow_schedule, name="nemesis", daemon=True)
         self._nemesis = make_nemesis(self._record_fault)
-        self._workload = workload_named(plan.workload, plan.keys, plan.read_mode)
-        self._mix = self._workload.invocations(plan.rng("operations"))
-        self._committed_again: int | None = None
-        self._healed_at: int | None = None
+        self._unhealed_at_first: dict[int, str] = {}
         self._last_heal: int | None = None
-        self._assessed = (0, False)  # how many probes were looked at, and what they said
+        self._lags_s = array("f")
 
     def stop(self) -> None:
         """Ask the run to wind down in order; from any thread, also from a signal handler."""
@@ -139,18 +122,31 @@ class Conductor:
         finally:
             self.stop()
             self._join_faults(OVERTIME_S)
-            self._heal()
+            self._heal(1 if "healed" in self._state.moments else HEAL_TRIES)
+            try:
+                self._save_state()
+            except OSError as error:
+                self._state.fail(f"recording failed: {error}")
 
     # -- phases ----------------------------------------------------------------------------------------------------
 
     async def _conduct(self) -> None:
-        workers = self._workers()
+        load = Load(
+            self._plan, self._endpoints, history=self._history, tally=self.tally, stopped=self._stop.is_set,
+            clock_s=self._clock_s, active_s=self._standstills.active_s, see=self._see,
+        )  # fmt: skip
+        final = FinalPhase(
+            self._plan, tuple(self._endpoints), self._workload, load, tally=self.tally, probes=self._probes,
+            state=self._state, standstills=self._standstills, clock_ns=self._clock_ns, stopped=self._stop.is_set,
+            system=self._system,
+        )  # fmt: skip
         helpers = [
             asyncio.create_task(probe_forever(self._endpoints, self._probes, self._clock_ns)),
             asyncio.create_task(self._sync_forever()),
             asyncio.create_task(self._show_forever()),
+            asyncio.create_task(self._feel_lag_forever()),
         ]
-        phases = asyncio.create_task(self._phases(workers))
+        phases = asyncio.create_task(self._phases(load, final))
         try:
             done, _ = await asyncio.wait([phases, *helpers], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -160,147 +156,54 @@ class Conductor:
             for task in (phases, *helpers):
                 task.cancel()
             await asyncio.gather(phases, *helpers, return_exceptions=True)
-            for worker in workers:
-                worker.client.close()
+            load.close()
 
-    async def _phases(self, workers: list[Worker]) -> None:
-        self._state.reach("warm-up", self._clock_ns())
-        load = asyncio.create_task(
-            self._drive(workers, self._mix, self._plan.rate, lambda: self.tally.phase == "final")
-        )
+    async def _phases(self, load: Load, final: FinalPhase) -> None:
+        self._reach("warm-up")
+        mix = self._workload.invocations(self._plan.rng("operations"))
+        driving = asyncio.create_task(load.drive(mix, self._plan.rate, lambda: self.tally.phase == "final"))
         try:
-            if await self._warm(load):
-                self._begin_main()
-                await self._until(lambda: self._stop.is_set() or load.done(), self._plan.time_limit)
-                self._state.reach("main-end", self._clock_ns())
+            if await self._warm(load, driving):
+                await self._main(load, driving)
         finally:
             self.tally.phase = "final"
-            await load
-        await asyncio.to_thread(self._end_faults)
+            await driving
+        healed = await asyncio.to_thread(self._end_faults)
         if not self._stop.is_set() and not self._state.failures:
-            await self._final(workers)
+            await final.run({healed, min(healed, self._last_heal or healed)})
 
-    async def _warm(self, load: asyncio.Task[None]) -> bool:
-        def warm() -> bool:
-            enough = self.tally.of_type("ok") > 0 and self._clock_s() - began >= self._plan.warm_up
-            return enough or self._stop.is_set() or load.done()
-
+    async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:
         began = self._clock_s()
+
+        def warm() -> bool:
+            enough = load.served and self._clock_s() - began >= self._plan.warm_up
+            return enough or self._stop.is_set() or driving.done()
+
         await self._until(warm, max(WARM_UP_LIMIT_S, self._plan.warm_up))
         return not self._stop.is_set()
 
-    def _begin_main(self) -> None:
+    async def _main(self, load: Load, driving: asyncio.Task[None]) -> None:
+        began = self._standstills.active_s()
         self.tally.phase = "main"
-        self._state.reach("main", self._clock_ns())
-        self._on_main()
+        self._reach("main")
         self._faults.start()
+        await self._until(lambda: self._stop.is_set() or driving.done(), self._plan.time_limit)
+        self._reach("main-end")
+        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags_s)
 
-    async def _final(self, workers: list[Worker]) -> None:
-        for worker in workers:
-            worker.client.follow_leader()
-        reads = cycle(self._workload.final_reads())
-        self.tally.note = "waiting for every node to catch up"
-        await self._drive(workers, reads, RECOVERY_RATE, self._recovered, self._plan.recovery_time)
-        if self._recovered():
-            self._state.reach("recovered", self._clock_ns())
-        self.tally.note = "final reads"
-        self._state.reach("final-reads", self._clock_ns())
-        # One worker of each node: their homes go round.
-        await asyncio.gather(*map(self._read_all, workers[: len(self._endpoints)]))
+    # -- what is recorded ------------------------------------------------------------------------------------------
 
-    def _recovered(self) -> bool:
-        if self._stop.is_set():
-            return True
-        healed = self._healed_at
-        if healed is None or self._committed_again is None:
-            return False
-        probes = self._probes.all
-        if len(probes) != self._assessed[0]:  # asked by every worker before every operation, so only for news
-            since = {healed, min(healed, self._last_heal or healed)}
-            complete = (assess(probes, self._endpoints, at, self._committed_again).complete for at in since)
-            self._assessed = len(probes), all(complete)
-        return self._assessed[1]
-
-    async def _read_all(self, worker: Worker) -> None:
-        """Each register is read once by this worker; a read that fails is asked again until the deadline."""
-        deadline = self._clock_s() + FINAL_READS_S
-        for invocation in self._workload.final_reads():
-            while not self._stop.is_set() and self._clock_s() < deadline:
-                if await self._perform(worker, invocation) == "ok":
-                    break
-                await asyncio.sleep(0.1)
-
-    # -- load ------------------------------------------------------------------------------------------------------
-
-    def _workers(self) -> list[Worker]:
-        homes = cycle(self._endpoints)
-        return [self._worker(number, next(homes)) for number in range(self._plan.concurrency)]
-
-    def _worker(self, number: int, home: str) -> Worker:
-        plan = self._plan
-        client = RegisterClient(
-            self._endpoints, home, follows=plan.client_follows, timeout=plan.client_timeout, clock=self._clock_s
-        )
-        return Worker(number, client, home)
-
-    async def _drive(
-        self,
-        workers: list[Worker],
-        invocations: Iterator[Invocation],
-        rate: float,
-        until: Callable[[], bool],
-        limit: float = float("inf"),
-    ) -> None:
-        """Issue operations at ``rate`` a second until ``until()`` or for ``limit`` seconds; open ones are awaited."""
-        pace = Pace(rate, self._plan.rng(f"pace {rate}"), self._clock_s())
-        deadline = self._clock_s() + limit
-
-        def over() -> bool:
-            return self._stop.is_set() or self._clock_s() >= deadline or until()
-
-        async with asyncio.TaskGroup() as group:
-            for worker in workers:
-                group.create_task(self._work(worker, invocations, pace, over))
-
-    async def _work(
-        self, worker: Worker, invocations: Iterator[Invocation], pace: Pace, over: Callable[[], bool]
-    ) -> None:
-        while not over():
-            due = pace.take(self._clock_s())
-            while (wait := due - self._clock_s()) > 0 and not over():
-                await asyncio.sleep(min(wait, LOOK_S))
-            if not over():
-                await self._perform(worker, next(invocations))
-
-    async def _perform(self, worker: Worker, invocation: Invocation) -> Type:
-        phase = self.tally.phase
-        after_heal = self._healed_at is not None
-        self._append(
-            "invoke", worker.process, invocation.f,
-            value=invocation.value, key=invocation.key, node=worker.home, phase=phase,
-        )  # fmt: skip
-        outcome = await worker.client.perform(invocation)
-        event = self._append(
-            outcome.type, worker.process, invocation.f,
-            value=outcome.value, key=invocation.key, node=outcome.node, error=outcome.error, phase=phase,
-        )  # fmt: skip
-        self.tally.completions[phase, invocation.f, outcome.type] += 1
-        if outcome.type == "info":
-            worker.process += self._plan.concurrency
-        if after_heal and outcome.type == "ok" and self._committed_again is None:
-            self._committed_again = event.time
-        return outcome.type
-
-    def _append(self, type_: Type, process: int, f: str, **rest: Any) -> Event:
-        event = self._history.append(type_, process, f, **rest)
+    def _see(self, event: Event) -> None:
         if self._watch is not None:
             self._watch.see(event)
-        return event
 
     def _violated(self, text: str) -> None:
         self.tally.invalid = text
         self._show(self.tally, self._probes, self._clock_s())
         self.stop()
+
+    def _reach(self, moment: str) -> None:
+        self._state.reach(moment, self._clock_ns())
 
     # -- faults ----------------------------------------------------------------------------------------------------
 
@@ -310,23 +213,37 @@ class Conductor:
         except Exception as error:  # noqa: BLE001 (a thread's last stand: whatever it is, it is ours)
             self._fail_from_thread(error)
 
-    def _end_faults(self) -> None:
+    def _end_faults(self) -> int:
+        """Heal everything; the moment at which that was done (nanoseconds since the run's start)."""
         self._join_faults(self._plan.interval + OVERTIME_S)
         self._no_more_faults.set()
-        self._heal()
-        self._healed_at = self._clock_ns()
-        self._state.reach("healed", self._healed_at)
+        self._heal(HEAL_TRIES)
+        healed = self._clock_ns()
+        self._state.reach("healed", healed)
+        return healed
 
     def _join_faults(self, patience: float) -> None:
         if self._faults.ident is not None:
             self._faults.join(patience)
 
-    def _heal(self) -> None:
+    def _heal(self, tries: int) -> None:
+        """Heal what stands.  What we could not undo is a failure of ours; what did not start again is a finding."""
         try:
-            for reason in self._nemesis.heal_all():
-                self._state.warn(f"not healed: {reason}")
+            left = self._nemesis.heal_all(final=True)
+            for _ in range(tries - 1):
+                if all(one.by_system for one in left):
+                    break
+                time.sleep(HEAL_AGAIN_S)
+                left = self._nemesis.heal_all(final=True)
         except Exception as error:  # noqa: BLE001 (nothing may keep the run from winding down)
             self._fail_from_thread(error)
+            return
+        for one in left:
+            if one.by_system:
+                self._state.warn(f"not healed: {one}")
+            elif str(one) not in self._state.unhealed:
+                self._state.unhealed.append(str(one))
+                self._state.fail(f"a fault could not be healed: {one}")
 
     def _fail_from_thread(self, error: Exception) -> None:
         log.error("the nemesis failed", exc_info=error)
@@ -334,12 +251,26 @@ class Conductor:
         self.stop()
 
     def _record_fault(self, type_: Type, f: str, value: dict[str, Any]) -> None:
-        event = self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
+        try:
+            event = self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
+        except OSError as error:
+            self._state.fail(f"{type(error).__name__}: {error}")
+            self.stop()
+            raise
         if value.get("action") == "inject":
             self.tally.fault = f if type_ in ("invoke", "ok") else ""
         elif type_ != "invoke":
             self.tally.fault = ""
-            self._last_heal = event.time if type_ == "ok" else self._last_heal
+            self._healing_ended(event, f, value)
+
+    def _healing_ended(self, event: Event, f: str, value: dict[str, Any]) -> None:
+        number = value["id"]
+        if event.type != "ok":
+            self._unhealed_at_first.setdefault(number, str(value.get("reason")))
+            return
+        self._last_heal = event.time
+        if (reason := self._unhealed_at_first.pop(number, None)) is not None:
+            self._state.warn(f"{f} was healed, but not at the first try: {reason}")
 
     # -- housekeeping ----------------------------------------------------------------------------------------------
 
@@ -354,15 +285,33 @@ class Conductor:
     def _sync(self) -> None:
         self._history.sync()
         self._probes.sync()
+        self._save_state()
+
+    def _save_state(self) -> None:
+        self._state.standstills = self._standstills.spans(self._origin_ns)
+        self._state.save()
 
     async def _show_forever(self) -> None:
         while True:
             self._show(self.tally, self._probes, self._clock_s())
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(SHOW_EVERY_S)
+
+    async def _feel_lag_forever(self) -> None:
+        """How late a task is woken that asked for it; long enough, it is a standstill of all clients and probes."""
+        due = time.monotonic_ns()
+        while True:
+            due += round(LAG_EVERY_S * 1e9)
+            await asyncio.sleep(LAG_EVERY_S)
+            now = time.monotonic_ns()
+            if now - due >= STANDSTILL_NS:
+                self._standstills.note(due, now)
+            elif self.tally.phase == "main":
+                self._lags_s.append(max(0.0, (now - due) / 1e9))
+            due = now
 
     async def _until(self, predicate: Callable[[], bool], limit: float) -> None:
-        deadline = self._clock_s() + limit
-        while not predicate() and self._clock_s() < deadline:
+        late = self._standstills.deadline(limit)
+        while not predicate() and not late():
             await asyncio.sleep(LOOK_S)
 
     def _clock_s(self) -> float:

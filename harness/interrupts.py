@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run winds down in order, healed and collected, whatever it was doing."""
+"""Ctrl-C, SIGTERM and SIGHUP: the run winds down in order, healed and collected, whatever it was doing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, the two signals call the registered reaction; with none registered they raise KeyboardInterrupt.
+    """While entered, the signals call the registered reaction; with none registered they raise KeyboardInterrupt.
 
-    Inside :meth:`held` they are only noted, so that healing and collecting cannot be torn in half.
+    Inside :meth:`held` they are only noted, so that healing and collecting cannot be torn in half.  A SIGHUP that
+    somebody told us to ignore (``nohup``) stays ignored.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -20,11 +23,13 @@ class Interrupts:
         self._previous: dict[int, Any] = {}
         self._reaction: Callable[[], None] | None = None
         self._held = 0
+        self._unwatched = False
         self.asked = False
 
     def __enter__(self) -> Interrupts:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._handle)
+        for number in SIGNALS:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,7 +54,14 @@ class Interrupts:
         finally:
             self._held -= 1
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+    def go_on_unwatched(self) -> None:
+        """From now on a terminal that goes away changes nothing: no node is held, and the verdict goes to the disk."""
+        self._unwatched = True
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        # The end of a terminal is told more than once: by the kernel, by the shell.
+        if number == signal.SIGHUP and (self._unwatched or self.asked):
+            return
         again = self.asked
         self.asked = True
         if self._held:

@@ -84,6 +84,7 @@ class Plan:
     check_deadline: float = 60.0
     schedule: tuple[dict[str, Any], ...] = ()
     stop_on_violation: bool = False
+    restart_at_end: bool = False
     spark: bool = True
     spark_master: str = "local[*]"
     unsafe_test_mode: bool = False
@@ -201,6 +202,8 @@ def validate(plan: Plan) -> Plan:
         raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
     if plan.stop_on_violation:
         require_watchable(plan.workload)
+    if plan.restart_at_end and plan.store == "MEMORY":
+        raise UsageError("--restart-at-end needs --store-type FILE: what is kept in memory is lost with its processes")
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
     _validate_canary(plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import time
@@ -55,19 +56,39 @@ def _kind(field: str) -> type:
 
 
 class ProbeLog:
-    """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any."""
+    """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any.
+
+    After a failed write the file is cut back to its last whole line and every later append raises the same error: half
+    a line in the middle of a file would make all of it unreadable.
+    """
 
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        os.write(self._fd, (probes_header() + "\n").encode())
+        self._size = 0
+        self._failure: OSError | None = None
         self.latest: dict[str, Probe] = {}
         self.all: list[Probe] = []
+        self._write(probes_header())
 
     def append(self, probe: Probe) -> None:
         """Raises OSError when the disk refuses it."""
-        os.write(self._fd, (json.dumps(probe.to_json(), separators=(",", ":")) + "\n").encode())
+        if self._failure is not None:
+            raise self._failure
+        self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)
+
+    def _write(self, text: str) -> None:
+        line = (text + "\n").encode()
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes were taken", "probes.jsonl")
+        except OSError as error:
+            self._failure = error
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(line)
 
     def sync(self) -> None:
         os.fdatasync(self._fd)

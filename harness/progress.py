@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from harness.conductor import Tally
+    from harness.load import Tally
     from harness.probes import ProbeLog
 
 PLAIN_EVERY_S: Final = 5.0

@@ -87,6 +87,27 @@ def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, commit
     return Recovery(healed_at, target, leader, applied, reached, committed_again)
 
 
+class CatchingUp:
+    """The question of :func:`assess` to probes that are still coming in; each is looked at once."""
+
+    def __init__(self, probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> None:
+        """``probes`` grows; those up to the heal are there already."""
+        self._probes = probes
+        self._healed_at = healed_at
+        self._target = _target(probes, healed_at)[1]
+        self._missing = set(nodes)
+        self._seen = 0
+
+    def done(self) -> bool:
+        """Whether every node has told since the heal that it applied what was committed then."""
+        end = len(self._probes)
+        for probe in self._probes[self._seen : end]:
+            if probe.time >= self._healed_at and probe.answered and probe.applied >= self._target:
+                self._missing.discard(probe.node)
+        self._seen = end
+        return not self._missing
+
+
 def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
     """When the last fault was healed (ns since the run's start).
 

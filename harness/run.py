@@ -10,7 +10,7 @@ import logging
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,26 +23,30 @@ from harness.errors import HarnessError, StoreError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
 from harness.faults import Faults
 from harness.interrupts import Interrupts
+from harness.oom import Count, count_kills, told
 from harness.probes import ProbeLog
-from harness.progress import Progress
+from harness.progress_thread import ProgressThread
 from harness.remote import Remote
 from harness.runstate import RunState
+from harness.standstills import Standstills
 from harness.store import create_run
 from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, RunFiles
 from nemesis.view import Command
-from pipeline import WarmSession
+from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from harness.clusters import Cluster
     from harness.plan import Plan
+    from harness.progress import Progress
 
 log = logging.getLogger("harness.run")
 
-#: It had the whole main phase to start in; beyond this a verdict without Spark is worth more than one with it.
+#: Until Spark is warm, before the load; beyond this a run without it is worth more than a run that waits.
+SPARK_WARM_S: Final = 90.0
 SPARK_PATIENCE_S: Final = 30.0
 #: The JVM ends with this process in any case.
 SPARK_STOP_S: Final = 5.0
@@ -54,9 +58,10 @@ class Run:
     def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
         self._plan = plan
         self._store = store
-        self._progress = progress
+        self._progress = ProgressThread(progress)
         self._keep_cluster = keep_cluster
         self._state = RunState()
+        self._standstills = Standstills()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
         self._failure_code = EXIT_FAILURE
@@ -66,6 +71,10 @@ class Run:
 
         Raises UsageError before anything is touched and HarnessError when the run could not even be recorded.
         """
+        with self._progress, self._standstills:
+            return self._execute()
+
+    def _execute(self) -> tuple[int, RunFiles]:
         plan = self._plan
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
@@ -84,11 +93,14 @@ class Run:
             self._state.interrupted = interrupts.asked
             self._state.ended = not interrupts.asked and not self._state.failures
             self._save()
+            interrupts.go_on_unwatched()
             try:
                 code = self._conclude(files)
             except KeyboardInterrupt:
                 self._progress.say(f"interrupted; `harness check {files.root}` judges what was recorded")
                 return EXIT_INTERRUPTED, files
+            finally:
+                self._stop_spark()
             return (EXIT_INTERRUPTED if interrupts.asked else code), files
 
     # -- on the cluster --------------------------------------------------------------------------------------------
@@ -117,7 +129,7 @@ class Run:
         *,
         kept: bool,
     ) -> None:
-        system = DLedgerRegister(self._plan, cluster.nodes, remote, time.monotonic)
+        system = DLedgerRegister(self._plan, cluster.nodes, remote, self._standstills.active_s)
         names = remote.names
         try:
             if kept:  # nodes that were made a moment ago have no earlier run
@@ -126,9 +138,14 @@ class Run:
             faults.precheck(remote, system)
             faults.prepare(remote, system)
             log.info("prechecked")
+            self._start_spark()
             self._lead(system, names)
             self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
+            self._await_spark()
+            killed_before = count_kills(remote)
             self._conduct(system, remote, faults, files, interrupts)
+            with interrupts.held():
+                self._look_for_kills(killed_before, remote, faults)
         finally:
             with interrupts.held():
                 self._collect(system, names, files)
@@ -158,7 +175,7 @@ class Run:
 
         conductor = Conductor(
             plan, system.endpoints(), history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
-            clock_ns=clock_ns, on_main=self._warm_spark, show=self._progress.show,
+            clock_ns=clock_ns, standstills=self._standstills, system=system, show=self._progress.show,
         )  # fmt: skip
         try:
             with interrupts.reaction(conductor.stop):
@@ -168,6 +185,17 @@ class Run:
             history.close()
             probes.close()
             self._state.reach("end", clock_ns())
+
+    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, faults: Faults) -> None:
+        """A process that the kernel ended for want of memory is missing for a reason of ours."""
+        try:
+            found = told(before, count_kills(remote), faults.names)
+        except HarnessError as error:
+            self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
+            return
+        if found is not None:
+            text, by_fault = found
+            self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
 
     def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
         for line in system.collect(files.nodes):
@@ -179,9 +207,25 @@ class Run:
 
     # -- conclusion ------------------------------------------------------------------------------------------------
 
-    def _warm_spark(self) -> None:
+    def _start_spark(self) -> None:
         if self._plan.spark:
             self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
+
+    def _await_spark(self) -> None:
+        """Nobody starts while the load runs: the nodes may live on this machine's cores."""
+        if self._spark is None:
+            return
+        try:
+            self._spark.get(SPARK_WARM_S)
+        except SessionError as error:
+            log.warning("judging without Spark: %s", error)
+            self._state.warn(f"judged without Spark, by the same functions: {error}")
+            self._stop_spark()
+
+    def _stop_spark(self) -> None:
+        if self._spark is not None:
+            self._spark.stop(SPARK_STOP_S)
+            self._spark = None
 
     def _conclude(self, files: RunFiles) -> int:
         """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
@@ -200,9 +244,6 @@ class Run:
         except (HarnessError, OSError) as error:
             self._fail(error)
             return EXIT_FAILURE
-        finally:
-            if self._spark is not None:
-                self._spark.stop(SPARK_STOP_S)
         return exit_code(results.verdict, results.harness_failure)
 
     def _since_the_end(self) -> float:
@@ -246,11 +287,16 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
     }
 
 
+class _LogFile(logging.FileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        """Say nothing: a disk that is full is a failure of the run, told once and not with every line."""
+
+
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
     """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
     try:
-        handler = logging.FileHandler(path)
+        handler = _LogFile(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))

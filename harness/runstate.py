@@ -13,7 +13,11 @@ from harness.store import write_json
 STATE_FORMAT: Final = "harness-run"
 STATE_VERSION: Final = 1
 
-MOMENTS: Final = ("warm-up", "main", "main-end", "healed", "recovered", "final-reads", "end")
+#: In the order in which they are reached; those of a restart only where one was asked for (``restart_at_end``).
+MOMENTS: Final = (
+    "warm-up", "main", "main-end", "healed", "recovered", "quiet", "final-reads",
+    "restarting", "restarted", "restarted-quiet", "end",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -23,7 +27,8 @@ class RunState:
     ``stopped`` is the violation at which the run was told to stop (``--stop-on-violation``).  ``unhealed`` are the
     faults that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
     ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
-    still.  ``pace`` says how well operations were issued when they were due, in ms and operations a second.
+    still.  ``pace`` says how well operations were issued when they were due, in ms and operations a second (``Load``).
+    ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not ours.
     """
 
     path: Path | None = None
@@ -37,12 +42,13 @@ class RunState:
     unhealed: list[str] = field(default_factory=list)
     standstills: list[tuple[int, int]] = field(default_factory=list)
     pace: dict[str, float] = field(default_factory=dict)
+    restart_failed: str | None = None
+    _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, moment: str, time: int) -> None:
-        """Record a moment, once, and save.  Raises OSError."""
+        """Note a moment, once; whoever goes on saves it (see :meth:`save`)."""
         assert moment in MOMENTS
         self.moments.setdefault(moment, time)
-        self.save()
 
     def fail(self, text: str) -> None:
         """Record a failure of the harness; the first one is the reason, later ones are consequences."""
@@ -55,23 +61,28 @@ class RunState:
             self.warnings.append(text)
 
     def save(self) -> None:
+        """Write what is not on the disk yet; from one thread at a time.  Waits for the disk.  Raises OSError."""
         if self.path is None:
             return
+        # Copies: other threads go on noting.
         record = {
             "format": STATE_FORMAT,
             "version": STATE_VERSION,
-            "moments": self.moments,
-            "failures": self.failures,
-            "warnings": self.warnings,
+            "moments": dict(self.moments),
+            "failures": list(self.failures),
+            "warnings": list(self.warnings),
             "environment": self.environment,
             "interrupted": self.interrupted,
             "ended": self.ended,
             "stopped": self.stopped,
-            "unhealed": self.unhealed,
-            "standstills": self.standstills,
+            "unhealed": list(self.unhealed),
+            "standstills": list(self.standstills),
             "pace": self.pace,
+            "restart_failed": self.restart_failed,
         }
-        write_json(self.path, record)
+        if record != self._saved:
+            write_json(self.path, record)
+            self._saved = record
 
     @classmethod
     def read(cls, path: Path) -> RunState:
@@ -92,5 +103,6 @@ class RunState:
             unhealed=record.get("unhealed", []),
             standstills=[(begin, end) for begin, end in record.get("standstills", ())],
             pace=record.get("pace", {}),
+            restart_failed=record.get("restart_failed"),
             **{name: record[name] for name in names},
         )

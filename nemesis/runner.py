@@ -7,10 +7,11 @@ harness: it is recorded too, everything is healed, and then it is raised.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from nemesis.agenda import Agenda
@@ -22,6 +23,8 @@ from nemesis.schedule import Step
 from nemesis.targets import claimants, leader_now, resolve
 from nemesis.view import StartError
 
+log = logging.getLogger("nemesis.runner")
+
 # How long a fault waits for something to aim at (an election is under way) before it is skipped.
 PATIENCE_S: Final = 5.0
 PATIENCE_EVERY_S: Final = 0.05
@@ -31,6 +34,23 @@ class Record(Protocol):
     """Appends one event of the process ``nemesis`` to the history; value as in :mod:`history.receipts`."""
 
     def __call__(self, kind: Literal["invoke", "ok", "fail", "info"], f: str, value: dict[str, Any], /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unhealed:
+    """A fault that stands, or may stand, after its healing was tried.
+
+    ``by_system`` tells that all of ours was undone and only the system did not start again: its finding, not ours.
+    """
+
+    fault: str
+    id: int
+    nodes: tuple[str, ...]
+    reason: str
+    by_system: bool
+
+    def __str__(self) -> str:
+        return f"{self.fault} on {', '.join(self.nodes)}: {self.reason}"
 
 
 class Runner:
@@ -57,6 +77,7 @@ class Runner:
         self._active: dict[int, tuple[Fault, Targets]] = {}
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
+        self._closed = False
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
@@ -79,6 +100,8 @@ class Runner:
                 self._watch(agenda, stop)
         finally:
             self.heal_all()
+        if self._failures:
+            raise self._failures[0]
 
     def _watch(self, agenda: Agenda, stop: threading.Event) -> None:
         """Inject what waited for a condition that holds now; skip what has waited in vain."""
@@ -93,24 +116,23 @@ class Runner:
             self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader_now(probes))
             self._note("fail", fault, step.id, "inject", reason=f"never within {step.within_s:g} s: {step.when}")
 
-    def heal_all(self) -> tuple[str, ...]:
-        """Heal everything that may stand; returns a sentence for each fault that could not be healed.
+    def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
+        """Heal everything that may stand; returns what could not be healed.  A second call tries those again.
 
-        A second call tries those again.  Raises the first failure of the harness, after everything was tried.
+        With ``final`` nothing can be injected from here on, not even by a ``run`` that still goes on.
         """
         with self._lock:
+            self._closed |= final
             # Links first: what is started again should find its peers.
             order = sorted(self._active, key=lambda number: self._active[number][0].family != "network")
             unhealed = [self._heal(number) for number in order]
-            if self._failures:
-                failure, self._failures = self._failures[0], []
-                raise failure
-            return tuple(reason for reason in unhealed if reason)
+            return tuple(one for one in unhealed if one)
 
     def _take(self, step: Step, stop: threading.Event) -> None:
         with self._lock:
             if step.action == "inject":
-                self._inject(step, stop)
+                if not self._closed:
+                    self._inject(step, stop)
             elif step.id in self._active:
                 self._heal(step.id)
 
@@ -169,18 +191,22 @@ class Runner:
         else:
             self._note("ok", fault, number, "inject", witness=witness)
 
-    def _heal(self, number: int) -> str | None:
+    def _heal(self, number: int) -> Unhealed | None:
         """Heal one; a fault that cannot be healed stays in the list for the next attempt."""
         fault, targets = self._active[number]
         ctx = replace(self._ctx, stop=threading.Event())
         self._note("invoke", fault, number, "heal")
         began = ctx.clock.now()
+        by_system = False
         try:
             seen = fault.heal(ctx, targets)
             witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
-        except (FaultError, StartError) as error:
+        except StartError as error:
+            reason, by_system = str(error), True
+        except FaultError as error:
             reason = str(error)
-        except Exception as error:  # noqa: BLE001 (kept, and raised when everything else is healed)
+        except Exception as error:
+            log.error("%s could not be healed", fault.name, exc_info=error)
             self._failures.append(error)
             reason = f"{type(error).__name__}: {error}"
         else:
@@ -188,7 +214,7 @@ class Runner:
             self._note("ok", fault, number, "heal", witness=witness)
             return None
         self._note("info", fault, number, "heal", reason=reason)
-        return f"{fault.name}: {reason}"
+        return Unhealed(fault.name, number, targets.nodes, reason, by_system)
 
     def _note(
         self,

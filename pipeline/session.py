@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import shutil
 import sys
@@ -37,8 +38,11 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 
 # Sourced by Spark's own launcher.  Only here can the priority be set for the JVM and its workers alone: a Python thread
 # that lowered its own would keep the interpreter's lock while it waits for a core.
+# Ctrl-C and the end of a terminal are told to everybody who was started there: what they mean for the JVM, and for what
+# it starts, is for this process to say.
 _ENV: Final = """\
 exec >>{log} 2>&1
+trap '' INT HUP
 renice -n {nice} -p $$ >/dev/null 2>&1 || true
 """
 
@@ -172,12 +176,20 @@ def _in_own_thread(master: str, app: str, options: dict[str, str], log: Path) ->
 
 
 def _build(master: str, app: str, options: dict[str, str]) -> SparkSession:
+    from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
     from pyspark.sql import SparkSession
 
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _note_lost_connection  # type: ignore[method-assign, assignment]
     builder = SparkSession.builder.master(master).appName(app)
     for name, value in options.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _note_lost_connection(server: object, request: object, client_address: object) -> None:  # noqa: ARG001
+    """A JVM that ended in the middle of its work is told by whoever waits for it, and by no traceback."""
+    logging.getLogger("pipeline.session").info("a connection of Spark's was lost", exc_info=True)
 
 
 def _explain(error: BaseException, log: Path) -> str:

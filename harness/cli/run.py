@@ -78,6 +78,10 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
     help="End the run in order at the first violation; for workloads whose values are written once.",
 )  # fmt: skip
 @click.option(
+    "--restart-at-end/--no-restart-at-end", default=DEFAULT["restart_at_end"],
+    help="At the end kill all servers, start them, and read every register again.",
+)  # fmt: skip
+@click.option(
     "--spark/--no-spark",
     default=DEFAULT["spark"],
     help="Judge through Spark, or in this process by the same functions.",

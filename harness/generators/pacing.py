@@ -19,6 +19,10 @@ class Pace:
         self._rng = rng
         self._next = start
 
+    def overdue(self, now: float) -> float:
+        """For how long (s) the next operation has been due without anybody who took it."""
+        return max(0.0, now - self._next)
+
     def take(self, now: float) -> float:
         """The moment for the next operation: never before ``now``."""
         due = max(self._next, now)

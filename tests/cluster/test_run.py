@@ -168,3 +168,62 @@ def test_nobody_shares_a_cluster(store: Path) -> None:
     assert str(job.process.pid) in second.stdout + second.stderr
     job.process.send_signal(signal.SIGINT)
     assert job.end(60) == 130
+
+
+# 0.3.2 with a fault that it survives, so that whatever is not valid is ours.
+CALM = ("--dledger-version", "0.3.2", "--no-spark", "--nemesis", "hammer-time", "--time-limit", "8", "--interval", "4")
+
+
+def test_all_servers_are_killed_at_the_end_and_everything_is_read_again(store: Path) -> None:
+    job = start(*run_words(store, *CALM, "--restart-at-end"))
+    code = job.end()
+    state = json.loads((job.run / "run.json").read_text())
+    assert (state["failures"], state["restart_failed"]) == ([], None), job.text
+    moments = state["moments"]
+    assert moments["final-reads"] < moments["restarting"] < moments["restarted"] < moments["restarted-quiet"]
+    again = {
+        event.key
+        for event in read_history(job.run / "history.jsonl").events
+        if event.time >= moments["restarted"] and event.type == "ok"
+    }
+    assert again == {"k0", "k1", "k2", "k3", "k4"}, job.text
+    assert checks(job.run)["linearizable"] == "valid", job.text
+    assert code != 255, job.text
+
+
+def test_a_reader_that_goes_away_costs_nothing(store: Path) -> None:
+    words = run_words(store, *CALM)
+    process = subprocess.Popen([HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    run = Path(process.stdout.readline().split()[-1])
+    process.stdout.close()
+    code = process.wait(180)
+    results = json.loads((run / "results.json").read_text())
+    assert results["harness_failure"] is None
+    assert code == {"valid": 0, "invalid": 1, "unknown": 2}[results["verdict"]]
+    assert (run / "report.html").exists()
+
+
+def test_a_terminal_that_goes_away_ends_the_run_in_order(store: Path) -> None:
+    job = start(*run_words(store, *CALM))
+    job.until("  main")
+    for _ in range(2):  # once from the kernel, once from the shell
+        job.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+    assert job.end(90) == 130, job.text
+    assert (job.run / "nodes" / "n1" / "register.log").exists()
+    assert checks(job.run)["whole"] == "unknown"
+
+
+def test_a_harness_that_is_stopped_for_a_while_blames_nobody(store: Path) -> None:
+    job = start(*run_words(store, *CALM, "--recovery-time", "5"))
+    job.until("  main")
+    job.process.send_signal(signal.SIGSTOP)
+    time.sleep(8)
+    job.process.send_signal(signal.SIGCONT)
+    job.end()
+    ((begin, end),) = json.loads((job.run / "run.json").read_text())["standstills"]
+    assert end - begin >= 7.5e9
+    found = checks(job.run)
+    assert found["linearizable"] == "valid", job.text
+    assert found["recovery"] != "invalid", job.text

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from harness import conductor as conductor_module
-from harness import probes as probes_module
 from harness import run as run_module
 from harness.clusters import ClusterStatus, Node, NodeStatus
 from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
@@ -27,7 +25,7 @@ from history import RunFiles, read_history
 from nemesis.view import Command, Completed
 from pipeline import SessionError
 from tests.harness.toy_nemesis import ToyNemesis
-from tests.harness.toy_register import ToyRegister
+from tests.harness.toy_register import ToyRegister, quicken
 
 PLAN = Plan(
     seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.2, interval=0.1,
@@ -46,6 +44,7 @@ class World:
         self.at: dict[str, Event] = {}
         self.up_before = False
         self.made_anew = False
+        self.spark_is_warm = True
         self.screen = StringIO()
         self.nemesis: ToyNemesis | None = None
 
@@ -141,6 +140,8 @@ class ToyFaults:
     def __init__(self, world: World) -> None:
         self._world = world
 
+    names = ("memory-pressure",)
+
     def clean(self, *_: object) -> None:
         self._world.step("clean")
 
@@ -154,7 +155,11 @@ class ToyFaults:
         return {}
 
     def runner(self, remote: object, system: object, probes: object, record: Any, clock_ns: object) -> ToyNemesis:
-        self._world.nemesis = ToyNemesis(record, stand_s=0.12)
+        def recorded(*event: Any) -> None:
+            record(*event)
+            self._world.at.get("fault", lambda: None)()
+
+        self._world.nemesis = ToyNemesis(recorded, stand_s=0.12)
         return self._world.nemesis
 
 
@@ -166,6 +171,10 @@ class ToySpark:
         world.step("warm Spark")
 
     def get(self, timeout: float = 0.0) -> None:
+        """Once before the load; then for the verdict, where it is lost."""
+        if self._world.spark_is_warm and "await Spark" not in self._world.steps:
+            self._world.step("await Spark")
+            return
         self._world.step("conclude")
         raise SessionError("no Java here")
 
@@ -182,9 +191,7 @@ def register() -> Iterator[ToyRegister]:
 @pytest.fixture
 def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(register, tmp_path / "store")
-    monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
-    monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
-    monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
+    quicken(monkeypatch)
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
         "Remote": ToyRemote,
@@ -199,6 +206,10 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def interrupt(number: int = signal.SIGINT) -> Event:
     return lambda: os.kill(os.getpid(), number)
+
+
+def without_spark(steps: list[str]) -> list[str]:
+    return [step for step in steps if "Spark" not in step]
 
 
 def raising(error: BaseException) -> Event:
@@ -224,8 +235,8 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
     assert "end" in state.moments
     assert world.results["environment"]["java"] == 'openjdk version "21"'
     assert world.steps == [
-        "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "prepare", "start", "await_leader",
-        "warm Spark", "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
+        "lock", "cluster up", "clean", "kill", "wipe", "install", "precheck", "prepare", "warm Spark", "start",
+        "await_leader", "await Spark", "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
     ]  # fmt: skip
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
 
@@ -264,7 +275,7 @@ def test_a_server_that_dies_at_start_is_255_with_the_end_of_its_log(world: World
     )
     assert world.run() == 255
     assert world.said.count("boom") == 1
-    assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+    assert world.steps[-5:] == ["collect", "kill", "cluster down", "unlock", "stop Spark"]
     assert RunState.read(world.files.state).failures[0].startswith("the server on n2 ended while starting")
 
 
@@ -291,7 +302,7 @@ def test_what_fails_before_the_first_operation_keeps_its_code(
     assert "start" not in world.steps or step == "await_leader"
     assert not world.files.history.exists()
     if step not in ("lock", "cluster up"):
-        assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+        assert without_spark(world.steps)[-4:] == ["collect", "kill", "cluster down", "unlock"]
 
 
 def test_a_store_that_cannot_be_written_stops_the_run_before_the_cluster(world: World) -> None:
@@ -317,6 +328,32 @@ def test_a_failure_while_it_runs_is_255_and_what_there_is_is_judged(
     assert world.steps[-4:] == ["unlock", "conclude", "draw", "stop Spark"]
 
 
+@pytest.fixture
+def counting(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A machine whose kernel ended one process before the run and one in it."""
+    kills = iter((1, 2))
+
+    def look(self: ToyRemote, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        said = f"boot\n{next(kills)}\n" if len(commands) > 1 else "openjdk\n"
+        return {node: Completed(node, 0, said, "", 0.0) for node in commands}
+
+    monkeypatch.setattr(ToyRemote, "run", look)
+    return world
+
+
+def test_a_process_that_the_kernel_ended_is_no_finding_about_the_system(
+    counting: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToyFaults, "names", ())
+    assert counting.run() == 255
+    assert "OOM killer ended processes" in counting.results["harness_failure"]
+
+
+def test_a_fault_that_takes_memory_away_explains_it(counting: World) -> None:
+    assert counting.run() == 0
+    assert any("OOM killer ended processes" in warning for warning in counting.results["warnings"])
+
+
 def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -330,19 +367,26 @@ def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypa
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("number", ALL, ids=lambda number: number.name)
 @pytest.mark.parametrize("step", ["clean", "wipe", "install", "start", "await_leader"])
 def test_interrupted_before_the_first_operation_it_is_130_collected_and_down(
     world: World, step: str, number: signal.Signals
 ) -> None:
     world.at[step] = interrupt(number)
     assert world.run() == 130
-    assert world.steps[-4:] == ["collect", "kill", "cluster down", "unlock"]
+    assert without_spark(world.steps)[-4:] == ["collect", "kill", "cluster down", "unlock"]
+    assert world.steps.count("warm Spark") == world.steps.count("stop Spark")
     assert RunState.read(world.files.state).interrupted
 
 
-def test_interrupted_in_the_main_phase_it_is_healed_collected_judged_and_130(world: World) -> None:
-    world.at["warm Spark"] = interrupt()
+@pytest.mark.parametrize("number", ALL, ids=lambda number: number.name)
+def test_interrupted_in_the_main_phase_it_is_healed_collected_judged_and_130(
+    world: World, number: signal.Signals
+) -> None:
+    world.at["fault"] = interrupt(number)
     assert world.run() == 130
     assert world.nemesis is not None
     assert world.nemesis.heals > 0
@@ -368,6 +412,32 @@ def test_interrupted_while_it_is_judged_the_raw_data_stays(world: World, step: s
     assert f"harness check {world.files.root}" in world.said
     assert world.steps[-1] == "stop Spark"
     assert not read_history(world.files.history).torn
+
+
+@pytest.mark.parametrize("step", ["conclude", "draw"])
+def test_a_terminal_that_goes_away_while_it_is_judged_changes_nothing(world: World, step: str) -> None:
+    world.at[step] = interrupt(signal.SIGHUP)
+    assert world.run() == 0
+    assert world.results["verdict"] == "valid"
+
+
+class BrokenPipe(StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_a_reader_that_goes_away_costs_nothing(world: World) -> None:
+    world.screen = BrokenPipe()
+    assert world.run() == 0
+    assert world.results["verdict"] == "valid"
+    assert world.results["harness_failure"] is None
+
+
+def test_spark_that_does_not_get_warm_before_the_load_is_not_started_beside_it(world: World) -> None:
+    world.spark_is_warm = False
+    assert world.run() == 0
+    assert world.steps.index("stop Spark") < world.steps.index("collect")
+    assert any("judged without Spark" in warning for warning in world.results["warnings"])
 
 
 def test_the_handlers_and_the_log_are_put_back(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import threading
@@ -17,20 +18,25 @@ import pytest
 
 from checker import check_operations
 from harness import conductor as conductor_module
-from harness import probes as probes_module
+from harness import final_phase
 from harness.clients import RegisterClient
 from harness.conductor import Conductor
 from harness.plan import Plan
 from harness.probes import ProbeLog
 from harness.runstate import MOMENTS, RunState
-from history import Event, Header, HistoryWriter, Operation, Probe, pair, read_history, read_probes, receipts_of
+from harness.standstills import Standstills
+from history import Event, Header, HistoryWriter, Operation, pair, read_history, read_probes, receipts_of
+from nemesis.runner import Unhealed
 from tests.harness.toy_nemesis import ToyNemesis
-from tests.harness.toy_register import ToyRegister
+from tests.harness.toy_register import ToyRegister, quicken
 
 PLAN = Plan(
     seed=1, nemesis=("toy",), concurrency=5, rate=400.0, keys=3, warm_up=0.1, time_limit=0.4, interval=0.1,
     client_timeout=0.3, recovery_time=2.0,
 )  # fmt: skip
+#: The end is told by whoever closes the files.
+RESTART = ("restarting", "restarted", "restarted-quiet")
+REACHED = tuple(moment for moment in MOMENTS if moment not in (*RESTART, "end"))
 SHORT = replace(PLAN, warm_up=0.02, time_limit=0.1)
 
 
@@ -54,19 +60,17 @@ class Scene:
         self.history = HistoryWriter(self.path, Header(), started_ns=started, clock=time.monotonic_ns)
         self.probes = ProbeLog(root / "probes.jsonl")
         self.state = WatchedState(root / "run.json")
-        self.mains = 0
+        self.system = ToySystem(register)
+        self.standstills = Standstills()
         self.conductor = Conductor(
             plan, register.endpoints, history=self.history, probes=self.probes, state=self.state,
             make_nemesis=lambda record: self._keep(nemesis(record)),
-            clock_ns=lambda: time.monotonic_ns() - started, on_main=self._main,
+            clock_ns=lambda: time.monotonic_ns() - started, standstills=self.standstills, system=self.system,
         )  # fmt: skip
 
     def _keep(self, nemesis: ToyNemesis) -> ToyNemesis:
         self.nemesis = nemesis
         return nemesis
-
-    def _main(self) -> None:
-        self.mains += 1
 
     def run(self) -> Scene:
         began = time.monotonic()
@@ -92,11 +96,32 @@ class Scene:
         return {check_operations(operations, model, deadline_s=10).verdict for operations in by_key.values()}
 
 
+class ToySystem:
+    """Says what was done to it; ``fails`` is raised by a start."""
+
+    def __init__(self, register: ToyRegister) -> None:
+        self.register = register
+        self.steps: list[str] = []
+        self.fails: Exception | None = None
+
+    def kill(self, nodes: Any) -> None:
+        assert tuple(nodes) == self.register.names
+        self.steps.append("kill")
+
+    def start(self, nodes: Any) -> None:
+        assert tuple(nodes) == self.register.names
+        self.steps.append("start")
+        if self.fails is not None:
+            raise self.fails
+
+    def await_leader(self) -> str:
+        self.steps.append("await_leader")
+        return "n1"
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
-    monkeypatch.setattr(conductor_module, "LOOK_S", 0.02)
-    monkeypatch.setattr(conductor_module, "RECOVERY_RATE", 100.0)
+    quicken(monkeypatch)
 
 
 @pytest.fixture
@@ -109,7 +134,7 @@ def register() -> Iterator[ToyRegister]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """One undisturbed run for all the tests that only look."""
     with ToyRegister() as register, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes_module, "PERIOD_S", 0.02)
+        quicken(patch)
         yield Scene(tmp_path_factory.mktemp("whole"), register, PLAN).run()
 
 
@@ -122,8 +147,7 @@ def test_a_correct_register_gives_a_linearizable_history(whole: Scene) -> None:
 
 
 def test_every_moment_is_reached_in_its_order(whole: Scene) -> None:
-    moments = [moment for moment in MOMENTS if moment != "end"]  # the end is told by whoever closes the files
-    assert list(whole.state.moments) == moments
+    assert list(whole.state.moments) == list(REACHED)
     times = list(whole.state.moments.values())
     assert times == sorted(times)
     assert RunState.read(whole.state.path).moments == whole.state.moments
@@ -188,8 +212,7 @@ def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:
     assert {probe.node for probe in probes if probe.answered} == set(whole.register.names)
 
 
-def test_the_main_phase_is_announced_once_and_progress_tells_the_end(whole: Scene) -> None:
-    assert whole.mains == 1
+def test_progress_tells_the_end(whole: Scene) -> None:
     tally = whole.conductor.tally
     assert (tally.phase, tally.fault, tally.note) == ("final", "", "final reads")
     assert sum(tally.completions.values()) == len(whole.operations)
@@ -240,7 +263,8 @@ def test_a_register_that_answers_nothing_gives_a_history_without_any_ok(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conductor_module, "WARM_UP_LIMIT_S", 0.1)
-    monkeypatch.setattr(conductor_module, "FINAL_READS_S", 0.1)
+    monkeypatch.setattr(final_phase, "FINAL_READS_S", 0.1)
+    monkeypatch.setattr(final_phase, "QUIET_S", 0.1)
     register.deaf |= set(register.names)
     scene = Scene(tmp_path, register, replace(SHORT, client_timeout=0.05, recovery_time=0.1)).run()
     assert scene.state.failures == []
@@ -248,36 +272,12 @@ def test_a_register_that_answers_nothing_gives_a_history_without_any_ok(
     assert "recovered" not in scene.state.moments
 
 
-def test_a_run_waits_for_what_was_committed_at_the_last_heal_and_not_only_at_its_end(
-    tmp_path: Path, register: ToyRegister
-) -> None:
-    scene = Scene(tmp_path, register)
-    conductor, names = scene.conductor, list(register.endpoints)
-    conductor._record_fault("ok", "toy", {"action": "heal", "id": 0})
-    healed = conductor._last_heal
-    assert healed is not None
-    end = healed + 10**9
-    conductor._healed_at = conductor._committed_again = end
-
-    def say(time_ns: int, index: int) -> None:
-        for name in names:
-            role = "leader" if name == names[0] else "follower"
-            scene.probes.append(Probe(time_ns, name, role, 1, committed=index, applied=index))
-
-    say(healed - 1, 50)
-    say(end - 1, 10)  # the logs have lost what had been committed
-    say(end + 1, 10)
-    assert not conductor._recovered()
-    say(end + 2, 50)
-    assert conductor._recovered()
-
-
 # -- stopping ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("moment", [moment for moment in MOMENTS if moment != "end"])
 def test_stopped_in_any_phase_the_run_heals_and_winds_down(tmp_path: Path, register: ToyRegister, moment: str) -> None:
-    scene = Scene(tmp_path, register)
+    scene = Scene(tmp_path, register, replace(SHORT, restart_at_end=True))
     stopped: list[int] = []
 
     def stop_at(reached: str) -> None:
@@ -384,8 +384,8 @@ def test_a_nemesis_that_fails_is_our_failure_and_is_healed(tmp_path: Path, regis
 
 
 class UnhealableNemesis(ToyNemesis):
-    def heal_all(self) -> tuple[str, ...]:
-        super().heal_all()
+    def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
+        super().heal_all(final=final)
         raise ValueError("n2 is gone")
 
 
@@ -395,12 +395,46 @@ def test_a_heal_that_fails_is_told_and_keeps_nothing_from_winding_down(tmp_path:
     assert "healed" in scene.state.moments
 
 
-def test_a_fault_that_could_not_be_healed_is_a_warning(tmp_path: Path, register: ToyRegister) -> None:
+def left(*, by_system: bool) -> tuple[Unhealed, ...]:
+    return (Unhealed("toy", 0, ("n2",), "umount: target is busy", by_system),)
+
+
+def test_a_system_that_did_not_start_again_is_its_own_finding(tmp_path: Path, register: ToyRegister) -> None:
     scene = Scene(tmp_path, register)
-    scene.nemesis.unhealed = ("toy: n2 did not come up",)
+    scene.nemesis.unhealed = left(by_system=True)
     scene.run()
-    assert scene.state.failures == []
-    assert scene.state.warnings == ["not healed: toy: n2 did not come up"]
+    assert (scene.state.failures, scene.state.unhealed) == ([], [])
+    assert scene.state.warnings == ["not healed: toy on n2: umount: target is busy"]
+    assert "final-reads" in scene.state.moments
+    assert scene.nemesis.closed
+
+
+def test_a_fault_that_we_could_not_undo_is_a_failure_of_ours(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+    scene.nemesis.unhealed = left(by_system=False)
+    scene.run()
+    assert scene.state.failures == ["a fault could not be healed: toy on n2: umount: target is busy"]
+    assert scene.state.unhealed == ["toy on n2: umount: target is busy"]
+    assert "final-reads" not in scene.state.moments, "recovery under a fault that stands says nothing of the system"
+
+
+class BusyForAMoment(ToyNemesis):
+    """Healed at the third try."""
+
+    def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
+        if self.standing and self.heals < 2:
+            self.heals += 1
+            self.record("invoke", "toy", {"action": "heal", "id": 0})
+            self.record("info", "toy", {"action": "heal", "id": 0, "reason": "umount: target is busy"})
+            return left(by_system=False)
+        return super().heal_all(final=final)
+
+
+def test_what_is_in_use_for_a_moment_is_healed_a_moment_later(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register, nemesis=BusyForAMoment).run()
+    assert (scene.state.failures, scene.state.unhealed) == ([], [])
+    assert scene.state.warnings == ["toy was healed, but not at the first try: umount: target is busy"]
+    assert "final-reads" in scene.state.moments
 
 
 class BusyNemesis(ToyNemesis):
@@ -441,6 +475,69 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
         event.time for event in scene.events if event.process == "nemesis" and event.value["action"] == "inject"
     ]
     assert max(injected) <= scene.state.moments["final-reads"]
+
+
+# -- our own pace ------------------------------------------------------------------------------------------------------
+
+
+def test_how_well_the_rate_was_kept_is_told(whole: Scene) -> None:
+    pace = whole.state.pace
+    assert RunState.read(whole.state.path).pace == pace
+    main = [op for op in whole.operations if op.phase == "main"]
+    moments = whole.state.moments
+    seconds = (moments["main-end"] - moments["main"]) / 1e9
+    assert pace["asked_per_s"] == PLAN.rate
+    assert pace["invoked_per_s"] == pytest.approx(len(main) / seconds, rel=0.1)
+    assert 0 <= pace["lag_p99_ms"] <= pace["lag_max_ms"]
+    assert whole.state.standstills == []
+
+
+def test_a_loop_that_cannot_act_is_a_standstill_of_ours(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform, blocked = RegisterClient.perform, threading.Event()
+
+    async def slow(client: RegisterClient, invocation: Any) -> Any:
+        if "main" in scene.state.moments and not blocked.is_set():
+            blocked.set()
+            time.sleep(1.3)
+        return await perform(client, invocation)
+
+    scene = Scene(tmp_path, register)
+    monkeypatch.setattr(RegisterClient, "perform", slow)
+    scene.run()
+    (span,) = scene.state.standstills
+    assert 1.0e9 <= span[1] - span[0] <= 3e9
+    assert span[0] >= scene.state.moments["main"] - 100_000_000
+    assert scene.state.pace["lag_max_ms"] < 1000, "it is told as a standstill, and not as lag"
+    assert scene.state.moments["main-end"] - scene.state.moments["main"] >= 1.3e9, "the phase lasts its time of action"
+
+
+def test_nothing_on_the_event_loop_waits_for_the_disk(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[bool] = []
+
+    def on_the_loop(sync: Callable[[int], None]) -> Callable[[int], None]:
+        def told(fd: int) -> None:
+            waited.append(asyncio._get_running_loop() is not None)
+            sync(fd)
+
+        return told
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, on_the_loop(getattr(os, name)))
+    Scene(tmp_path, register).run()
+    assert waited
+    assert not any(waited)
+
+
+def test_a_state_that_cannot_be_saved_is_a_failure_of_ours(tmp_path: Path, register: ToyRegister) -> None:
+    scene = Scene(tmp_path, register)
+    scene.state.path = tmp_path / "gone" / "run.json"
+    scene.run()
+    assert any("No such file" in failure for failure in scene.state.failures)
+    assert not scene.nemesis.standing
 
 
 # -- stop at the first violation --------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ OTHERS: dict[str, Any] = {
     "ready_timeout": 20.0,
     "check_deadline": 5.0,
     "stop_on_violation": True,
+    "restart_at_end": True,
     "spark": False,
     "spark_master": "local[2]",
     "unsafe_test_mode": True,
@@ -118,6 +119,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
         ),
         ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: take at least 80, or a shorter --interval"),
+        ({"restart_at_end": True, "store": "MEMORY"}, "--restart-at-end needs --store-type FILE"),
         ({"tracks": 0}, "--tracks must be at least 1, not 0"),
         ({"tracks": 3, "nemesis": ("a", "b")}, "--tracks 3 is more than there are turns in --nemesis (2)"),
         ({"nemesis": ("a", "b", "c", "d"), "tracks": 2, "time_limit": 39.0}, "take at least 40"),
@@ -185,7 +187,7 @@ def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.Mo
 
 
 def test_the_command_of_a_plan_in_which_nothing_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0", "workload": "register"})
+    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0", "workload": "register", "store": "FILE"})
     assert parsed(plan.command(), monkeypatch) == plan
 
 

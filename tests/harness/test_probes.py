@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,3 +121,18 @@ def test_a_full_disk_ends_the_probing(log: ProbeLog, monkeypatch: pytest.MonkeyP
     with pytest.raises(ExceptionGroup) as caught:
         asyncio.run(probe_forever({"n1": ("127.0.0.1", closed_port())}, log, time.monotonic_ns))
     assert caught.group_contains(OSError, match="No space left")
+
+
+def test_a_disk_that_takes_half_a_line_leaves_whole_lines_only(
+    log: ProbeLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.append(Probe(1, "n1", term=1))
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:20]))
+    with pytest.raises(OSError, match="only 20 of"):
+        log.append(Probe(2, "n1", term=2))
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="only 20 of"):  # the disk has room again, but the file has a hole
+        log.append(Probe(3, "n1", term=3))
+    assert read_probes(tmp_path / "probes.jsonl") == [Probe(1, "n1", term=1)] == log.all
+    assert (tmp_path / "probes.jsonl").read_bytes().endswith(b"\n")

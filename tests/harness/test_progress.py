@@ -6,7 +6,7 @@ import io
 from types import SimpleNamespace
 from typing import Any
 
-from harness.conductor import Tally
+from harness.load import Tally
 from harness.progress import PLAIN_EVERY_S, Progress
 
 

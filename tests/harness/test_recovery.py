@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.recovery import FRESH_NS, assess
+from harness.recovery import FRESH_NS, CatchingUp, assess
 from history import Probe
 
 NODES = ("n1", "n2", "n3")
@@ -133,3 +133,42 @@ def test_more_probes_never_undo_a_recovery(probes: list[Probe], more: list[Probe
     if assess(ordered, NODES, HEAL, HEAL).complete:
         assert assess([*ordered, *later], NODES, HEAL, HEAL).complete
     assert set(assess([*ordered, *later], NODES, HEAL, HEAL).applied) == set(NODES)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.sampled_from(NODES), st.integers(-1, 6), st.integers(-1, 6), st.booleans()), max_size=30),
+    st.integers(0, 30),
+    st.lists(st.integers(0, 30)),
+)
+def test_asked_again_and_again_it_says_what_is_said_at_the_end(
+    told: list[tuple[str, int, int, bool]], heal: int, asked: list[int]
+) -> None:
+    whole = [
+        Probe(number, node, "leader" if leads else "follower", 1, committed=committed, applied=applied)
+        for number, (node, committed, applied, leads) in enumerate(told)
+    ]
+    so_far = whole[: heal + 1]
+    catching_up = CatchingUp(so_far, NODES, heal)
+    for number in range(len(so_far), len(whole)):
+        if number in asked:
+            assert catching_up.done() == (not assess(so_far, NODES, heal, 0).behind)
+        so_far.append(whole[number])
+    assert catching_up.done() == (not assess(whole, NODES, heal, 0).behind)
+
+
+def test_each_probe_is_looked_at_once() -> None:
+    class Counted(list[Probe]):
+        taken = 0
+
+        def __getitem__(self, part):  # type: ignore[no-untyped-def, override]
+            found = super().__getitem__(part)
+            self.taken += len(found)
+            return found
+
+    probes = Counted([LEADER])
+    catching_up = CatchingUp(probes, NODES, HEAL)
+    for number in range(1000):
+        probes.append(probe(1 + number / 10, "n1", 10))
+        assert not catching_up.done()
+    assert probes.taken == len(probes)

@@ -10,11 +10,26 @@ import pytest
 from harness.runstate import MOMENTS, RunState
 
 
-def test_every_moment_is_on_disk_at_once(tmp_path: Path) -> None:
+def test_every_moment_is_on_disk_when_it_is_saved(tmp_path: Path) -> None:
     state = RunState(tmp_path / "run.json")
     for number, moment in enumerate(MOMENTS):
         state.reach(moment, number)
-        assert RunState.read(tmp_path / "run.json").moments == dict(zip(MOMENTS[: number + 1], range(9), strict=False))
+        state.save()
+        assert RunState.read(tmp_path / "run.json").moments == dict(zip(MOMENTS[: number + 1], range(99), strict=False))
+
+
+def test_what_is_on_disk_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[object] = []
+    monkeypatch.setattr("harness.runstate.write_json", lambda path, record: written.append(record))
+    state = RunState(tmp_path / "run.json")
+    for _ in range(3):
+        state.save()
+    state.reach("main", 1)
+    state.save()
+    state.save()
+    state.warn("w")
+    state.save()
+    assert len(written) == 3
 
 
 def test_a_moment_is_reached_once() -> None:
@@ -40,6 +55,8 @@ def test_failures_and_warnings_are_kept_once_in_their_order() -> None:
 def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     state = RunState(path, {"main": 3}, ["f"], ["w"], {"java": "21"}, interrupted=True, ended=True, stopped="event 7")
+    state.unhealed, state.standstills, state.restart_failed = ["u"], [(1, 2)], "n1 did not start"
+    state.pace = {"asked_per_s": 200.0}
     state.save()
     again = RunState.read(path)
     again.path = path

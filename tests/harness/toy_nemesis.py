@@ -6,16 +6,22 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from nemesis.runner import Unhealed
+
 
 @dataclass
 class ToyNemesis:
-    """``standing`` tells what it left behind, ``heals`` how often it was asked to heal; it stands for ``stand_s``."""
+    """``standing`` tells what it left behind, ``heals`` how often it was asked to heal, ``closed`` whether for good.
+
+    It stands for ``stand_s``.
+    """
 
     record: Any
     standing: bool = False
     heals: int = 0
-    unhealed: tuple[str, ...] = ()
+    unhealed: tuple[Unhealed, ...] = ()
     stand_s: float = 0.06
+    closed: bool = False
 
     def run(self, stop: threading.Event) -> None:
         self.inject()
@@ -27,8 +33,9 @@ class ToyNemesis:
         self.standing = True
         self.record("ok", "toy", {"action": "inject", "id": 0, "witness": {"seen": True}})
 
-    def heal_all(self) -> tuple[str, ...]:
+    def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
         self.heals += 1
+        self.closed |= final
         if self.standing:
             self.standing = False
             for kind in ("invoke", "ok"):

@@ -11,20 +11,40 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
+
+from harness import conductor, final_phase, load, probes
+
 Answer = dict[str, Any]
+
+
+def quicken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a whole run against a register in this process take a second."""
+    monkeypatch.setattr(probes, "PERIOD_S", 0.02)
+    for module in (conductor, load, final_phase):
+        monkeypatch.setattr(module, "LOOK_S", 0.02)
+    monkeypatch.setattr(conductor, "HEAL_AGAIN_S", 0.02)
+    monkeypatch.setattr(final_phase, "RECOVERY_RATE", 100.0)
+    monkeypatch.setattr(final_phase, "ASK_AGAIN_S", 0.02)
+    monkeypatch.setattr(final_phase, "QUIET_S", 2.0)
 
 
 class ToyRegister:
     """Nodes n1, n2, …, the first of which leads; each has a client port.
 
-    ``deaf`` nodes take requests and never answer.  ``stuck`` nodes never apply more than one entry.  ``lose_every`` is
-    how many writes bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
+    ``deaf`` nodes take requests and never answer, ``stuck`` ones never apply more than one entry, ``restless`` ones
+    apply something all the time.  ``unapplied`` is how many reads are acknowledged without having been applied.
+    ``silent_keys`` are never answered, nor is a write while it is ``deaf_to_writes``.  ``lose_every`` is how many
+    writes bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
     """
 
     def __init__(self, nodes: int = 3, *, lose_every: int = 0, forget_every: int = 0) -> None:
         self.names = tuple(f"n{number}" for number in range(1, nodes + 1))
         self.deaf: set[str] = set()
         self.stuck: set[str] = set()
+        self.unapplied = 0
+        self.silent_keys: set[str] = set()
+        self.deaf_to_writes = self.restless = False
         self.lose_every, self.forget_every = lose_every, forget_every
         self.endpoints: dict[str, tuple[str, int]] = {}
         self._registers: dict[str, int] = {}
@@ -62,7 +82,7 @@ class ToyRegister:
         try:
             while line := await reader.readline():
                 request = json.loads(line)
-                if name in self.deaf:
+                if name in self.deaf or self._is_silent(request):
                     continue
                 answer = self._answer(name, request)
                 if answer is None:
@@ -82,7 +102,17 @@ class ToyRegister:
         self._entries += 1
         return getattr(self, f"_{request['op']}")(request)
 
+    def _is_silent(self, request: dict[str, Any]) -> bool:
+        return request.get("key") in self.silent_keys or (self.deaf_to_writes and request["op"] == "write")
+
+    def forget(self) -> None:
+        """Lose all that was ever written."""
+        self._registers.clear()
+
     def _read(self, request: dict[str, Any]) -> Answer:
+        if self.unapplied > 0:
+            self.unapplied -= 1
+            return {"ok": True, "applied": False, "value": self._registers.get(request["key"])}
         return {"ok": True, "applied": True, "value": self._registers.get(request["key"])}
 
     def _write(self, request: dict[str, Any]) -> Answer | None:
@@ -101,6 +131,7 @@ class ToyRegister:
         return bool(every) and self._writes % every == 0
 
     def _status(self, name: str) -> Answer:
+        self._entries += self.restless
         role = "leader" if name == self.names[0] else "follower"
         applied = 0 if name in self.stuck else self._entries
         return {"ok": True, "role": role, "term": 1, "leader": self.names[0], "committed": self._entries,

@@ -31,6 +31,10 @@ def standing(nodes: ToyNodes) -> bool:
     return any(nodes.rules.values()) or "T" in nodes.states.values()
 
 
+def nodes_of(record: Recorder) -> tuple[str, ...]:
+    return receipts_of(record.events)[0].nodes
+
+
 def test_one_fault_leaves_one_receipt_with_its_witness():
     runner, record, nodes, _ = go(once("partition-majorities-ring"))
     runner.run(threading.Event())
@@ -118,7 +122,9 @@ def test_a_heal_that_fails_is_tried_again_at_the_end():
     runner, record, nodes, _ = go(once("bridge"), refuse_heal={"n1", "n2", "n3", "n4", "n5"})
     runner.run(threading.Event())
     assert [event.type for event in record.events] == ["invoke", "ok", "invoke", "info", "invoke", "info"]
-    assert "Device or resource busy" in runner.heal_all()[0]
+    (left,) = runner.heal_all()
+    assert (left.fault, left.id, left.nodes, left.by_system) == ("bridge", 0, nodes_of(record), False)
+    assert "Device or resource busy" in left.reason
     nodes.refuse_heal.clear()
     assert runner.heal_all() == ()
 
@@ -131,6 +137,33 @@ def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness
     assert receipt.state == "installed"
     assert receipt.healed is None
     assert "it died at once" in record.events[-1].value["reason"]
+    assert [left.by_system for left in runner.heal_all()] == [True]
+
+
+def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_the_failure():
+    runner, *_ = go(once("partition-majorities-ring"), unreachable={"n3"})
+    with pytest.raises(SshError):
+        runner.run(threading.Event())
+    (left,) = runner.heal_all(final=True)
+    assert (left.fault, left.by_system) == ("partition-majorities-ring", False)
+    assert "SshError: no route" in left.reason
+
+
+def test_nothing_is_injected_after_the_final_heal():
+    """Also not by a schedule that nobody could wait for any longer."""
+    runner, record, nodes, _ = go([*once("bridge", 1, 2, 0), *once("hammer-time", 3, 4, 1)])
+    wait = record.clock.wait
+
+    def close_later(seconds, stop):
+        ended = wait(seconds, stop)
+        if record.clock.now() > 7e9:
+            runner.heal_all(final=True)
+        return ended
+
+    record.clock.wait = close_later
+    runner.run(threading.Event())
+    assert {event.f for event in record.events} == {"bridge"}
+    assert not standing(nodes)
 
 
 def test_skipped_faults_say_why_and_touch_nothing():

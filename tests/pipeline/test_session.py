@@ -166,3 +166,33 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.spark
+def test_ctrl_c_and_the_end_of_a_terminal_are_not_for_spark(tmp_path) -> None:
+    """Both are told to every process that was started there: what they mean is for this one to say."""
+    end = """
+import tempfile
+told = [pid for pid in family(jvm_pid(spark)) if os.getpgid(pid) == os.getpgid(0)]
+assert jvm_pid(spark) in told
+for pid in told:
+    os.kill(pid, signal.SIGINT)
+    os.kill(pid, signal.SIGHUP)
+with tempfile.TemporaryDirectory() as root:
+    run_tables(spark, made_up_run(Path(root) / "run"), model="register", deadline_s=10)
+warm.stop()
+"""
+    done = run_script(end, tmp_path / "work", tmp_path / "scratch")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.spark
+def test_a_jvm_that_is_killed_leaves_no_traceback_on_the_terminal(tmp_path) -> None:
+    end = """
+import time
+os.kill(jvm_pid(spark), signal.SIGKILL)
+time.sleep(3)
+os._exit(0)
+"""
+    done = run_script(end, tmp_path / "work", tmp_path / "scratch")
+    assert (done.returncode, done.stderr) == (0, "")

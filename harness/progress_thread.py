@@ -1,0 +1,99 @@
+"""Progress from a thread of its own: a terminal that takes nothing more (Ctrl-S), or is gone, never holds a run up.
+
+What stays is kept until it can be written; of the living lines only the newest is.  Once a write has failed, whoever
+was reading has gone: the run goes on, and says nothing more.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import select
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from harness.load import Tally
+    from harness.probes import ProbeLog
+    from harness.progress import Progress
+
+log = logging.getLogger("harness.progress")
+
+Call = Callable[[], Any]
+
+
+class ProgressThread:
+    """Shows on ``progress`` while entered; its methods never block and never raise, also in a signal handler."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._newest: Call | None = None
+        self._gone = False
+        self._thread = threading.Thread(target=self._write, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Wait until everything that stays is written: here, where nothing else is held up by it."""
+        self._calls.put(None)
+        self._thread.join()
+        let_go_of_who_is_gone()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._calls.put(lambda: self._progress.say(text))
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """A line each that stays."""
+        told = list(warnings)
+        self._calls.put(lambda: self._progress.warn(told))
+
+    def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
+        """The state of the run, ``seconds`` after its start."""
+        now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written
+        waiting, self._newest = self._newest, lambda: self._progress.show(now, probes, seconds)
+        if waiting is None:
+            self._calls.put(self._show_newest)
+
+    def _show_newest(self) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            newest()
+
+    def _write(self) -> None:
+        while (call := self._calls.get()) is not None:
+            try:
+                call() if not self._gone else None
+            except (OSError, ValueError) as error:
+                log.warning("nobody reads the progress any more: %s", error)
+                self._gone = True
+                let_go_of_who_is_gone()
+            except Exception:
+                log.exception("progress could not be shown")
+
+
+def let_go_of_who_is_gone() -> None:
+    """Let what is still to be said on standard output and error go nowhere where nobody reads it any more.
+
+    Otherwise each later word fails, and the interpreter, which tries again when it ends, ends with a code of its own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            number = stream.fileno()
+        except (OSError, ValueError, AttributeError):  # closed, or no file at all
+            continue
+        watch = select.poll()
+        watch.register(number, 0)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in watch.poll(0)):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, number)
+            os.close(null)

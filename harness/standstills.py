@@ -1,0 +1,93 @@
+"""When this process itself stood still: stopped by a signal, frozen with its machine, or unable to act.
+
+What a system did meanwhile nobody saw, and nobody asked anything of it: such a time counts for no deadline by which the
+system is judged.  A thread looks at the clock all the time; a gap between two looks is a standstill.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+
+LOOK_EVERY_S: Final = 0.05
+#: A machine that is merely busy comes back sooner.
+STANDSTILL_NS: Final = 1_000_000_000
+
+
+def suspended_ns() -> int:
+    """How long this machine was suspended since it was started: what the monotonic clock does not count."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+class Standstills:
+    """Watches while entered; safe to use from any thread.
+
+    ``clock_ns`` is the clock that deadlines are kept by, ``suspended_ns`` reads for how long the machine was suspended,
+    during which that clock stands as well.
+    """
+
+    def __init__(
+        self,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+        suspended_ns: Callable[[], int] = suspended_ns,
+    ) -> None:
+        self._clock_ns = clock_ns
+        self._suspended_ns = suspended_ns
+        self._lock = threading.Lock()
+        self._last = clock_ns()
+        self._suspended = suspended_ns()
+        self._spans: list[tuple[int, int]] = []
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="standstills", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def spans(self, origin: int = 0) -> list[tuple[int, int]]:
+        """Begin and end of each standstill, in nanoseconds since ``origin``, in their order."""
+        with self._lock:
+            self._look()
+            return [(begin - origin, end - origin) for begin, end in self._spans if end > origin]
+
+    def note(self, begin: int, end: int) -> None:
+        """Somebody who has to act all the time could not, from ``begin`` to ``end``."""
+        with self._lock:
+            self._add(begin, end)
+
+    def active_s(self) -> float:
+        """The clock in seconds, without the standstills."""
+        with self._lock:
+            self._look()
+            return (self._last - sum(end - begin for begin, end in self._spans)) / 1e9
+
+    def deadline(self, seconds: float) -> Callable[[], bool]:
+        """Tells whether so many seconds have passed from now on in which this process did not stand still."""
+        began = self.active_s()
+        return lambda: self.active_s() - began >= seconds
+
+    def _watch(self) -> None:
+        while not self._end.wait(LOOK_EVERY_S):
+            with self._lock:
+                self._look()
+
+    def _look(self) -> None:
+        # Everybody who asks looks first: after a standstill a deadline may be asked for before the thread has run.
+        now, suspended = self._clock_ns(), self._suspended_ns()
+        if now - self._last >= STANDSTILL_NS or suspended - self._suspended >= STANDSTILL_NS:
+            self._add(self._last, now)
+        self._last, self._suspended = now, suspended
+
+    def _add(self, begin: int, end: int) -> None:
+        before = [span for span in self._spans if span[1] < begin]
+        after = [span for span in self._spans if span[0] > end]
+        touched = [span for span in self._spans if span[1] >= begin and span[0] <= end]
+        merged = (min([begin, *(b for b, _ in touched)]), max([end, *(e for _, e in touched)]))
+        self._spans = [*before, merged, *after]

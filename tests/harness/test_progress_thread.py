@@ -1,0 +1,127 @@
+"""Progress from a thread of its own: whoever looks, or does not, never holds a run up."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from harness.load import Tally
+from harness.progress import Progress
+from harness.progress_thread import ProgressThread
+
+PROBES: Any = SimpleNamespace(leader=lambda: "n3")
+
+
+class Terminal(io.StringIO):
+    """Takes nothing while it is blocked, as one does after Ctrl-S."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = threading.Event()
+        self.free.set()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        assert self.free.wait(20)
+        return super().write(text)
+
+
+def test_everything_said_is_written_by_the_end_in_its_order() -> None:
+    stream = io.StringIO()
+    with ProgressThread(Progress(stream)) as progress:
+        for number in range(100):
+            progress.say(f"{number}")
+        progress.warn(["w"])
+    assert stream.getvalue().split("\n") == [*map(str, range(100)), "warning: w", ""]
+
+
+def test_a_blocked_terminal_holds_nobody_up_and_loses_no_line_that_stays() -> None:
+    terminal = Terminal()
+    with ProgressThread(Progress(terminal)) as progress:
+        terminal.free.clear()
+        began = time.monotonic()
+        progress.say("first")
+        for number in range(10_000):
+            progress.show(Tally(note=f"note {number}"), PROBES, float(number))
+        progress.say("last")
+        assert time.monotonic() - began < 10
+        assert progress._calls.qsize() <= 4, "of the living lines one waits at most"
+        terminal.free.set()
+    text = terminal.getvalue()
+    assert "first" in text
+    assert "last" in text
+    assert text.count("note") <= 3
+    assert "note 9999" in text
+
+
+def test_what_is_shown_is_what_was_so_when_it_was_told() -> None:
+    """The tally goes on changing while it is written."""
+    terminal, tally = Terminal(), Tally()
+    with ProgressThread(Progress(terminal)) as progress:
+        terminal.free.clear()
+        progress.show(tally, PROBES, 1.0)
+        for number in range(1000):
+            tally.completions["main", f"f{number}", "ok"] += 1
+        terminal.free.set()
+    assert " ok 0 " in terminal.getvalue()
+
+
+class Gone(io.StringIO):
+    tries = 0
+
+    def write(self, text: str) -> int:
+        self.tries += 1
+        raise OSError(5, "Input/output error")
+
+
+def test_after_the_reader_has_gone_nothing_is_tried_any_more() -> None:
+    stream = Gone()
+    with ProgressThread(Progress(stream)) as progress:
+        for _ in range(10):
+            progress.say("x")
+            progress.show(Tally(), PROBES, 1.0)
+    assert stream.tries == 1
+
+
+class Buggy(Progress):
+    def show(self, *_: Any) -> None:
+        raise ZeroDivisionError
+
+
+def test_a_bug_in_what_is_shown_is_no_end_of_it() -> None:
+    stream = io.StringIO()
+    with ProgressThread(Buggy(stream)) as progress:
+        progress.show(Tally(), PROBES, 1.0)
+        progress.say("still here")
+    assert stream.getvalue() == "still here\n"
+
+
+SCRIPT = """
+import sys, time
+from harness.progress import Progress
+from harness.progress_thread import ProgressThread
+with ProgressThread(Progress()) as progress:
+    for number in range(200):
+        progress.say("line")
+        time.sleep(0.005)
+print("verdict", flush=True)
+sys.exit(7)
+"""
+
+
+def test_a_pipe_that_is_closed_leaves_the_exit_code_alone() -> None:
+    """Python itself ends with 120 when it cannot flush, and what is said later must not fail either."""
+    root = Path(__file__).parents[2]
+    command = f"{{ '{sys.executable}' -c '{SCRIPT}'; echo $? >&3; }} 2>&1 | head -n 1 >/dev/null"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3>&1; {command}"], cwd=root, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "7\n"
