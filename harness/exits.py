@@ -9,9 +9,19 @@ EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE: Final = 254
 EXIT_FAILURE: Final = 255
 EXIT_INTERRUPTED: Final = 130
-_ORDER: Final = (0, 2, 1, EXIT_FAILURE, EXIT_INTERRUPTED)
+_ORDER: Final = (0, 2, EXIT_USAGE, EXIT_FAILURE, 1, EXIT_INTERRUPTED)
+
+
+def exit_code(verdict: str, harness_failure: str | None) -> int:
+    """The exit code of one run: a violation is proven whatever else failed; else a failure of ours comes first."""
+    if verdict == "invalid" or not harness_failure:
+        return EXIT_OF_VERDICT[verdict]
+    return EXIT_FAILURE
 
 
 def worst_code(codes: Iterable[int]) -> int:
-    """Over many runs the worst wins: interrupted, 255, 1, 2, 0; 0 if there are none."""
-    return max(codes, key=_ORDER.index, default=0)
+    """Over many runs the worst wins: interrupted, 1, 255, 254, 2, 0; 0 if there are none.
+
+    A code that is none of ours, such as that of a signal, is a failure.
+    """
+    return max((code if code in _ORDER else EXIT_FAILURE for code in codes), key=_ORDER.index, default=0)

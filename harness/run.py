@@ -20,7 +20,7 @@ from harness.clusters import open_cluster
 from harness.conclude import conclude, draw, feed, summary_of
 from harness.conductor import Conductor, Nemesis, RecordFault
 from harness.errors import HarnessError, StoreError
-from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
 from harness.faults import Faults
 from harness.interrupts import Interrupts
 from harness.probes import ProbeLog
@@ -30,7 +30,7 @@ from harness.runstate import RunState
 from harness.store import create_run
 from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
-from history import Header, HistoryWriter, Results, RunFiles
+from history import Header, HistoryWriter, RunFiles
 from nemesis.view import Command
 from pipeline import WarmSession
 
@@ -204,7 +204,7 @@ class Run:
         finally:
             if self._spark is not None:
                 self._spark.stop(SPARK_STOP_S)
-        return exit_code(results)
+        return exit_code(results.verdict, results.harness_failure)
 
     def _since_the_end(self) -> float:
         return (time.monotonic_ns() - self._ended_ns) / 1e9
@@ -230,11 +230,6 @@ def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
     system.wipe()
     system.install()
     log.info("installed")
-
-
-def exit_code(results: Results) -> int:
-    """The exit code for some results: a failure of ours outranks every verdict."""
-    return EXIT_FAILURE if results.harness_failure else EXIT_OF_VERDICT[results.verdict]
 
 
 def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:

@@ -5,12 +5,14 @@
     condition  = term { "and" term }
     term       = NODE "leads" | "no leader" | "a leader"
                | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
-               | FIGURE "(" (NODE | "any") ")" OPERATOR NUMBER | "term" OPERATOR NUMBER
+               | value OPERATOR (NUMBER | value [("+" | "-") NUMBER])
+    value      = FIGURE "(" (NODE | "any" | "followers") ")" | "term"
     FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
     OPERATOR   = > | >= | < | <= | ==
 
-``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes.
-Nodes that do not answer have no figures.
+``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
+``followers`` the greatest over all but the leader (and nothing while nobody leads).  Nodes that do not answer have no
+figures.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from nemesis.targets import leader_now
 
 Probes: TypeAlias = Mapping[str, Probe]
 Test: TypeAlias = Callable[[Probes, Probes], bool]
+Value: TypeAlias = Callable[[Probes], int | None]
 
 FIGURES: Final = (
     "lag",
@@ -46,7 +49,8 @@ OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "<": operator.lt,
 }
 
-_COMPARISON: Final = re.compile(r"(\w+)\s*(?:\(\s*(\w+)\s*\))?\s*(>=|<=|==|>|<)\s*(-?\d+)")
+_VALUE: Final = r"(\w+?)\s*(?:\(\s*(\w+)\s*\))?"
+_COMPARISON: Final = re.compile(rf"{_VALUE}\s*(>=|<=|==|>|<)\s*(?:(-?\d+)|{_VALUE}(?:\s*([+-])\s*(\d+))?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +82,43 @@ def _term(part: str, names: Sequence[str]) -> Test:
     if words[:3] == ["a", "snapshot", "was"] and words[3:] in (["saved"], ["loaded"]):
         return _grown(f"snapshots_{words[3]}")
     if found := _COMPARISON.fullmatch(part):
-        return _comparison(*found.groups(), names=names)
+        figure, node, sign, number, other, other_node, plus, more = found.groups()
+        left, compare = _value(figure, node, names), OPERATORS[sign]
+        if number is not None:
+            return _comparison(left, compare, lambda _: int(number), 0)
+        offset = int(more or 0) * (-1 if plus == "-" else 1)
+        return _comparison(left, compare, _value(other, other_node, names), offset)
     raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
 
 
-def _comparison(figure: str, node: str | None, sign: str, number: str, *, names: Sequence[str]) -> Test:
+def _comparison(left: Value, compare: Callable[[int, int], bool], right: Value, offset: int) -> Test:
+    def test(probes: Probes, _: Probes) -> bool:
+        one, other = left(probes), right(probes)
+        return one is not None and other is not None and compare(one, other + offset)
+
+    return test
+
+
+def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
+    """The greatest figure of those asked for, None while none of them has it."""
     if figure not in FIGURES:
         raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
-    asked = None if node in (None, "any") else _known(str(node), names)
-    compare, limit = OPERATORS[sign], int(number)
+    asked = node if node in (None, "any", "followers") else _known(str(node), names)
 
-    def test(probes: Probes, _: Probes) -> bool:
-        seen = [
-            value for name in probes if asked in (None, name) and (value := _figure(figure, name, probes)) is not None
-        ]
-        return bool(seen) and compare(max(seen), limit)
+    def value(probes: Probes) -> int | None:
+        found = (_figure(figure, name, probes) for name in _asked(asked, probes))
+        return max((one for one in found if one is not None), default=None)
 
-    return test
+    return value
+
+
+def _asked(words: str | None, probes: Probes) -> Sequence[str]:
+    if words == "followers":
+        leader = leader_now(probes)
+        return [name for name in probes if leader not in (None, name)]
+    return list(probes) if words in (None, "any") else [words]
 
 
 def _figure(figure: str, node: str, probes: Probes) -> int | None:

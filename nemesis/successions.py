@@ -12,7 +12,9 @@ from nemesis.processes import GONE, kill, pids_of, restart, running_pids, see_go
 from nemesis.targets import leader_now, leader_of
 
 SUCCESSOR_S: Final = 20.0
-TRANSFER_S: Final = 10.0
+#: For how long a hand-over is asked for again, and how long each request may take until the other node leads.
+TRANSFER_S: Final = 15.0
+REQUEST_S: Final = 3.0
 
 
 class LeaderThenSuccessor:
@@ -120,7 +122,7 @@ class Transfers(Protocol):
     """A system that can hand over leadership on request."""
 
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Ask for it; a refusal by the system is an answer and raises nothing."""
+        """Ask for it.  Raises FaultError when the request is refused, or could not be made."""
         ...
 
 
@@ -146,20 +148,37 @@ class LeaderTransfer:
         return Targets((to,), detail={"from": leader, "term": probes[leader].term})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        if not isinstance(ctx.system, Transfers):
+        """Ask until the other node leads: a system may refuse at a bad moment, or the election may go to another."""
+        system, (to,) = ctx.system, targets.nodes
+        if not isinstance(system, Transfers):
             raise FaultError("this system takes no request to transfer leadership")
-        ctx.system.transfer_leader(targets.detail["from"], targets.nodes[0])
+        refused = ""
+
+        def ask() -> bool | None:
+            nonlocal refused
+            leader = leader_now(ctx.system.probes())
+            try:
+                if leader not in (None, to):
+                    system.transfer_leader(str(leader), to)
+                refused = ""
+            except FaultError as error:
+                refused = f": {error}"
+            leads = ctx.until(lambda: self._term(ctx, targets), 0.3 if refused else REQUEST_S) is not None
+            return True if leads else None
+
+        if not ctx.until(ask, TRANSFER_S):
+            raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        (to,) = targets.nodes
+        if (term := self._term(ctx, targets)) is None:
+            raise FaultError(f"{targets.nodes[0]} does not lead any more")
+        return {"leader": targets.nodes[0], "term": term}
 
-        def look() -> int | None:
-            probe = ctx.system.probes()[to]
-            return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
-
-        if (term := ctx.until(look, TRANSFER_S)) is None:
-            raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s")
-        return {"leader": to, "term": term}
+    @staticmethod
+    def _term(ctx: Context, targets: Targets) -> int | None:
+        """The new term, once the other node says that it leads in it."""
+        probe = ctx.system.probes()[targets.nodes[0]]
+        return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:  # noqa: ARG002 (there is nothing to undo)
         return {"leader_now": leader_now(ctx.system.probes())}

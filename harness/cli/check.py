@@ -75,7 +75,7 @@ def _found(target: str, store: Path) -> RunFiles:
 
 def _check_run(files: RunFiles, store: Path, spark_master: str | None) -> int:
     from harness.conclude import conclude, draw, feed
-    from harness.run import exit_code
+    from harness.exits import exit_code
     from history.layout import WAREHOUSE
     from pipeline import WarmSession
 
@@ -93,7 +93,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str | None) -> int:
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
         progress.warn(feed(files, home))
-    return exit_code(results)
+    return exit_code(results.verdict, results.harness_failure)
 
 
 def _check_file(path: Path, model: str | None, engine: str | None, deadline: float, *, as_json: bool) -> int:

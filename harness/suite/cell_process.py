@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,8 @@ from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_
 from harness.plan import Plan
 from harness.store import read_object
 from harness.suite.cells import Cell
-from harness.suite.expectation import Outcome, compare, kinds_of
+from harness.suite.expectation import Outcome, compare
+from harness.suite.known import Defect, Violation, unexplained, violations_of
 from history import RunFiles
 
 #: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
@@ -146,24 +147,31 @@ def _attempt(
     cell: Cell, store: Path, run: Path | None, code: int, last_words: str, *, hung: bool, seconds: float
 ) -> Attempt:
     where = str(run.relative_to(store)) if run is not None else ""
-    if hung:
-        text = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}"
-        return Attempt(cell.name, "harness-failure", EXIT_FAILURE, "", (), text, where, "", seconds, (), True)  # noqa: FBT003
-    if code == EXIT_INTERRUPTED:
+    if code == EXIT_INTERRUPTED and not hung:
         return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, "", seconds)
     if code == EXIT_USAGE:
         return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, "", seconds)
     results = {} if run is None else read_object(RunFiles(run).results)
-    failure = _failure(code, results, last_words)
-    sentence = str(results.get("sentence", ""))
-    jar = str(results.get("environment", {}).get("jar_sha256", ""))
-    verdict, kinds = str(results.get("verdict", "")), kinds_of(results)
-    if failure:
-        return Attempt(cell.name, "harness-failure", EXIT_FAILURE, verdict, kinds, failure, where, jar, seconds,
-                       retryable=True)  # fmt: skip
-    outcome, words = compare(cell.expected, results["verdict"], kinds)
-    text = "; ".join(part for part in (words, sentence) if part)
-    return Attempt(cell.name, outcome, code, verdict, kinds, text, where, jar, seconds)
+    too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
+    failure = too_late or _failure(code, results, last_words)
+    verdict, violations = str(results.get("verdict", "")), violations_of(results)
+    found = Attempt(
+        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(sorted({one.kind for one in violations})), failure,
+        where, str(results.get("environment", {}).get("jar_sha256", "")), seconds, retryable=True,
+    )  # fmt: skip
+    if failure and verdict != "invalid":
+        return found
+
+    def strange(found: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
+        assert run is not None
+        return unexplained(found, known, RunFiles(run), results.get("receipts", ()))
+
+    outcome, words = compare(cell.expected, results["verdict"], violations, strange)
+    if failure and outcome != "violation":
+        return found
+    # What is proven stays proven, whatever else went wrong: a second attempt could only hide it.
+    text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
+    return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
 
 
 def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
@@ -176,6 +184,6 @@ def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
         return last_words
     if not results:
         return f"ended with {code} and left no results; {last_words}"
-    if EXIT_OF_VERDICT.get(results["verdict"]) != code:
+    if EXIT_OF_VERDICT.get(results.get("verdict", "")) != code:
         return f"ended with {code} although its results say {results['verdict']}"
     return ""

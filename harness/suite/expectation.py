@@ -1,15 +1,17 @@
 """What a cell may end with, and what it came to.
 
-A *known bug* is expected by its kinds: the violation has to be there, and none of another kind.  One that shows only
-now and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
+A *planted bug* is expected by the kinds of violation that it makes.  A *known defect* of a release is expected by its
+fingerprint (``harness.suite.known``): a violation of the same kind without its marks is a new one.  What shows only now
+and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from harness.suite.known import Defect, Violation
 from history import Verdict
 
 Outcome: TypeAlias = Literal[
@@ -27,42 +29,50 @@ CODE_OF: Final[Mapping[Outcome, int]] = {
     "harness-failure": 255,
 }
 
-#: A violation that the checker proved without a counterexample to show.
-_WITHOUT_KIND: Final = "not-linearizable"
-
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The verdicts that a cell may end with; ``kinds`` are the violations that an invalid one may consist of.
+    """The verdicts that a cell may end with, and what an invalid one may consist of.
 
-    ``why`` is for people: where the finding is written down.
+    That is ``kinds`` of violations, whatever brought them about, or the marks of ``known`` defects.  ``why`` is for
+    people: where the finding is written down.
     """
 
     verdicts: tuple[Verdict, ...] = ("valid",)
     kinds: tuple[str, ...] = ()
     why: str = ""
+    known: tuple[Defect, ...] = ()
 
     def words(self) -> str:
         """Such as ``valid`` or ``invalid (no-recovery), now and then``."""
         if "invalid" not in self.verdicts:
             return " or ".join(self.verdicts)
         others = [verdict for verdict in self.verdicts if verdict != "invalid"]
-        return f"invalid ({', '.join(self.kinds)})" + (f" now and then, else {' or '.join(others)}" if others else "")
+        names = ", ".join([*self.kinds, *(defect.name for defect in self.known)])
+        return f"invalid ({names})" + (f" now and then, else {' or '.join(others)}" if others else "")
 
     def to_json(self) -> dict[str, Any]:
-        return {"verdicts": list(self.verdicts), "kinds": list(self.kinds), "why": self.why}
+        known = [defect.to_json() for defect in self.known]
+        return {"verdicts": list(self.verdicts), "kinds": list(self.kinds), "why": self.why, "known": known}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Expectation:
-        return cls(tuple(record["verdicts"]), tuple(record["kinds"]), record["why"])
+        known = tuple(map(Defect.from_json, record.get("known", ())))
+        return cls(tuple(record["verdicts"]), tuple(record["kinds"]), record["why"], known)
 
 
-def compare(expected: Expectation, verdict: Verdict, kinds: tuple[str, ...]) -> tuple[Outcome, str]:
+Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
+"""The violations that bear the marks of none of the defects (``harness.suite.known.unexplained``)."""
+
+
+def compare(
+    expected: Expectation, verdict: Verdict, violations: Sequence[Violation], unexplained: Unexplained
+) -> tuple[Outcome, str]:
     """The outcome of a run that was judged, and a few words where it is not the plain one."""
     if verdict == "invalid" and "invalid" in expected.verdicts:
-        strange = [kind for kind in kinds if kind not in expected.kinds]
-        if strange:
-            return "violation", f"{', '.join(strange)} beside what is expected, {expected.words()}"
+        others = [one for one in violations if one.kind not in expected.kinds]
+        if strange := unexplained(others, expected.known) if expected.known else others:
+            return "violation", f"{', '.join(map(str, strange))} {_beside(expected, strange)}"
         return "passed", "as expected"
     if verdict == "invalid":
         return "violation", ""
@@ -73,15 +83,9 @@ def compare(expected: Expectation, verdict: Verdict, kinds: tuple[str, ...]) -> 
     return "missing-violation", f"the expected violation did not appear: {expected.words()}"
 
 
-def kinds_of(results: Mapping[str, Any]) -> tuple[str, ...]:
-    """The kinds of all violations in a run's ``results.json``, sorted."""
-    found: set[str] = set()
-    for check in results.get("checks", ()):
-        if check["verdict"] != "invalid":
-            continue
-        if check["name"] == "linearizable":
-            shown = [example["kind"] for key in results["keys"] for example in key.get("counterexamples") or ()]
-            found.update(shown or [_WITHOUT_KIND])
-        else:
-            found.add(str(check.get("details", {}).get("kind") or check["name"]))
-    return tuple(sorted(found))
+def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
+    """Why these are not what was expected."""
+    alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
+    if alike:
+        return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"
+    return f"beside what is expected, {expected.words()}"

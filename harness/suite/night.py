@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import HarnessError
-from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
 from harness.suite.session import Wishes, list_cells, run_suite, site
 from history.layout import WAREHOUSE
@@ -65,7 +65,10 @@ class Log:
 
 
 def run_night(night: Night, say: Callable[[str], None]) -> int:
-    """The exit code: the suite's, or 255 when a later step failed.  Raises UsageError before anything is touched."""
+    """The exit code: the worse of the suite's and 255 if a later step failed.
+
+    Raises UsageError before anything is touched.
+    """
     results = run_suite(replace(night.suite, draw_site=False))
     if results.code == EXIT_INTERRUPTED:
         return EXIT_INTERRUPTED
@@ -75,7 +78,7 @@ def run_night(night: Night, say: Callable[[str], None]) -> int:
     log.step("retention", lambda: retain(night, datetime.now(UTC), dry_run=False))
     log.step("site", lambda: site(night.suite.store))
     (results.journal.root / "night.txt").write_text("".join(f"{line}\n" for line in log.lines))
-    return EXIT_FAILURE if log.failed else results.code
+    return worst_code([results.code, EXIT_FAILURE] if log.failed else [results.code])
 
 
 def plan_night(night: Night) -> Iterator[str]:

@@ -18,9 +18,9 @@ FORMAT: Final = "harness-suite-results"
 VERSION: Final = 1
 
 _HEADINGS: Final[dict[Outcome, str]] = {
-    "harness-failure": "failures of the harness",
     "violation": "violations that nobody expected",
     "missing-violation": "expected violations that did not appear",
+    "harness-failure": "failures of the harness",
     "unknown": "proved nothing",
     "not-run": "not run",
 }
@@ -54,11 +54,10 @@ class SuiteResults:
 
     @property
     def code(self) -> int:
-        if self.failure:
-            return EXIT_FAILURE
-        if self.why_ended == "interrupted":
-            return EXIT_INTERRUPTED
-        return worst_code(CODE_OF[result.outcome] for result in self.cells)
+        """The worst of all: a violation that was proven stands, whatever became of the suite itself."""
+        codes = [CODE_OF[result.outcome] for result in self.cells]
+        codes += [EXIT_FAILURE] if self.failure else []
+        return worst_code([*codes, EXIT_INTERRUPTED] if self.why_ended == "interrupted" else codes)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -6,6 +6,7 @@
     budget = "2h50m"              # no cell is begun that would end after this; none: no limit
     retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
+    defects = "defects/dledger.toml"      # what ``known`` names (see ``harness.suite.known``), a file beside this one
 
     [defaults]                    # options of every cell, named as in plan.json
     time_limit = 20
@@ -18,7 +19,8 @@
     seed = [1, 2]                 # none: one drawn from the suite's seed for each cell
     repeat = 2                    # so many cells of each
     expect = "valid"              # "invalid", or a list of verdicts for what shows now and then
-    kinds = ["no-recovery"]       # which violations; needed where invalid is expected, no other is then accepted
+    kinds = ["stale-read"]        # which violations, of a planted bug
+    known = ["never-catches-up"]  # which known defects, by their marks; one of the two where invalid is expected
     why = "docs/findings.md"
     exclude = [{version = "0.3.2", snapshot = true}]
     schedule = "scenarios/x.toml" # in place of nemesis: a script of faults, looked for beside this file
@@ -26,7 +28,7 @@
     [[matrix.override]]           # for the cells that it fits; later ones win
     where = {version = "0.4.0", nemesis = ["bridge"]}
     expect = "invalid"
-    kinds = ["no-recovery"]
+    known = ["never-catches-up"]
     interval = 8
     skip = "why these are not run"
 
@@ -49,11 +51,12 @@ from harness.options import checked, option_types, require_known
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
+from harness.suite.known import Defect, read_defects
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
-_TOP: Final = ("description", "budget", "retries", "on_failure", "defaults", "matrix")
-_EXPECTING: Final = ("expect", "kinds", "why", "skip")
+_TOP: Final = ("description", "budget", "retries", "on_failure", "defects", "defaults", "matrix")
+_EXPECTING: Final = ("expect", "kinds", "known", "why", "skip")
 _OF_MATRIX: Final = ("name", "seed", "repeat", "schedule", "exclude", "override", *_EXPECTING)
 _VERDICTS: Final = ("valid", "invalid", "unknown")
 _MOST_RETRIES: Final = 5
@@ -75,6 +78,7 @@ class Suite:
     on_failure: OnFailure
     tables: tuple[dict[str, Any], ...]
     defaults: dict[str, Any]
+    defects: Mapping[str, Defect]
 
     def cells(
         self, seed: int, cluster: str, changes: Mapping[str, Any] | None = None, wanted: Wanted | None = None
@@ -86,7 +90,7 @@ class Suite:
         found: list[Cell] = []
         for number, table in enumerate(self.tables, 1):
             where = f"{self.path}: {_title(table, number)}"
-            found += _Matrix(table, self.defaults, where, self.path.parent).cells(
+            found += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
                 seed, cluster, changes or {}, wanted or _everything
             )
         names: set[str] = set()
@@ -120,6 +124,7 @@ def read_suite(path: Path) -> Suite:
         on_failure=cast("OnFailure", on_failure),
         tables=_matrices(record, path),
         defaults=_options(_table(record.get("defaults", {}), f"{path}: defaults"), f"{path}: defaults"),
+        defects=read_defects(path.parent / name) if (name := _text(record, "defects", str(path))) else {},
     )
     suite.cells(0, "netns")
     return suite
@@ -145,8 +150,11 @@ def _everything(_: Plan) -> bool:
 class _Matrix:
     """One ``[[matrix]]``."""
 
-    def __init__(self, table: dict[str, Any], defaults: dict[str, Any], where: str, folder: Path) -> None:
+    def __init__(
+        self, table: dict[str, Any], defaults: dict[str, Any], where: str, folder: Path, defects: Mapping[str, Defect]
+    ) -> None:
         self._where = where
+        self._defects = defects
         require_known(table, {*_OPTIONS, *_OF_MATRIX}, where)
         self._axes = self._read_axes(table, defaults)
         self._repeat = _number(table, "repeat", 1, (1, 1000), where)
@@ -196,7 +204,7 @@ class _Matrix:
                 expecting = {**expecting, **override.expecting}
                 own |= override.options
         own |= changes
-        expected = _expectation(expecting, self._where)
+        expected = _expectation(expecting, self._defects, self._where)
         skip = expecting.get("skip", "")
         base, skip = self._scripted(Plan(seed=0, cluster=cluster, **own), skip, changes)
         name = self._name(base, options)
@@ -280,21 +288,28 @@ def _expecting(table: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UsageError(
                 f"{where}: expect = 'unknown' alone is a cell that proves nothing: take it out, or skip it"
             )
-    if "kinds" in table:
-        found["kinds"] = _texts(table, "kinds", where)
+    for name in ("kinds", "known"):
+        if name in table:
+            found[name] = _texts(table, name, where)
     for name in ("why", "skip"):
         if name in table:
             found[name] = _text(table, name, where)
     return found
 
 
-def _expectation(expecting: Mapping[str, Any], where: str) -> Expectation:
-    verdicts, kinds = expecting.get("expect", ["valid"]), expecting.get("kinds", [])
-    if "invalid" in verdicts and not kinds:
+def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], where: str) -> Expectation:
+    verdicts, kinds, known = expecting.get("expect", ["valid"]), expecting.get("kinds", []), expecting.get("known", [])
+    require_known(known, defects, f"{where}: known")
+    if "invalid" not in verdicts:
+        return Expectation(tuple(verdicts), (), expecting.get("why", ""))
+    if not kinds and not known:
         raise UsageError(
-            f"{where}: expect has 'invalid': name the violations in kinds, or any other would pass as well"
+            f"{where}: expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
+            "or any other would pass as well"
         )
-    return Expectation(tuple(verdicts), tuple(kinds) if "invalid" in verdicts else (), expecting.get("why", ""))
+    found = tuple(defects[name] for name in known)
+    why = expecting.get("why") or "; ".join(dict.fromkeys(defect.why for defect in found if defect.why))
+    return Expectation(tuple(verdicts), tuple(kinds), why, found)
 
 
 def _options(table: dict[str, Any], where: str) -> dict[str, Any]:

@@ -19,12 +19,11 @@ from harness.remote import Remote
 from harness.systems import DLedgerRegister
 from harness.systems.base import StatusPort
 from harness.systems.dledger import find_jar
-from harness.systems.remoting import metadata
 from history import Probe
 from nemesis.catalogue import find
 from nemesis.clock import MonotonicClock
 from nemesis.clocks import environment, prepare
-from nemesis.errors import FaultError
+from nemesis.errors import FaultError, SkippedError
 from nemesis.facts import survey
 from nemesis.fault import Context, Settings, Targets
 from nemesis.view import Command
@@ -54,6 +53,11 @@ class Servers:
                 return max(named, key=lambda node: self.status(node)["term"])
             time.sleep(0.1)
         raise AssertionError("nobody leads")
+
+    def told(self, node: str, line: str) -> bool:
+        """Whether the server wrote such a line into its own log."""
+        look = Command(("grep", "-qF", "--", line, "/data/harness/log/register.log"))
+        return self.remote.run({node: look})[node].code == 0
 
     def write(self, count: int, keys: int = 5) -> int:
         """So many writes, one after another, at the leader; how many were ok."""
@@ -137,28 +141,25 @@ def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
 
 
 def test_the_leader_hands_over_on_request(servers: Servers) -> None:
+    """Leadership may go on at once, on a busy machine: what stays is what the server wrote into its own log."""
     fault = find("leader-transfer")
     assert fault.precheck(servers.ctx) is None
-    deadline = time.monotonic() + 60.0
+    refusals: list[str] = []
     while True:
-        before, targets = servers.leader(), fault.plan(servers.ctx, random.Random(1))
         try:
+            targets = fault.plan(servers.ctx, random.Random(1))
             fault.inject(servers.ctx, targets)
-        except FaultError:
-            # Such as TAKE_LEADERSHIP_FAILED (418): the other one did not win in time, as on a busy machine.
-            if time.monotonic() > deadline:
-                raise
-        else:
+            witness = fault.witness(servers.ctx, targets)
             break
-    assert fault.witness(servers.ctx, targets)["leader"] == targets.nodes[0]
+        except (FaultError, SkippedError) as error:
+            refusals.append(str(error))
+            seen = {node: probe.to_json() for node, probe in servers.ctx.system.probes().items()}
+            assert len(refusals) < 8, f"never handed over: {refusals}; now {seen}"
+            time.sleep(2.0)
+    (to,) = targets.nodes
+    assert (witness["leader"], to != targets.detail["from"]) == (to, True)
+    assert servers.told(to, f"[{to}] [ChangeRoleToLeader] from term: {witness['term']}"), (targets, witness, refusals)
     fault.heal(servers.ctx, targets)
-    assert servers.leader() == targets.nodes[0] != before
-    # The library's own word, by its own protocol.
-    host, _ = servers.system.endpoints()[before]
-    deadline = time.monotonic() + 5.0
-    while metadata((host, 20911), before).get("leaderId") != targets.nodes[0]:
-        assert time.monotonic() < deadline, "the old leader does not know the new one"
-        time.sleep(0.1)
 
 
 @pytest.mark.nightly

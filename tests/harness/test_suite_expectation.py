@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from harness.exits import worst_code
-from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare, kinds_of
+from harness.exits import exit_code, worst_code
+from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare
+from harness.suite.known import Defect, Violation
 
 VALID = Expectation()
-KNOWN = Expectation(("invalid",), ("no-recovery", "lost-write"))
+PLANTED = Expectation(("invalid",), ("no-recovery", "lost-write"))
 FLAKY = Expectation(("valid", "invalid"), ("no-recovery",))
+OLD = Defect("old", ("no-recovery",), "a line")
+KNOWN = Expectation(("valid", "invalid"), known=(OLD,))
+
+
+def nothing_is_explained(violations: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
+    return list(violations)
+
+
+def all_is_explained(violations: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
+    assert known == (OLD,)
+    return []
 
 
 @pytest.mark.parametrize(
@@ -20,26 +33,40 @@ FLAKY = Expectation(("valid", "invalid"), ("no-recovery",))
         (VALID, "valid", (), "passed", ""),
         (VALID, "invalid", ("stale-read",), "violation", ""),
         (VALID, "unknown", (), "unknown", ""),
-        (KNOWN, "invalid", ("no-recovery",), "passed", "as expected"),
-        (KNOWN, "invalid", ("lost-write", "no-recovery"), "passed", "as expected"),
-        (KNOWN, "invalid", ("no-recovery", "stale-read"), "violation", "stale-read beside what is expected"),
-        (KNOWN, "valid", (), "missing-violation", "the expected violation did not appear"),
-        (KNOWN, "unknown", (), "unknown", ""),
+        (PLANTED, "invalid", ("no-recovery",), "passed", "as expected"),
+        (PLANTED, "invalid", ("lost-write", "no-recovery"), "passed", "as expected"),
+        (PLANTED, "invalid", ("no-recovery", "stale-read"), "violation", "stale-read beside what is expected"),
+        (PLANTED, "valid", (), "missing-violation", "the expected violation did not appear"),
+        (PLANTED, "unknown", (), "unknown", ""),
         (FLAKY, "valid", (), "passed", "did not show this time"),
         (FLAKY, "invalid", ("no-recovery",), "passed", "as expected"),
         (FLAKY, "invalid", ("lost-write",), "violation", "lost-write beside"),
         (FLAKY, "unknown", (), "unknown", ""),
         (Expectation(("valid", "unknown")), "unknown", (), "passed", ""),
+        (KNOWN, "invalid", ("no-recovery",), "violation", "no-recovery without the marks of old: a new defect"),
+        (KNOWN, "invalid", ("lost-write",), "violation", "lost-write beside what is expected, invalid (old)"),
+        (KNOWN, "valid", (), "passed", "did not show this time"),
     ],
 )
 def test_outcomes(expected: Expectation, verdict: Any, kinds: tuple[str, ...], outcome: Outcome, words: str) -> None:
-    found, said = compare(expected, verdict, kinds)
+    found, said = compare(expected, verdict, [Violation("x", kind) for kind in kinds], nothing_is_explained)
     assert found == outcome
     assert words in said
 
 
+def test_what_bears_the_marks_of_a_known_defect_is_as_expected() -> None:
+    found = [Violation("recovery", "no-recovery", ("n1",))]
+    assert compare(KNOWN, "invalid", found, all_is_explained) == ("passed", "as expected")
+    assert compare(VALID, "invalid", found, all_is_explained) == ("violation", "")
+
+
+def test_an_expectation_survives_the_journal() -> None:
+    for one in (VALID, PLANTED, FLAKY, KNOWN):
+        assert Expectation.from_json(one.to_json()) == one
+
+
 def test_a_canary_that_stays_green_fails() -> None:
-    outcome, _ = compare(KNOWN, "valid", ())
+    outcome, _ = compare(PLANTED, "valid", (), nothing_is_explained)
     assert CODE_OF[outcome] == 1
 
 
@@ -52,32 +79,29 @@ def test_a_canary_that_stays_green_fails() -> None:
         (["not-run"], 2),
         (["unknown", "violation"], 1),
         (["missing-violation", "passed"], 1),
-        (["violation", "harness-failure", "unknown"], 255),
+        (["unknown", "harness-failure"], 255),
+        (["violation", "harness-failure", "unknown"], 1),
     ],
 )
 def test_the_worst_wins(outcomes: list[Outcome], code: int) -> None:
     assert worst_code(CODE_OF[outcome] for outcome in outcomes) == code
 
 
-def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
-    return {"name": name, "verdict": verdict, "details": details}
+@pytest.mark.parametrize(("codes", "code"), [([0, 254], 254), ([254, 255], 255), ([77], 255), ([1, 130], 130)])
+def test_every_code_has_its_rank(codes: list[int], code: int) -> None:
+    assert worst_code(codes) == worst_code(reversed(codes)) == code
 
 
-def test_kinds_are_of_counterexamples_and_of_checks() -> None:
-    keys = [{"counterexamples": [{"kind": "stale-read"}, {"kind": "lost-write"}]}, {"counterexamples": []}]
-    checks = [
-        check("linearizable", "invalid"), check("recovery", "invalid", kind="no-recovery"),
-        check("election-safety", "valid", kind="two-leaders"), check("node-logs", "invalid"),
-    ]  # fmt: skip
-    found = kinds_of({"checks": checks, "keys": keys})
-    assert found == ("lost-write", "no-recovery", "node-logs", "stale-read")
-
-
-def test_a_violation_without_an_example_has_a_kind_all_the_same() -> None:
-    assert kinds_of({"checks": [check("linearizable", "invalid")], "keys": [{}]}) == ("not-linearizable",)
-
-
-def test_examples_of_a_valid_run_count_for_nothing() -> None:
-    keys = [{"counterexamples": [{"kind": "stale-read"}]}]
-    assert kinds_of({"checks": [check("linearizable", "valid")], "keys": keys}) == ()
-    assert kinds_of({}) == ()
+@pytest.mark.parametrize(
+    ("verdict", "failure", "code"),
+    [
+        ("valid", None, 0),
+        ("invalid", None, 1),
+        ("unknown", None, 2),
+        ("invalid", "disk full", 1),
+        ("unknown", "disk full", 255),
+        ("valid", "x", 255),
+    ],
+)
+def test_only_a_proven_violation_outranks_our_own_failure(verdict: str, failure: str | None, code: int) -> None:
+    assert exit_code(verdict, failure) == code

@@ -52,7 +52,7 @@ def test_every_cell_is_told_with_what_it_came_to(journal: Journal) -> None:
         "good": "passed", "bad": "violation", "green": "missing-violation", "doubt": "unknown",
         "ours": "harness-failure", "left": "not-run", "never": "skipped", "known": "passed",
     }  # fmt: skip
-    assert (record["code"], record["retried"]) == (255, 1)
+    assert (record["code"], record["retried"]) == (1, 1)
     assert json.loads(json.dumps(record)) == record
     assert all(one["command"].startswith("harness run --seed ") for one in record["cells"])
 
@@ -68,12 +68,16 @@ def test_the_exit_code_is_the_worst(journal: Journal, kept: list[str], code: int
 
 def test_an_interruption_and_a_failure_of_the_suite_itself_have_their_codes(journal: Journal) -> None:
     assert results(journal, why_ended="interrupted").code == 130
-    assert results(journal, why_ended="interrupted", failure="no nodes").code == 255
+    assert SuiteResults(journal, (), 1.0, failure="no nodes").code == 255
+
+
+def test_a_violation_that_was_proven_outranks_a_failure_of_the_suite_itself(journal: Journal) -> None:
+    assert results(journal, failure="no nodes").code == 1
 
 
 def test_the_summary_says_first_what_is_wrong_and_how_to_do_it_again(journal: Journal) -> None:
     text = summary(results(journal, why_ended="stopped after ours"))
-    parts = ["failures of the harness", "violations that nobody expected", "expected violations that did not appear",
+    parts = ["violations that nobody expected", "expected violations that did not appear", "failures of the harness",
              "proved nothing", "not run", "cells"]  # fmt: skip
     places = [text.index(f"\n{part}\n") for part in parts]
     assert places == sorted(places)

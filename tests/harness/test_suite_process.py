@@ -75,7 +75,6 @@ def test_an_expected_violation_passes_and_a_missing_one_does_not(go: Go, tmp_pat
         (0, {**VALID, "harness_failure": "disk full"}, "", "disk full"),
         (0, None, "", "left no results"),
         (1, VALID, "", "ended with 1 although its results say valid"),
-        (0, INVALID, "", "ended with 0 although its results say invalid"),
         (77, VALID, "", "last words"),
         (0, None, "os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL; last words"),
         (0, None, "os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
@@ -86,6 +85,36 @@ def test_what_broke_down_is_ours_and_may_be_tried_again(go: Go, code: int, resul
     assert found.outcome == "harness-failure"
     assert said in found.sentence
     assert found.retryable
+
+
+@pytest.mark.parametrize(
+    ("code", "results", "more", "said"),
+    [
+        (1, {**INVALID, "harness_failure": "n2 did not answer"}, "", "linearizable: no; n2 did not answer"),
+        (255, {**INVALID, "harness_failure": "n2 did not answer"}, "", "n2 did not answer"),
+        (0, INVALID, "", "ended with 0 although its results say invalid"),
+        (0, INVALID, "os.kill(os.getpid(), signal.SIGKILL)", "linearizable: no; ended by SIGKILL"),
+    ],
+)
+def test_a_proven_violation_is_never_tried_away(go: Go, code: int, results: Any, more: str, said: str) -> None:
+    found = go(code, results, more=more)
+    assert (found.outcome, found.code, found.retryable) == ("violation", 1, False)
+    assert said in found.sentence
+
+
+def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None:
+    """It is no news, so the cell may still show that it holds without our failure."""
+    planted = Expectation(("invalid",), ("stale-read",))
+    found = go(1, {**INVALID, "harness_failure": "n2 did not answer"}, cell("a", 1, planted))
+    assert (found.outcome, found.retryable, found.kinds) == ("harness-failure", True, ("stale-read",))
+
+
+def test_a_run_that_hangs_after_its_violation_was_proven(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_process, "longest_s", lambda plan: 0.5)
+    monkeypatch.setattr(cell_process, "ORDERLY_END_S", 0.5)
+    found = go(0, INVALID, more="signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)")
+    assert (found.outcome, found.retryable) == ("violation", False)
+    assert "did not end within" in found.sentence
 
 
 def test_a_fault_that_is_refused_on_this_machine_proved_nothing_and_is_not_tried_again(go: Go) -> None:

@@ -97,18 +97,30 @@ def test_a_node_that_was_not_restarted_is_doubt():
 
 
 class Transferring(ToySystem):
+    """Refuses the first ``refusals`` requests; then takes them, and if it is not ``obedient`` does nothing."""
+
     obedient = True
+    refusals = 0
 
     def transfer_leader(self, leader, to):
+        if self.refusals:
+            self.refusals -= 1
+            raise FaultError(f"{leader} did not take the request: refused with code 418")
         if self.obedient:
             self.leader, self.term = to, self.term + 1
 
 
-def test_a_transfer_is_witnessed_by_the_new_leaders_term():
+def transferring(**how):
     ctx, nodes, _, _ = world()
     system = Transferring(nodes)
-    ctx = replace(ctx, system=system)
-    fault = find("leader-transfer")
+    for name, value in how.items():
+        setattr(system, name, value)
+    return replace(ctx, system=system), find("leader-transfer")
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+def test_a_transfer_is_asked_for_until_the_other_node_leads_and_witnessed_by_its_term(refusals):
+    ctx, fault = transferring(refusals=refusals)
     assert fault.precheck(ctx) is None
     targets = fault.plan(ctx, random.Random(0))
     fault.inject(ctx, targets)
@@ -116,15 +128,20 @@ def test_a_transfer_is_witnessed_by_the_new_leaders_term():
     assert fault.heal(ctx, targets) == {"leader_now": targets.nodes[0]}
 
 
-def test_a_transfer_that_is_not_carried_out_is_doubt():
-    ctx, nodes, _, _ = world()
-    system = Transferring(nodes)
-    system.obedient = False
-    ctx = replace(ctx, system=system)
-    fault = find("leader-transfer")
+@pytest.mark.parametrize(("how", "why"), [({"obedient": False}, "15 s$"), ({"refusals": 999}, "refused with code 418")])
+def test_a_transfer_that_is_not_carried_out_is_doubt(how, why):
+    ctx, fault = transferring(**how)
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match=f"did not come to lead.*{why}"):
+        fault.inject(ctx, targets)
+
+
+def test_a_leader_that_was_deposed_again_is_doubt():
+    ctx, fault = transferring()
     targets = fault.plan(ctx, random.Random(0))
     fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="did not come to lead"):
+    ctx.system.leader = targets.detail["from"]
+    with pytest.raises(FaultError, match="does not lead any more"):
         fault.witness(ctx, targets)
 
 

@@ -1,0 +1,146 @@
+"""Known defects: a violation is told to be one of them by its marks, never by its kind alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import UsageError
+from harness.suite.known import Defect, Violation, read_defects, unexplained, violations_of
+from harness.suite.suitefile import read_suite
+from history import RunFiles
+
+STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", times=3)
+CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")
+CRASH = Defect("crash", ("term-forgotten",), "term=0", faults=("crash-all",))
+N3 = Violation("recovery", "no-recovery", ("n3",))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFiles:
+    return RunFiles(tmp_path)
+
+
+def log(run: RunFiles, node: str, *lines: str, name: str = "register.log") -> None:
+    (run.nodes / node).mkdir(parents=True, exist_ok=True)
+    (run.nodes / node / name).write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_the_mark_may_name_the_node_and_stand_in_anybodys_log(run: RunFiles) -> None:
+    log(run, "n1", *["[Push-n3]Reset write index"] * 2)
+    log(run, "n1", "[Push-n3]Reset write index", name="register.log.1")
+    log(run, "n3", "quiet")
+    assert STUCK.explains(N3, run, ())
+
+
+@pytest.mark.parametrize("lines", [["[Push-n3]Reset write index"] * 2, ["[Push-n2]Reset write index"] * 9, []])
+def test_too_few_lines_or_those_of_another_node_explain_nothing(run: RunFiles, lines: list[str]) -> None:
+    log(run, "n1", *lines)
+    log(run, "n3", "quiet")
+    assert unexplained([N3], [STUCK], run, []) == [N3]
+
+
+def test_a_mark_that_names_no_node_must_stand_in_the_log_of_one_that_the_check_names(run: RunFiles) -> None:
+    log(run, "n1", "[TRUNCATE] truncateIndex: 0")
+    log(run, "n3", "quiet")
+    assert unexplained([N3], [CUT], run, []) == [N3]
+    log(run, "n3", "[TRUNCATE] truncateIndex: 0")
+    assert unexplained([N3], [CUT], run, []) == []
+
+
+def test_what_clients_saw_names_no_node_so_any_log_will_do(run: RunFiles) -> None:
+    log(run, "n1", "[TRUNCATE] truncateIndex: 0")
+    lost = Violation("linearizable", "lost-write")
+    assert unexplained([lost], [CUT], run, []) == [lost]
+    assert unexplained([lost], [Defect("cut", ("lost-write",), r"\[TRUNCATE\]")], run, []) == []
+
+
+def test_where_only_a_fault_brings_it_about_that_fault_must_have_struck_there(run: RunFiles) -> None:
+    log(run, "n1", "term=0")
+    forgot = Violation("terms-kept", "term-forgotten", ("n1",))
+    receipts: list[dict[str, Any]] = [{"fault": "crash-all", "state": "installed", "nodes": ["n1", "n2"]}]
+    assert CRASH.explains(forgot, run, receipts)
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "nodes": ["n2"]}])
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "state": "skipped"}])
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "fault": "kill-all"}])
+    assert not CRASH.explains(forgot, run, [])
+
+
+def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
+    assert unexplained([N3], [STUCK, CUT], run, []) == [N3]
+
+
+def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
+    return {"name": name, "verdict": verdict, "details": details}
+
+
+def test_violations_are_of_counterexamples_and_of_checks_with_the_nodes_that_these_name() -> None:
+    keys = [{"counterexamples": [{"kind": "stale-read"}, {"kind": "lost-write"}]}, {"counterexamples": []}]
+    checks = [
+        check("linearizable", "invalid"), check("recovery", "invalid", kind="no-recovery", behind=["n1", "n3"]),
+        check("election-safety", "valid", kind="two-leaders"), check("node-logs", "invalid"),
+        check("committed-kept", "invalid", kind="committed-entries-deleted", nodes=["n2"]),
+    ]  # fmt: skip
+    assert violations_of({"checks": checks, "keys": keys}) == (
+        Violation("committed-kept", "committed-entries-deleted", ("n2",)),
+        Violation("linearizable", "lost-write"),
+        Violation("recovery", "no-recovery", ("n1", "n3")),
+        Violation("node-logs", "node-logs"),
+        Violation("linearizable", "stale-read"),
+    )
+
+
+def test_a_violation_without_an_example_has_a_kind_all_the_same() -> None:
+    found = violations_of({"checks": [check("linearizable", "invalid")], "keys": [{}]})
+    assert [one.kind for one in found] == ["not-linearizable"]
+
+
+def test_examples_of_a_valid_run_count_for_nothing() -> None:
+    keys = [{"counterexamples": [{"kind": "stale-read"}]}]
+    assert violations_of({"checks": [check("linearizable", "valid")], "keys": keys}) == ()
+    assert violations_of({}) == ()
+
+
+GOOD = "[[defect]]\nname = 'a'\nkinds = ['no-recovery']\nlog = 'x{node}'\n"
+
+
+def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
+    (tmp_path / "d.toml").write_text(GOOD + "times = 7\nfaults = ['crash-all']\nwhy = 'found'\n")
+    found = read_defects(tmp_path / "d.toml")
+    assert found == {"a": Defect("a", ("no-recovery",), "x{node}", 7, ("crash-all",), "found")}
+    assert Defect.from_json(found["a"].to_json()) == found["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.replace("x{node}", "("), "defect 1: log is no regular expression"),
+        (GOOD.replace("['no-recovery']", "[]"), "defect 1: kinds is empty"),
+        (GOOD.replace("['no-recovery']", "'no-recovery'"), "kinds must be a list of texts"),
+        (GOOD + "times = 0", "times must be a whole number from 1 on"),
+        (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
+        (GOOD + GOOD, "the defect a is written twice"),
+        (GOOD.replace("name = 'a'\n", ""), "name must be a text"),
+        ("[[defects]]", "there is no key 'defects'"),
+        ("x = (", "not TOML"),
+    ],
+)
+def test_a_wrong_file_names_the_place_and_the_mend(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "d.toml").write_text(text)
+    with pytest.raises(UsageError, match=r"d\.toml") as raised:
+        read_defects(tmp_path / "d.toml")
+    assert said in str(raised.value)
+
+
+def test_a_suite_takes_the_defects_that_it_names_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "d.toml").write_text(GOOD + "why = 'found'\n")
+    matrix = "defects = 'd.toml'\n[[matrix]]\nnemesis = 'bridge'\ntime_limit = 40\nexpect = 'invalid'\nknown = 'a'\n"
+    (tmp_path / "s.toml").write_text(matrix)
+    (cell,) = read_suite(tmp_path / "s.toml").cells(1, "netns")
+    assert [defect.name for defect in cell.expected.known] == ["a"]
+    assert cell.expected.why == "found"
+    (tmp_path / "s.toml").write_text(matrix.replace("'a'", "'b'"))
+    with pytest.raises(UsageError, match="known: there is no key 'b'"):
+        read_suite(tmp_path / "s.toml")
