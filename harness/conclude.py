@@ -52,6 +52,17 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     return results
 
 
+def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
+    """What ``summary.txt`` says; for a terminal of so many ``columns`` only what fits."""
+    import reports
+
+    if columns is not None:
+        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns), [])
+        if text is not None:
+            return str(text).rstrip()
+    return run.summary.read_text().rstrip()
+
+
 def draw(run: RunFiles) -> list[str]:
     """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
     import reports

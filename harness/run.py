@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import open_cluster
-from harness.conclude import conclude, draw, feed
+from harness.conclude import conclude, draw, feed, summary_of
 from harness.conductor import Conductor, Nemesis, RecordFault
 from harness.errors import HarnessError, StoreError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
@@ -236,10 +236,11 @@ class Run:
         try:
             results = conclude(files, self._session if self._spark else None)
             verdict_s = self._since_the_end()
-            self._progress.say(files.summary.read_text().rstrip())
+            self._progress.result(summary_of(files, results, self._progress.columns))
             self._progress.warn(draw(files))
             report_s = self._since_the_end()
-            self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run: {files.report}")
+            self._progress.result(f"report: {files.report}")
+            self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
             self._progress.warn(feed(files, self._store))
         except (HarnessError, OSError) as error:
             self._fail(error)

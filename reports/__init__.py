@@ -65,9 +65,9 @@ def write_junit(files: RunFiles, path: Path) -> None:
     junit.write(read_run(files), path)
 
 
-def render_summary(results: Mapping[str, Any]) -> str:
+def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
     """The text of ``summary.txt`` from the contents of ``results.json``."""
-    return summary.render_summary(results)
+    return summary.render_summary(results, columns)
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False) -> str:

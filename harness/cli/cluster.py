@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 
 import click
 
+from harness.cli.json_output import json_line, json_option
 from harness.cli.shared_options import CLUSTER_HELP
 from harness.clusters import Cluster, is_netns, open_cluster
 
@@ -14,6 +16,10 @@ _cluster_option = click.option("--cluster", "spec", default="netns", show_defaul
 
 def _say(line: str) -> None:
     click.echo(line)
+
+
+def _say_aside(line: str) -> None:
+    click.echo(line, err=True)
 
 
 @click.group("cluster")
@@ -68,8 +74,14 @@ def provision(spec: str) -> int:
 
 @cluster.command("status")
 @_cluster_option
-def status(spec: str) -> int:
+@json_option
+def status(spec: str, as_json: bool) -> int:
     """Show the nodes, and who holds the cluster.  Ends with 0 when all nodes are up, else with 255."""
+    if as_json:
+        found = open_cluster(spec, say=_say_aside).status()
+        click.echo(json_line({"cluster": found.name, "up": found.is_up, "nodes": [asdict(node) for node in found.nodes],
+                              "holder": found.holder, "notes": list(found.notes)}))  # fmt: skip
+        return 0 if found.is_up else 255
     return 0 if _show(open_cluster(spec, say=_say)) else 255
 
 

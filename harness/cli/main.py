@@ -9,9 +9,9 @@ from importlib import import_module
 
 import click
 
-from harness.cli.plain_signs import print_plainly
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
+from harness.streams import restart_in_utf8, safe_streams
 
 #: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
 #: no verb pays for another one's imports.
@@ -61,7 +61,9 @@ def harness() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; every way out has one of the documented codes."""
-    print_plainly(sys.stdout, sys.stderr)
+    if arguments is None:
+        restart_in_utf8()
+    safe_streams()
     sys.exit(run_command(arguments))
 
 
@@ -83,7 +85,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_FAILURE
-    except SystemExit:  # click's way of saying that whoever read our output went away: its code, too, is 1
+    except SystemExit:  # click's way of saying that output was not written: its code, too, is 1
         return EXIT_FAILURE
     except OSError as error:
         click.echo(f"harness: {error}", err=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
 from harness.exits import EXIT_INTERRUPTED, worst_code
@@ -89,6 +90,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 @spark_master_option
 @store_option
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
+@json_option
 def run(
     store: Path,
     test_count: int,
@@ -97,11 +99,13 @@ def run(
     schedule: Path | None,
     seed: int | None,
     store_type: str,
+    as_json: bool,
     **options: Any,
 ) -> int:
     """Run the register on DLedger under faults, and judge what clients saw.
 
-    Each run ends with a verdict and a page, report.html, in its own directory of the store.
+    Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
+    standard output, how the run gets on to standard error.
     """
     from harness.run import Run
     from nemesis.schedule import turns_of
@@ -116,7 +120,10 @@ def run(
     validate(plan)
     codes = []
     for number in range(test_count):
-        code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
+        progress = progress_of(as_json=as_json)
+        code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
+        if as_json:
+            Progress().result(json_line(run_document(files, code)))
         codes.append(code)
         if code == EXIT_INTERRUPTED:
             break

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
 
 import click
 
+from harness.cli.json_output import json_line, json_option, run_document
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.runstate import RunState
+from harness.screen import Screen
 from history import RunFiles
 
 
 @click.command("show")
 @click.argument("run_path", metavar="RUN", default="latest")
+@json_option
 @store_option
-def show(run_path: str, store: Path) -> int:
+def show(run_path: str, as_json: bool, store: Path) -> int:
     """Print the essentials of RUN (a run's directory; the latest one if not given).
 
-    As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR set.
+    As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR or
+    TERM=dumb.
     """
     import reports
     from harness.store import find_run
@@ -29,8 +32,11 @@ def show(run_path: str, store: Path) -> int:
     files = find_run(run_path, store)
     if not files.results.exists() and not _broke_off(files):
         raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    click.echo(reports.render_run(files, shutil.get_terminal_size((80, 24)).columns, colour=colour).rstrip())
+    if as_json:
+        click.echo(json_line(run_document(files, _code(files))))
+        return 0
+    columns = shutil.get_terminal_size((80, 24)).columns
+    click.echo(reports.render_run(files, columns, colour=Screen(sys.stdout).coloured).rstrip())
     return 0
 
 

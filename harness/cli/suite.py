@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from harness.cli.json_output import json_line, json_option
 from harness.cli.suite_options import suite_options
+from harness.progress import Progress
 
 
 @click.command("suite")
@@ -17,7 +20,8 @@ from harness.cli.suite_options import suite_options
 @click.option("--on-failure", type=click.Choice(["continue", "stop"]), help="Instead of the file's.")
 @click.option("--dry-run", is_flag=True, help="List the cells and run none.")
 @click.option("--site/--no-site", "draw_site", default=True, help="Write the site over the store afterwards.")
-def suite(file: Path, **options: Any) -> int:
+@json_option
+def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
     \b
@@ -28,8 +32,13 @@ def suite(file: Path, **options: Any) -> int:
 
     dry_run = options.pop("dry_run")
     wishes = Wishes(file=file, **options)
+    if dry_run and as_json:
+        raise click.UsageError("--json tells what a suite came to: leave out --dry-run")
     if dry_run:
         for line in list_cells(wishes):
             click.echo(line)
         return 0
-    return run_suite(wishes).code
+    results = run_suite(wishes, sys.stderr if as_json else sys.stdout)
+    if as_json:
+        Progress().result(json_line({**results.to_json(), "directory": str(results.journal.root)}))
+    return results.code

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from harness.clusters import open_cluster
 from harness.errors import HarnessError, StoreError, UsageError
@@ -86,12 +86,12 @@ def list_cells(wishes: Wishes) -> Iterator[str]:
     yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
 
 
-def run_suite(wishes: Wishes) -> SuiteResults:
-    """Run what is due and write everything down.  Raises UsageError before anything is touched, and StoreError."""
+def run_suite(wishes: Wishes, stream: TextIO | None = None) -> SuiteResults:
+    """Run what is due, told on ``stream`` (None: standard output), and write everything down.  Raises UsageError before anything is touched, and StoreError."""
     suite = read_suite(wishes.file)
     budget_s = suite.budget_s if wishes.budget is None else length_s(wishes.budget, "--budget")
     journal = _resumed(wishes, suite) if wishes.resume else _begun(wishes, suite)
-    table = Table(journal.begun.cells)
+    table = Table(journal.begun.cells, stream)
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")

@@ -6,7 +6,6 @@ place.  Elsewhere there are rows only, so that a log of continuous integration i
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
+from harness.screen import Screen
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from reports.texts import one_line, printable
@@ -37,10 +37,8 @@ class Table:
     def __init__(
         self, cells: Sequence[Cell], stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._stream = stream if stream is not None else sys.stdout
+        self._screen = Screen(stream if stream is not None else sys.stdout)
         self._clock = clock
-        self._living = self._stream.isatty()
-        self._coloured = self._living and not os.environ.get("NO_COLOR")
         self._place = {cell.name: number for number, cell in enumerate(cells, 1)}
         self._width = min(max((len(cell.name) for cell in cells), default=0), 64)
         self._sums: Counter[str] = Counter()
@@ -51,8 +49,7 @@ class Table:
 
     def say(self, text: str) -> None:
         self._clear()
-        self._stream.write(printable(text) + "\n")
-        self._stream.flush()
+        self._screen.write(printable(text) + "\n")
 
     def begins(self, cell: Cell, attempt: int, log: Path) -> None:
         self._current = (cell, attempt, log, self._clock())
@@ -76,40 +73,38 @@ class Table:
 
     def tick(self) -> None:
         """Draw the living part, if it is time."""
-        if not self._living or self._current is None or self._clock() < self._next:
+        if not self._screen.living or self._current is None or self._clock() < self._next:
             return
         self._next = self._clock() + _DRAW_EVERY_S
         self._clear()
         lines = self._living_part(*self._current)
-        self._stream.write("".join(f"{line}\n" for line in lines))
-        self._stream.flush()
+        self._screen.write("".join(f"{self._screen.cut(line)}\n" for line in lines))
         self._drawn = len(lines)
 
     def _living_part(self, cell: Cell, attempt: int, log: Path, since: float) -> list[str]:
-        width = _columns(self._stream)
         name = cell.name + (f"  attempt {attempt}" if attempt > 1 else "")
         sums = "  ".join(f"{name} {count}" for name, count in sorted(self._sums.items()))
         minutes, seconds = divmod(int(self._clock() - self._began), 60)
-        lines = [
+        return [
             f"[{self._place[cell.name]:3}/{len(self._place)}]  {'running':<18}{self._clock() - since:5.0f} s  {name}",
             f"           {last_line(log)}",
             f"           {minutes}:{seconds:02}  {sums}",
         ]
-        return [line[: width - 1] for line in lines]
 
     def _row(self, cell: Cell, outcome: str, seconds: str, more: str) -> None:
-        shown = f"{outcome:<18}"
-        if self._coloured:
-            shown = f"\x1b[{_COLOUR.get(outcome, '33')}m{shown}\x1b[0m"
-        place = f"[{self._place[cell.name]:3}/{len(self._place)}]"
-        line = f"{seconds:>7}  {cell.name:<{self._width}}  {one_line(more, 400)}".rstrip()
+        """A line; on a terminal as much of it as fits: the summary at the end has all."""
+        place, shown = f"[{self._place[cell.name]:3}/{len(self._place)}]", f"{outcome:<18}"
+        line = f"{place}  {shown}{seconds:>7}  {cell.name:<{self._width}}  {one_line(more, 400)}".rstrip()
+        if self._screen.is_terminal:
+            line = self._screen.cut(line)
+        if self._screen.coloured:
+            line = line.replace(shown, f"\x1b[{_COLOUR.get(outcome, '33')}m{shown}\x1b[0m", 1)
         self._clear()
-        self._stream.write(f"{place}  {shown}{line}\n")
-        self._stream.flush()
+        self._screen.write(line + "\n")
 
     def _clear(self) -> None:
         if self._drawn:
-            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._screen.write(f"\x1b[{self._drawn}A\x1b[J")
             self._drawn = 0
 
 
@@ -122,10 +117,3 @@ def last_line(log: Path) -> str:
     except OSError:
         return ""
     return next((one_line(line) for line in reversed(lines) if line.strip()), "")
-
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        return 100

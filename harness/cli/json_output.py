@@ -1,0 +1,56 @@
+"""``--json``: one document on standard output and nothing else there.  Its fields are described in ``docs/json.md``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from harness.progress import Progress
+from harness.runstate import RunState
+from harness.store import read_object
+
+if TYPE_CHECKING:
+    from history import RunFiles
+
+json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document on standard output; all else goes to standard error."
+)
+
+
+def progress_of(*, as_json: bool) -> Progress:
+    """With a document on standard output, what people read goes to standard error, results too."""
+    return Progress(results=sys.stderr if as_json else None)
+
+
+def json_line(document: Mapping[str, Any]) -> str:
+    """One line of plain ASCII: it fits every terminal, and nothing that was recorded can drive one."""
+    return json.dumps(document)
+
+
+def run_document(files: RunFiles, exit_code: int) -> dict[str, Any]:
+    """The essentials of one run, judged or broken off."""
+    results = read_object(files.results)
+    return {
+        "run": str(files.root),
+        "verdict": results.get("verdict"),
+        "exit_code": exit_code,
+        "sentence": results.get("sentence"),
+        "checks": results.get("checks", []),
+        "harness_failure": results.get("harness_failure") or _failure(files),
+        "warnings": results.get("warnings", []),
+        "results": str(files.results) if results else None,
+        "report": str(files.report) if files.report.exists() else None,
+    }
+
+
+def _failure(files: RunFiles) -> str | None:
+    """Why there are no results, or fewer than there could be."""
+    try:
+        failures = RunState.read(files.state).failures
+    except ValueError as error:
+        return str(error)
+    return failures[0] if failures else None

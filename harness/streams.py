@@ -1,0 +1,122 @@
+"""The three standard streams, made safe before anything else: whoever reads them may be gone, closed or old-fashioned.
+
+A run of an hour must not end because ``| head`` had enough, and no file of a run may take the place of a stream that
+was closed: what a child process prints would then be written into it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import locale
+import os
+import select
+import sys
+from typing import Any, Final, TextIO
+
+#: What stands for a character that a terminal cannot show, where another one says the same: never two for one meaning
+#: (a verdict's mark ``✓`` must not become the ``?`` of *unknown*), always one for one, so that columns stay columns.
+_INSTEAD: Final[dict[str, str]] = {
+    **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓", "+xo.*__--==##.%#", strict=True)),
+    **dict(zip("─│┄├┤┌┐└┘┼┬┴╌═║", "-|.||+++++++.=|", strict=True)),
+    **dict(zip("–—…→←×“”‘’„\u2009\u00a0", '--~><x""\'\'"  ', strict=True)),
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "µ": "u",
+}
+_HANDLER: Final = "harness-terminal"
+#: ASCII by another name: click takes a stream that calls itself ASCII for a mistake, and writes UTF-8 to it.
+_ASCII: Final = "harness_ascii"
+
+
+def safe_streams() -> None:
+    """Open what is closed, and make writing to the two outputs something that a vanished reader cannot end."""
+    codecs.register_error(_HANDLER, _replaced)
+    codecs.register(_ascii_on_purpose)
+    for number in (0, 1, 2):
+        _open_if_closed(number)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = _safe(sys.stdout, sys.__stdout__, 1)
+    sys.stderr = _safe(sys.stderr, sys.__stderr__, 2)
+
+
+def restart_in_utf8() -> None:
+    """Where the locale is not UTF-8, begin again in Python's UTF-8 mode; returns only where there is no need.
+
+    Every file that we write is UTF-8, whatever the terminal shows; one that a library opens without saying so, too.
+    The terminal's own encoding stays that of the streams.
+    """
+    if codecs.lookup(locale.getpreferredencoding(False)).name == "utf-8" or os.environ.get("PYTHONUTF8") == "1":  # noqa: FBT003
+        return
+    os.environ["PYTHONUTF8"] = "1"
+    os.environ.setdefault("PYTHONIOENCODING", next((s.encoding for s in (sys.stdout, sys.stderr) if s), "ascii"))
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+
+
+def _open_if_closed(number: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        null = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: in this order the very number
+        if null != number:
+            os.dup2(null, number)
+            os.close(null)
+
+
+def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
+    """The same stream on a safe file; one that somebody else put there stays."""
+    if stream is not None and stream is not own:
+        return stream
+    encoding = "utf-8" if stream is None else stream.encoding
+    if codecs.lookup(encoding).name == "ascii":
+        encoding = _ASCII
+    buffered = io.BufferedWriter(_Output(number, heard=number == 1))
+    direct = isinstance(stream, io.TextIOWrapper) and stream.write_through
+    return io.TextIOWrapper(
+        buffered, encoding, _HANDLER, line_buffering=number == 2 or buffered.isatty(), write_through=direct
+    )
+
+
+class _Output(io.FileIO):
+    """Writes until nobody reads any more, and then nowhere, in silence.
+
+    ``heard``: other errors (a full disk) are raised, once; else there is nobody to tell of them.
+    """
+
+    def __init__(self, number: int, *, heard: bool) -> None:
+        super().__init__(number, "w", closefd=False)
+        self._heard = heard
+        self._terminal = self.isatty()
+
+    def write(self, data: Any, /) -> int:
+        try:
+            while (written := super().write(data)) is None:
+                select.select([], [self], [])  # somebody who shares the pipe made it non-blocking
+        except OSError as error:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())  # for children, too, and for what is flushed at the end
+            os.close(null)
+            gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and self._terminal)
+            if self._heard and not gone:
+                raise
+            return len(data)
+        return written
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_INSTEAD.get(mark, "?") for mark in error.object[error.start : error.end]), error.end
+
+
+def _ascii_on_purpose(name: str) -> codecs.CodecInfo | None:
+    if name != _ASCII:
+        return None
+    own = codecs.lookup("ascii")
+    return codecs.CodecInfo(
+        own.encode, own.decode, incrementalencoder=own.incrementalencoder,
+        incrementaldecoder=own.incrementaldecoder, name=_ASCII,
+    )  # fmt: skip
