@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
-from harness.judge import ALARMS, Recorded, judge, recovery_of
+from harness.damage import NONE
+from harness.judge import judge
 from harness.kept import committed_kept, falls
+from harness.node_alarms import ALARMS
 from harness.plan import Plan
+from harness.recorded import Recorded
 from harness.recovery import last_heal
+from harness.recovery_check import recovery_of
 from harness.runstate import RunState
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 
@@ -43,8 +47,8 @@ def probe(at: float, node: str, applied: int, role: Any = "follower", term: int 
 
 OPERATIONS = (
     operation(1, "write", phase="warm-up"),
-    operation(5, "write"),
-    operation(25, "read"),
+    operation(5, "read"),
+    operation(25, "write"),
     operation(62, "read", phase="final"),
     operation(64.5, "read", phase="final"),
 )
@@ -61,7 +65,7 @@ KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
 
 def good() -> Recorded:
     return Recorded(
-        plan=Plan(seed=1, nemesis=("kill-one",)),
+        plan=Plan(seed=1, nemesis=("kill-one",), rate=1.0),
         operations=OPERATIONS,
         receipts=(receipt(),),
         probes=PROBES,
@@ -107,8 +111,9 @@ def test_a_run_without_blemish_is_valid() -> None:
 
 def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
     kinds = {check.name: check.kind for check in judged(good()).checks}
-    gates = ("operations", "under-fault", "faults", "final-reads", "whole")
-    checks = ("linearizable", "recovery", "election-safety", "terms-kept", "committed-kept", "node-logs")
+    gates = ("operations", "under-fault", "read-back", "faults", "final-reads", "kept-pace", "whole")
+    checks = ("linearizable", "recovery", "replicas-agree", "election-safety", "terms-kept", "leader-complete")
+    checks += ("log-order", "committed-kept", "node-logs")
     assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
 
 
@@ -193,9 +198,9 @@ def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
 @pytest.mark.parametrize(("mode", "after"), [("log", 1.1), ("unsafe", 31.1)])
 def test_a_read_that_asks_no_quorum_is_no_commit(mode: Any, after: float) -> None:
     plan = replace(good().plan, read_mode=mode)
-    found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))))
+    found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))), NONE)
     assert found is not None
-    assert found[0].committed_again == round((31 + after) * S)
+    assert found.since_heal.committed_again == round((31 + after) * S)
 
 
 def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
