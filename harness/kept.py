@@ -65,25 +65,42 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
     """
     found: list[Fall] = []
     nodes: dict[str, _Node] = {}
-    for probe in probes:
+    after = _next_begins(probes)
+    for number, probe in enumerate(probes):
+        node = nodes.get(probe.node)
         if not probe.answered:
-            if probe.node in nodes:
-                nodes[probe.node].silent = True
+            if node is not None:
+                node.silent = True
             continue
-        node = nodes.setdefault(probe.node, _Node(probe, probe.committed))
-        if fall := _fall(node, probe):
+        if node is None:
+            nodes[probe.node] = _Node(probe, probe.committed)
+            continue
+        if fall := _fall(node, probe, after.get(number)):
             found.append(fall)
             node.fell, node.highest = True, probe.ledger_end
         node.answer, node.highest, node.silent = probe, max(node.highest, probe.committed), False
     return found
 
 
-def _fall(node: _Node, probe: Probe) -> Fall | None:
+def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
+    """By a probe's place: where the log began in the next answer of the same node, if that follows."""
+    last: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for number, probe in enumerate(probes):
+        before = last.pop(probe.node, None)
+        if probe.answered:
+            if before is not None:
+                found[before] = probe.ledger_begin
+            last[probe.node] = number
+    return found
+
+
+def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     before = node.answer
     shorter, same = probe.ledger_end < before.ledger_end, not node.silent and same_process(before, probe)
     # What lies below the log's begin is in a snapshot.
-    below = probe.ledger_end < before.committed and probe.ledger_begin <= before.committed
-    if same and below and (shorter or not node.fell):
+    held = begin_after is None or begin_after > before.committed
+    if same and not held and probe.ledger_end < before.committed and (shorter or not node.fell):
         return Fall(probe.node, probe.time, probe.ledger_end, before.committed, restarted=False)
     forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
     if shorter and forgot and probe.ledger_end < min(node.highest, before.ledger_end):

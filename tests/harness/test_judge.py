@@ -325,6 +325,7 @@ KEPT = (
     Probe(8 * S, "n1", "follower", 2, ledger_end=190, committed=190, applied=190),
     Probe(9 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
     Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1),
+    Probe(10 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
     Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15),
 )
 
