@@ -5,6 +5,7 @@ The same for a run that has just ended and for one of last year; raw data is rea
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections import Counter
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
-from harness.judge import ALARMS, Recorded, judge
+from harness.judge import judge
+from harness.node_alarms import ALARMS
 from harness.plan import Plan
+from harness.recorded import Recorded
 from harness.runstate import RunState
 from harness.store import write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
@@ -105,16 +108,36 @@ def read_recorded(run: RunFiles) -> Recorded:
 
 
 def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int]]:
-    """For every node whose logs were collected: how often each alarm stands in them."""
+    """For every node whose logs were collected: how often each alarm was met.
+
+    Logs are capped and their oldest lines are gone, so the server counts for itself (``alarms-<pid>.json``); but a
+    process that was killed may not have written down its last ones.  The higher of the two counts is nearer the truth.
+    """
     hits: dict[str, dict[str, int]] = {}
     for node in nodes:
-        for path in sorted((directory / node).glob("*.log*")):
-            counter: Counter[str] = Counter(hits.get(node, {}))
+        logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
+        found: Counter[str] = Counter()
+        for path in logs:
             with path.open(errors="replace") as lines:
                 for line in lines:
-                    counter.update(pattern for pattern, _, _ in ALARMS if pattern in line)
-            hits[node] = dict(counter)
+                    found.update(pattern for pattern, _, _ in ALARMS if pattern in line)
+        if logs or counted is not None:
+            hits[node] = dict(found | (counted or Counter()))
     return hits
+
+
+def _counted(directory: Path) -> Counter[str] | None:
+    """The alarms that the node's processes counted, all of them together; None if none of them wrote any down."""
+    counted: Counter[str] | None = None
+    for path in sorted(directory.glob("alarms-*.json")):
+        try:
+            alarms = json.loads(path.read_text())["alarms"]
+            counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
+            log.warning("%s: not counts of alarms: %s", path, error)
+            continue
+        counted = counts if counted is None else counted + counts
+    return counted
 
 
 def _tables(

@@ -16,7 +16,7 @@ from history.probes import probes_header
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
-PLAN = Plan(seed=7, keys=1, nodes=3)
+PLAN = Plan(seed=7, keys=1, nodes=3, rate=1.0)
 MOMENTS = {"warm-up": 0, "main": S, "main-end": 5 * S, "healed": 5 * S, "recovered": 6 * S, "final-reads": 6 * S}
 
 
@@ -26,6 +26,7 @@ def record(store: Path, *, last_read: int | None = 2, ended: bool = True, seen_b
     _history(run, last_read)
     probes = [Probe(49 * S // 10, "n1", "leader", 1, "n1", 0, 9, 9, 9)]
     probes += [Probe(55 * S // 10, node, "follower", 1, "n1", 0, 9, 9, 9) for node in seen_by]
+    probes += [Probe(56 * S // 10, node, error="no connection") for node in NODES if node not in seen_by]
     run.probes.write_text("\n".join([probes_header(), *(json.dumps(probe.to_json()) for probe in probes), ""]))
     RunState(run.state, dict(MOMENTS), ended=ended).save()
     for node in NODES:

@@ -1,0 +1,102 @@
+"""The run's clock without the times in which the harness itself stood still.
+
+A harness that was stopped, or whose machine was, sees nothing and asks nothing.  What it then waits for is late by its
+own doing, so every deadline of the judgement counts awake time only: the recorded standstills are taken out of the
+clock.  A time in which no node was probed at all, and which nobody recorded, is ours as well; but what happened in it
+cannot be told, so it makes an accusation that rests on it unknown.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from history import Operation, Probe, Receipt
+
+#: Nodes are probed four times a second, and a probe ends within a second whatever the node does.
+GAP_NS: Final = 5_000_000_000
+
+Span = tuple[int, int]
+
+
+class AwakeClock:
+    """Maps moments of the run (ns since its start) to the time that the harness had been awake by then."""
+
+    def __init__(self, standstills: Iterable[Span]) -> None:
+        self._spans = merged(standstills)
+        self._begins = [begin for begin, _ in self._spans]
+        self._before = [0]
+        for begin, end in self._spans:
+            self._before.append(self._before[-1] + end - begin)
+
+    def at(self, moment: int) -> int:
+        """Never falls as the moment rises; stands still in a standstill."""
+        number = bisect_right(self._begins, moment)
+        slept = self._before[number]
+        if number:
+            slept -= max(0, self._spans[number - 1][1] - moment)
+        return moment - slept
+
+    def maybe(self, moment: int | None) -> int | None:
+        return None if moment is None else self.at(moment)
+
+    def back(self, awake: int) -> int:
+        """The moment of the run at which so much awake time had passed; after a standstill rather than before."""
+        slept = 0
+        for (begin, end), before in zip(self._spans, self._before, strict=False):
+            if begin - before > awake:
+                break
+            slept = before + end - begin
+        return awake + slept
+
+    def maybe_back(self, awake: int | None) -> int | None:
+        return None if awake is None else self.back(awake)
+
+    def slept(self, begin: int, end: int) -> int:
+        """Nanoseconds of standstill between two moments."""
+        return (end - begin) - (self.at(end) - self.at(begin))
+
+    def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:
+        """The same probes by this clock."""
+        return [replace(probe, time=self.at(probe.time)) for probe in probes] if self._spans else probes
+
+    def operations(self, operations: Sequence[Operation]) -> Sequence[Operation]:
+        """The same operations by this clock."""
+        if not self._spans:
+            return operations
+        return [replace(op, invoked=self.at(op.invoked), returned=self.maybe(op.returned)) for op in operations]
+
+    def receipts(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
+        """The same receipts by this clock."""
+        if not self._spans:
+            return receipts
+        return [
+            replace(
+                receipt, started=self.at(receipt.started), stood=self.maybe(receipt.stood),
+                heal_started=self.maybe(receipt.heal_started), healed=self.maybe(receipt.healed),
+            )
+            for receipt in receipts
+        ]  # fmt: skip
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """In order and without overlaps; empty ones are left out."""
+    found: list[Span] = []
+    for begin, end in sorted((begin, end) for begin, end in spans if end > begin):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+def gaps(probes: Sequence[Probe], begin: int, end: int) -> list[Span]:
+    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` in which no node was asked anything.
+
+    A probe that failed is a question, too.  By the clock of the probes, which should be an :class:`AwakeClock`'s.
+    """
+    times = sorted({begin, end, *(probe.time for probe in probes if begin <= probe.time <= end)})
+    return [(before, after) for before, after in pairwise(times) if after - before > GAP_NS]

@@ -1,0 +1,162 @@
+"""Which files of which nodes our faults destroyed, and what follows for the judgement.
+
+A server may refuse to start on a damaged file: that is an answer.  A log that we cut misses what we cut off, and a term
+that we destroyed is forgotten: neither is the system's doing.  Everything else stays its business: as long as a
+minority of the nodes was damaged, the cluster must keep its data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+from history import Probe, Receipt
+
+FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "unknown"]
+
+#: A file without which a part of the log is gone.
+LOG: Final[tuple[FileClass, ...]] = ("data", "index")
+#: The faults that damage files; one whose witness never spoke may have damaged any.
+FAULTS: Final = ("file-truncate", "file-bitflip")
+#: Classes of file that are folders of a DLedger store.
+_FOLDERS: Final[tuple[FileClass, ...]] = ("data", "index", "snapshot")
+#: A vote that was on its way when the file was damaged shows in probes within this time (ns).
+_FRESH_NS: Final = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One file of one node, damaged between ``begin`` and ``end`` (ns since the run's start) while the server was down.
+
+    ``begin`` is before the fault's first command; from then on the node's later answers are of the damaged copy.
+    """
+
+    node: str
+    file: str
+    kind: FileClass
+    begin: int
+    end: int
+
+    def may_be(self, *kinds: FileClass) -> bool:
+        """Whether the file is of one of these classes, as far as anybody can tell."""
+        return self.kind == "unknown" or self.kind in kinds
+
+    def told(self) -> str:
+        """Such as "its damaged data file /data/…/00000000"."""
+        kind = f"{self.kind} file" if self.kind in ("data", "index", "term", "snapshot") else "file"
+        return f"its damaged {kind}" + (f" {self.file}" if self.kind != "unknown" else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Excused:
+    """Times (ns, begin and end) of nodes in which their logs are short through our doing."""
+
+    spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def covers(self, node: str, time: int) -> bool:
+        return any(begin <= time < end for begin, end in self.spans.get(node, ()))
+
+    def told(self, number: int) -> str:
+        """What to add to a check's word when ``number`` findings were excused."""
+        if not number:
+            return ""
+        names = ", ".join(sorted(self.spans))
+        return f" ({number} left out on {names}: a fault of ours had cut the log there)"
+
+
+@dataclass(frozen=True, slots=True)
+class Damages:
+    """All damage of a run."""
+
+    all: tuple[Damage, ...] = ()
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        return frozenset(damage.node for damage in self.all)
+
+    def of(self, node: str, *kinds: FileClass) -> list[Damage]:
+        """What was damaged on a node, of some classes of file or of all."""
+        return [damage for damage in self.all if damage.node == node and (not kinds or damage.may_be(*kinds))]
+
+    def first(self, *kinds: FileClass) -> int | None:
+        """When a file of these classes was damaged first (ns), None if none was."""
+        return min((damage.begin for damage in self.all if damage.may_be(*kinds)), default=None)
+
+    def before(self, node: str, time: int) -> bool:
+        """Whether something on the node had been damaged by then."""
+        return any(damage.begin <= time for damage in self.of(node))
+
+    def refused(self, probes: Sequence[Probe]) -> dict[str, Damage]:
+        """The nodes that never answered again after a damage, with that damage."""
+        last = {probe.node: probe.time for probe in probes if probe.answered}
+        return {damage.node: damage for damage in self.all if last.get(damage.node, -1) <= damage.end}
+
+    def excused_logs(self, probes: Sequence[Probe]) -> Excused:
+        """From the damage of a log's file until the log is as long again as what had been committed in it."""
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for damage in self.all:
+            if damage.may_be(*LOG):
+                spans.setdefault(damage.node, []).append((damage.begin, _whole_again(damage, probes)))
+        return Excused(spans)
+
+    def forgot_term(self, node: str, before: int, after: int) -> bool:
+        """Whether the node's term was damaged between two of its answers."""
+        return any(damage.begin <= after and damage.end >= before for damage in self.of(node, "term"))
+
+    def double_vote(self, term: int, second_claim: int, probes: Sequence[Probe]) -> bool:
+        """Whether a node may have voted twice in a term because we destroyed the file that held its vote.
+
+        The first vote came before the damage, so somebody knew of the term by then or soon after; the second leader
+        came after it.
+        """
+        for damage in self.all:
+            if damage.may_be("term") and damage.begin <= second_claim:
+                known = (p.term for p in probes if p.answered and p.time <= damage.end + _FRESH_NS)
+                if term <= max(known, default=-1):
+                    return True
+        return False
+
+    def warnings(self, nodes: Iterable[str]) -> list[str]:
+        """What a reader must know before believing that data was lost."""
+        number = len(list(nodes))
+        if not self.all or len(self.nodes) <= (number - 1) // 2:
+            return []
+        names = ", ".join(sorted(self.nodes))
+        return [f"faults damaged files on {names}, more than a minority of {number}: data may be lost by our doing"]
+
+
+NONE: Final = Damages()
+
+
+def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
+    mine = [probe for probe in probes if probe.node == damage.node and probe.answered]
+    had = max((probe.committed for probe in mine if probe.time <= damage.end), default=-1)
+    again = (probe.time for probe in mine if probe.time > damage.end and probe.ledger_end >= had)
+    return next(again, 1 << 62)
+
+
+def damages_of(receipts: Iterable[Receipt]) -> Damages:
+    """From the receipts' witnesses.  A fault whose witness never spoke may have damaged anything where it was aimed."""
+    found: list[Damage] = []
+    for receipt in receipts:
+        end = receipt.started if receipt.stood is None else receipt.stood
+        damaged = receipt.witness.get("damaged")
+        if isinstance(damaged, dict):
+            found += [
+                Damage(node, str(one.get("file", "a file")), _class(one), receipt.started, end)
+                for node, one in damaged.items()
+            ]
+        elif receipt.fault in FAULTS and receipt.state == "indeterminate":
+            found += [Damage(node, "a file", "unknown", receipt.started, end) for node in receipt.nodes]
+    return Damages(tuple(found))
+
+
+def _class(one: Mapping[str, Any]) -> FileClass:
+    """As the fault says; by the path where an older release did not."""
+    if (said := one.get("class")) in get_args(FileClass):
+        return cast(FileClass, said)
+    path = str(one.get("file", ""))
+    if path.endswith("/currterm"):
+        return "term"
+    return next((kind for kind in _FOLDERS if f"/{kind}/" in path.partition("/dledger-")[2]), "other")

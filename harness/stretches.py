@@ -1,0 +1,37 @@
+"""Unbroken stretches of one node's answers, in which it was one and the same process for certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from history import Probe
+
+#: Two answers further apart than this (ns) might be of two processes: probes come four times a second.
+NEXT_NS: Final = 2_000_000_000
+
+
+def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
+    """The answers of each node, in order, cut wherever the process might be another one.
+
+    That is: where a probe failed in between, where nothing was asked for two seconds, where the process says another
+    number, and where the commit index fell, which one process never lets happen and every new one begins with.
+    """
+    found: list[list[Probe]] = []
+    open_: dict[str, list[Probe]] = {}
+    for probe in probes:
+        if not probe.answered:
+            open_.pop(probe.node, None)
+            continue
+        stretch = open_.get(probe.node)
+        if stretch is None or not same_process(stretch[-1], probe):
+            stretch = open_[probe.node] = []
+            found.append(stretch)
+        stretch.append(probe)
+    return found
+
+
+def same_process(before: Probe, after: Probe) -> bool:
+    """Whether two successive answers of a node are of one process; no probe may have failed between them."""
+    near = 0 <= after.time - before.time <= NEXT_NS
+    return near and after.pid == before.pid and after.committed >= before.committed

@@ -1,0 +1,74 @@
+"""A healthy node, and a status answer of it that reads one figure after another while the node goes on.
+
+For the checks of what nodes say of themselves: whatever the order of the reads, they may accuse nobody of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from history import Probe
+
+S = 1_000_000_000
+FIGURES = ("role", "term", "ledger_begin", "ledger_end", "committed", "applied")
+
+
+@dataclass(slots=True)
+class Node:
+    """Its log holds begin..end, all up to ``committed`` is committed; a step changes one thing, as Raft allows."""
+
+    role: str = "follower"
+    term: int = 1
+    ledger_begin: int = 0
+    ledger_end: int = -1
+    committed: int = -1
+    applied: int = -1
+    snapshots_loaded: int = 0
+
+    def step(self, kind: str, amount: int) -> None:
+        """One change of a correct node; where ``kind`` cannot happen now, nothing does."""
+        if kind == "append":
+            self.ledger_end += amount
+        elif kind == "truncate":
+            self.ledger_end = max(self.ledger_end - amount, self.committed, self.ledger_begin - 1)
+        elif kind == "commit":
+            self.committed = min(self.committed + amount, self.ledger_end)
+        elif kind == "apply":
+            self.applied = min(self.applied + amount, self.committed)
+        elif kind == "save":  # a snapshot takes the place of the log's applied entries
+            self.ledger_begin = max(self.ledger_begin, min(self.ledger_begin + amount, self.applied + 1))
+        elif kind == "install" and amount > 3:  # all at once, as a node that tells no end of an empty log would
+            index = self.committed + amount
+            self.committed = self.applied = index
+            self.ledger_begin, self.ledger_end, self.snapshots_loaded = index + 1, index, self.snapshots_loaded + 1
+        elif kind == "term":
+            self.term, self.role = self.term + amount, "follower"
+
+
+STEPS = ("append", "truncate", "commit", "apply", "save", "install", "term")
+steps = st.tuples(st.sampled_from(STEPS), st.integers(1, 5))
+#: Before each figure is read, some steps; then so many until the next answer; and the order of the reads.
+answers = st.tuples(
+    st.permutations(FIGURES),
+    st.lists(st.lists(steps, max_size=3), min_size=len(FIGURES), max_size=len(FIGURES)),
+    st.lists(steps, max_size=6),
+)
+
+
+def run_of(
+    node: Node, script: list[tuple[list[str], list[list[tuple[str, int]]], list[tuple[str, int]]]]
+) -> list[Probe]:
+    """The node's answers, four a second, torn as the script says."""
+    probes = []
+    for number, (order, before, between) in enumerate(script):
+        figures = {}
+        for figure, happens in zip(order, before, strict=True):
+            for kind, amount in happens:
+                node.step(kind, amount)
+            figures[figure] = getattr(node, figure)
+        probes.append(Probe(number * S // 4, "n1", snapshots_loaded=node.snapshots_loaded, pid=7, **figures))
+        for kind, amount in between:
+            node.step(kind, amount)
+    return probes

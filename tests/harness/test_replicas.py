@@ -1,0 +1,188 @@
+"""Replica contents: whoever tells the same index must tell the same digest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.replicas import MOMENTS, differences, replicas_agree
+from history import Check, Probe
+
+S = 1_000_000_000
+NODES = ("n1", "n2", "n3")
+
+
+def probe(at: float, node: str, index: int, digest: str | None, *, applied: int | None = None, **rest: Any) -> Probe:
+    applied = index if applied is None else applied
+    return Probe(round(at * S), node, applied=applied, state_index=index, digest=digest, pid=7, **rest)
+
+
+def check(*probes: Probe, quiet: float | None = None, since: float | None = 0, back: tuple[str, ...] = NODES) -> Check:
+    ordered = sorted(probes, key=lambda one: one.time)
+    in_ns = [None if moment is None else round(moment * S) for moment in (quiet, since)]
+    return replicas_agree(ordered, quiet=in_ns[0], recovered=back, since=in_ns[1])
+
+
+def same(at: float, index: int = 9, digest: str = "a") -> list[Probe]:
+    return [probe(at, node, index, digest) for node in NODES]
+
+
+def test_equal_contents_at_equal_indexes_are_valid() -> None:
+    found = check(*same(1), *same(2, 20, "b"))
+    assert (found.verdict, found.seen) == ("valid", "6 digests, 2 indexes that several nodes told")
+
+
+def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
+    """Not even at the same time: n3 tells index 9 long after the others did."""
+    found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
+    assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
+    assert found.seen == "at index 9 n3 stands against n1 and n2, first at 30.0 s"
+    assert [(one["node"], one["digest"]) for one in found.details["moments"]] == [("n1", "a"), ("n2", "a"), ("n3", "x")]
+
+
+def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
+    later = [probe(2, "n1", 20, "b"), probe(2, "n2", 20, "b"), probe(2, "n3", 20, "y")]
+    found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
+    assert found.details["by_node"] == {"n3": 2}
+    assert found.details["indexes"] == [9, 20]
+    assert found.seen == "at index 9 n3 stands against n1 and n2, and at 1 more, first at 1.0 s"
+
+
+def test_where_no_side_has_the_most_both_are_named() -> None:
+    found = check(probe(1, "n1", 9, "a"), probe(1, "n2", 9, "x"), back=("n1", "n2"))
+    assert (found.details["nodes"], found.seen[:30]) == (["n1", "n2"], "at index 9 n1 stands against n")
+
+
+def test_a_node_that_differs_from_itself_after_a_restart_is_a_violation() -> None:
+    found = check(*same(1), replace(probe(5, "n3", 9, "x"), pid=8))
+    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+
+
+def test_all_differences_are_counted_and_some_are_kept() -> None:
+    many = [probe(n, node, n, node) for n in range(MOMENTS + 5) for node in ("n1", "n2")]
+    found = check(*many)
+    assert (found.details["count"], len(found.details["indexes"])) == (MOMENTS + 5, MOMENTS)
+
+
+def test_a_system_that_tells_no_digest_is_told_to_have_told_none() -> None:
+    found = check(*(probe(1, node, 9, None) for node in NODES))
+    assert (found.verdict, found.seen) == ("valid", "the servers tell no digest of their contents: not compared")
+
+
+def test_contents_that_nobody_could_compare_after_the_heal_are_unknown() -> None:
+    """They agreed before; but what a valid run needs to have seen is that they do at its end."""
+    before, after = same(1), [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 51, "c")]
+    found = check(*before, *after, since=30)
+    assert (found.verdict, found.details) == ("unknown", {"nodes": ["n3"]})
+    assert found.seen.startswith("after the last heal n3 told no index that another node told")
+    assert check(*before, *after, since=0).verdict == "valid"
+    assert check(*before, *after, probe(61, "n3", 50, "b"), since=30).verdict == "valid"
+
+
+def test_only_nodes_that_came_back_need_to_be_compared() -> None:
+    after = [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 12, "c")]
+    assert check(*after, since=30, back=("n1", "n2")).verdict == "valid"
+    assert check(*after, since=30).verdict == "unknown"
+    assert check(*after, since=None).verdict == "valid"
+    assert check(probe(60, "n1", 50, "b"), since=30, back=("n1",)).verdict == "valid"
+
+
+def test_a_node_that_tells_no_digest_where_others_do_was_not_compared() -> None:
+    silent = [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 50, None)]
+    assert check(*silent, since=30).details == {"nodes": ["n3"]}
+
+
+# -- a library that goes back ------------------------------------------------------------------------------------------
+
+
+def test_an_answer_in_the_midst_of_applying_again_accuses_nobody() -> None:
+    """The machine stands at its furthest index with older contents for an instant."""
+    torn = [probe(1, "n3", 8, "h"), probe(1.25, "n3", 9, "older", reapplied=3)]
+    torn += [probe(at, "n3", 9, "a", reapplied=3) for at in (1.5, 1.75)]
+    assert check(*same(1)[:2], *torn).verdict == "valid"
+
+
+def test_contents_that_stay_different_after_applying_again_are_a_violation() -> None:
+    """A cas that was applied twice, at rest."""
+    stays = [probe(at, "n3", 9, "x", reapplied=1) for at in (1, 1.25)]
+    found = check(*same(1)[:2], *stays)
+    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+
+
+# -- at quiescence -----------------------------------------------------------------------------------------------------
+
+
+def at_rest(node: str, index: int, digest: str, applied: int = 30, begin: float = 60) -> list[Probe]:
+    return [probe(begin + n / 4, node, index, digest, applied=applied) for n in range(2)]
+
+
+def test_when_all_is_quiet_equal_applied_indexes_must_have_equal_contents() -> None:
+    """n3 left an entry out, so that its state tells another index."""
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
+    found = check(*rest, quiet=55)
+    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+    assert found.seen.startswith("at applied index 30 n3 stands against n1 and n2")
+    fine = [*rest[:4], *at_rest("n3", 28, "a")]
+    assert check(*fine, quiet=55).verdict == "valid"
+
+
+def test_an_applied_index_that_moves_proves_nothing() -> None:
+    torn = [probe(60, "n3", 25, "x", applied=30), probe(60.25, "n3", 30, "a", applied=31)]
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a")]
+    assert check(*rest, *torn, quiet=55).verdict == "valid"
+
+
+def test_a_batch_that_is_being_applied_is_not_yet_its_applied_index() -> None:
+    ahead = at_rest("n3", 35, "y")
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a")]
+    assert differences([*rest, *ahead], 55 * S) == []
+
+
+def test_before_all_is_quiet_the_applied_index_is_not_compared() -> None:
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
+    assert differences(rest, None) == differences(rest, 70 * S) == []
+
+
+def test_a_difference_is_told_once() -> None:
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 30, "x")]
+    assert [one.of for one in differences(rest, 55 * S)] == ["index"]
+
+
+# -- properties --------------------------------------------------------------------------------------------------------
+
+looks = st.lists(st.tuples(st.sampled_from(NODES), st.integers(0, 12), st.integers(0, 3)), max_size=40)
+
+
+def answers_of(script: list[tuple[str, int, int]]) -> list[Probe]:
+    """Nodes that apply one log, each as far as the script says; the applied index lags behind a batch."""
+    at, probes = dict.fromkeys(NODES, -1), []
+    for number, (node, forward, batch) in enumerate(script):
+        at[node] += forward
+        applied = max(-1, at[node] - batch)
+        probes.append(probe(number / 4, node, at[node], f"contents at {at[node]}", applied=applied))
+    return probes
+
+
+@settings(deadline=None, max_examples=200)
+@given(looks)
+def test_nodes_that_apply_one_log_never_differ(script: list[tuple[str, int, int]]) -> None:
+    assert differences(answers_of(script), 0) == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(looks, st.integers(0, 12))
+def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
+    script: list[tuple[str, int, int]], left_out: int
+) -> None:
+    probes = [
+        replace(one, digest=f"{one.digest} without {left_out}")
+        if one.node == "n3" and one.state_index >= left_out
+        else one
+        for one in answers_of(script)
+    ]
+    told = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
+    seen = any((not mine, index) in told for mine, index in told)
+    assert bool(differences(probes, None)) == seen
