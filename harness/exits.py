@@ -13,5 +13,8 @@ _ORDER: Final = (0, 2, 1, EXIT_FAILURE, EXIT_INTERRUPTED)
 
 
 def worst_code(codes: Iterable[int]) -> int:
-    """Over many runs the worst wins: interrupted, 255, 1, 2, 0; 0 if there are none."""
-    return max(codes, key=_ORDER.index, default=0)
+    """Over many runs the worst wins: interrupted, 255, 1, 2, 0; 0 if there are none.
+
+    A code that is none of these, such as 254 or a signal's, is no verdict: it counts as a failure of ours.
+    """
+    return max((code if code in _ORDER else EXIT_FAILURE for code in codes), key=_ORDER.index, default=0)

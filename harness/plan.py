@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from harness.errors import UsageError
 from harness.watching import require_watchable
+from history.toml_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,10 +123,10 @@ class Plan:
     def read(cls, path: Path) -> Plan:
         """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
         try:
-            return cls.from_json(json.loads(path.read_text()))
+            return cls.from_json(json.loads(read_text(path)))
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
     def command(self, written: str = "plan.json") -> str:

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clusters import open_cluster
+from harness.clusters import open_cluster, require_usable
 from harness.conclude import conclude, draw, feed
 from harness.conductor import Conductor, Nemesis, RecordFault
-from harness.errors import HarnessError, StoreError
+from harness.errors import HarnessError, StoreError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT
 from harness.faults import Faults
 from harness.interrupts import Interrupts
@@ -27,7 +27,7 @@ from harness.probes import ProbeLog
 from harness.progress import Progress
 from harness.remote import Remote
 from harness.runstate import RunState
-from harness.store import create_run
+from harness.store import create_run, discard_run, link_latest
 from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, Results, RunFiles
@@ -59,17 +59,17 @@ class Run:
         self._state = RunState()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
-        self._failure_code = EXIT_FAILURE
 
     def execute(self) -> tuple[int, RunFiles]:
         """The exit code and the run's files.
 
-        Raises UsageError before anything is touched and HarnessError when the run could not even be recorded.
+        Raises UsageError, after which nothing of the run is left, and HarnessError when it could not even be recorded.
         """
         plan = self._plan
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
         find_jar(plan.version)
+        require_usable(plan.cluster)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
         with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
@@ -79,7 +79,10 @@ class Run:
                 self._on_cluster(cluster, faults, files, interrupts)
             except KeyboardInterrupt:
                 log.warning("interrupted")
-            except Exception as error:  # noqa: BLE001 (a bug of ours, too, ends in order: judged, and told)
+            except Exception as error:  # a bug of ours, too, ends in order: judged, and told
+                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could tell
+                    discard_run(files)
+                    raise
                 self._fail(error)
             self._state.interrupted = interrupts.asked
             self._state.ended = not interrupts.asked and not self._state.failures
@@ -126,6 +129,7 @@ class Run:
             faults.precheck(remote, system)
             faults.prepare(remote, system)
             log.info("prechecked")
+            link_latest(files)
             self._lead(system, names)
             self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
             self._conduct(system, remote, faults, files, interrupts)
@@ -186,9 +190,11 @@ class Run:
     def _conclude(self, files: RunFiles) -> int:
         """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
         if not files.history.exists():
+            with suppress(StoreError):  # a full disk has been reported already
+                link_latest(files)
             if self._state.interrupted:
                 self._progress.say("interrupted before the first operation")
-            return self._failure_code
+            return EXIT_FAILURE
         try:
             results = conclude(files, self._session if self._spark else None)
             verdict_s = self._since_the_end()
@@ -215,8 +221,7 @@ class Run:
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
         self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
-        self._failure_code = error.exit_code if isinstance(error, HarnessError) else EXIT_FAILURE
-        self._progress.say(f"{'harness failure' if self._failure_code == EXIT_FAILURE else 'harness'}: {error}")
+        self._progress.say(f"harness failure: {error}")
 
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts

@@ -48,8 +48,9 @@ def check(
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
     from harness.files import file_type
+    from harness.store import LATEST
 
-    if file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
+    if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
         return _check_file(Path(target), model, engine, DEADLINE_S if deadline is None else deadline, as_json=as_json)
     files = _found(target, store)
     if model or engine or as_json or deadline is not None:

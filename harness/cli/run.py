@@ -11,7 +11,8 @@ import click
 
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
-from harness.exits import EXIT_INTERRUPTED, worst_code
+from harness.errors import HarnessError
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
@@ -110,9 +111,15 @@ def run(
     if schedule is not None:
         plan = _scripted(plan, schedule)
     validate(plan)
-    codes = []
+    codes: list[int] = []
     for number in range(test_count):
-        code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
+        try:
+            code, _ = Run(replace(plan, seed=first + number), store, Progress(), keep_cluster=keep_cluster).execute()
+        except HarnessError as error:
+            if not codes:
+                raise
+            Progress().say(f"harness failure: {error}")  # and what the runs before it found stays found
+            return worst_code([*codes, EXIT_FAILURE])
         codes.append(code)
         if code == EXIT_INTERRUPTED:
             break

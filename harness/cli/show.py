@@ -24,10 +24,11 @@ def show(run_path: str, store: Path) -> int:
     As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR set.
     """
     import reports
-    from harness.store import find_run
+    from harness.store import find_run, require_history
 
     files = find_run(run_path, store)
     if not files.results.exists() and not _broke_off(files):
+        require_history(files)
         raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     click.echo(reports.render_run(files, shutil.get_terminal_size((80, 24)).columns, colour=colour).rstrip())

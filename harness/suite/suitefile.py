@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +48,7 @@ from harness.options import checked, option_types, require_known
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
+from history.toml_file import read_toml
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
@@ -102,11 +102,11 @@ class Suite:
 def read_suite(path: Path) -> Suite:
     """Raises UsageError."""
     try:
-        record = tomllib.loads(path.read_text())
+        record = read_toml(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a suite file, such as suites/smoke.toml") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not a suite file: {error}") from None
     require_known(record, _TOP, str(path))
     on_failure = record.get("on_failure", "continue")
     if on_failure not in ("continue", "stop"):
