@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.clusters import open_cluster, require_usable
 from harness.conclude import conclude, draw, feed
 from harness.conductor import Conductor, Nemesis, RecordFault
+from harness.descriptors import require_descriptors
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT
 from harness.faults import Faults
@@ -122,6 +123,7 @@ class Run:
     ) -> None:
         system = DLedgerRegister(self._plan, cluster.nodes, remote, time.monotonic)
         names = remote.names
+        require_descriptors(self._plan.concurrency, len(names))
         try:
             if kept:  # nodes that were made a moment ago have no earlier run
                 faults.clean(remote)

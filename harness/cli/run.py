@@ -13,7 +13,7 @@ from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
+from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
@@ -104,8 +104,8 @@ def run(
     from nemesis.schedule import turns_of
 
     names = turns_of(nemesis, ("all",))
-    if test_count < 1:
-        raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
+    if not 1 <= test_count <= MOST_RUNS:
+        raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
     plan = Plan(seed=first, nemesis=names, store=store_type, **options)  # type: ignore[arg-type]
     if schedule is not None:
