@@ -92,6 +92,12 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def require_store(store: Path) -> None:
+    """Raises UsageError."""
+    if not os.path.isdir(store):  # noqa: PTH112 (which, unlike Path's, also takes a name that is too long)
+        raise UsageError(f"{store}: no store there; name one with --store")
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; an empty one where there is no file, or one that cannot be read."""
     try:

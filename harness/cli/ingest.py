@@ -88,12 +88,11 @@ def _place(text: str, store: Path) -> str:
 
 def _runs_of(store: Path) -> list[str]:
     """All but those that broke off before their first operation."""
+    from harness.store import require_store
     from reports.store_index import runs_of
 
-    try:
-        return sorted(str(files.root) for files in runs_of(store) if files.history.exists())
-    except FileNotFoundError:
-        raise UsageError(f"{store}: no store there; name one with --store, or the runs") from None
+    require_store(store)
+    return sorted(str(files.root) for files in runs_of(store) if files.history.exists())
 
 
 def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
