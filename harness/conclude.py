@@ -21,7 +21,7 @@ from harness.node_alarms import ALARMS
 from harness.plan import Plan
 from harness.recorded import Recorded
 from harness.runstate import RunState
-from harness.store import write_json
+from harness.store import require_history, write_json
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
 from history.events import torn_end
 from history.layout import WAREHOUSE
@@ -86,7 +86,11 @@ def feed(run: RunFiles, store: Path) -> list[str]:
 
 
 def read_recorded(run: RunFiles) -> Recorded:
-    """Everything that the judge needs.  Raises FormatError, FileNotFoundError, and CheckError for plan and state."""
+    """Everything that the judge needs.
+
+    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError where nothing was recorded.
+    """
+    require_history(run)
     history = read_history(run.history)
     try:
         plan = Plan.read(run.plan)

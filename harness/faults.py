@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -227,7 +228,7 @@ def scripted(plan: Plan, path: Path) -> Plan:
 
 def _written_steps(path: Path, time_limit: float) -> list[Step]:
     """The schedule in a ``plan.json``; empty for another file.  Raises UsageError, ScheduleError, OSError."""
-    if not path.read_bytes().lstrip().startswith(b"{"):
+    if not path.read_bytes().removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
         return []
     schedule = Plan.read(path).schedule
     if not schedule:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from harness.errors import UsageError
 from harness.watching import require_watchable
+from history.toml_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,10 +136,10 @@ class Plan:
     def read(cls, path: Path) -> Plan:
         """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
         try:
-            return cls.from_json(json.loads(path.read_text()))
+            return cls.from_json(json.loads(read_text(path)))
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
     def command(self, written: str = "plan.json") -> str:
@@ -187,17 +188,33 @@ _ABOVE_ZERO: Final = (
     "ready_timeout",
     "check_deadline",
 )
+_WEEK: Final = 604_800.0
+_LONG: Final = "whoever waits longer waits in vain"
+#: What no run can make use of, and why: beyond it a figure is a slip of the hand.
+_MOST: Final[dict[str, tuple[float, str]]] = {
+    "concurrency": (1000, "one process drives all clients, and more of them only wait for each other"),
+    "rate": (10_000, "one process issues all operations"),
+    "keys": (10_000, "each is read through every node at the end"),
+    "tracks": (20, "so many faults at once leave no cluster to look at"),
+    "nodes": (99, "names and addresses of nodes end there"),
+    "snapshot_threshold": (2**31 - 1, "the server takes a number of 32 bits"),
+    "seed": (2**63 - 1, "it is kept in 64 bits"),
+    "time_limit": (_WEEK, "a test of more than a week is several runs: --test-count"),
+    "interval": (_WEEK, "a test of more than a week is several runs: --test-count"),
+    "warm_up": (3600, _LONG),
+    "client_timeout": (3600, _LONG),
+    "recovery_time": (86_400, _LONG),
+    "ready_timeout": (3600, _LONG),
+    "check_deadline": (_WEEK, _LONG),
+}
+MOST_RUNS: Final = 10_000
+_MOST_FAULTS: Final = 1_000_000
+_HEAVIEST: Final = 1_000_000
 
 
 def validate(plan: Plan) -> Plan:
     """The plan itself, or UsageError: one line that names the option and the mend."""
-    for name, least in _LEAST.items():
-        if not least <= getattr(plan, name) < float("inf"):
-            raise UsageError(f"{option_of(name)} must be at least {least:g}, not {getattr(plan, name)}")
-    for name in _ABOVE_ZERO:
-        value = getattr(plan, name)
-        if not 0 < value < float("inf"):
-            raise UsageError(f"{option_of(name)} must be above 0 and finite, not {value:g}")
+    _validate_bounds(plan)
     if plan.version not in SYSTEM_VERSIONS:
         raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
     if plan.stop_on_violation:
@@ -210,6 +227,20 @@ def validate(plan: Plan) -> Plan:
     return plan if plan.schedule else _validate_turns(plan)
 
 
+def _validate_bounds(plan: Plan) -> None:
+    for name, least in _LEAST.items():
+        if not least <= getattr(plan, name) < float("inf"):
+            raise UsageError(f"{option_of(name)} must be at least {least:g}, not {getattr(plan, name)}")
+    for name in _ABOVE_ZERO:
+        value = getattr(plan, name)
+        if not 0 < value < float("inf"):
+            raise UsageError(f"{option_of(name)} must be above 0 and finite, not {value:g}")
+    for name, (most, why) in _MOST.items():
+        if getattr(plan, name) > most:
+            given = _word(getattr(plan, name))[:30]
+            raise UsageError(f"{option_of(name)} must be at most {_word(most)}, not {given}: {why}")
+
+
 def _validate_turns(plan: Plan) -> Plan:
     turns = len(plan.nemesis)
     if plan.tracks > max(turns, 1) and "all" not in plan.nemesis:
@@ -217,8 +248,15 @@ def _validate_turns(plan: Plan) -> Plan:
     for name, weight in plan.weights.items():
         if name not in plan.nemesis and "all" not in plan.nemesis:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
-        if not 0 < weight < float("inf"):
-            raise UsageError(f"--weights: {name} must be above 0 and finite, not {weight:g}; leave it out of --nemesis")
+        if not 0 < weight <= _HEAVIEST:
+            raise UsageError(
+                f"--weights: {name} must be above 0 and at most {_HEAVIEST}, not {weight:g}; or leave it out"
+            )
+    if turns and plan.time_limit / plan.interval > _MOST_FAULTS:
+        raise UsageError(
+            f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
+            "take a longer one"
+        )
     needed = 2 * plan.interval * math.ceil(turns / plan.tracks)
     if plan.time_limit < needed:
         raise UsageError(

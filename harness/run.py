@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clusters import open_cluster
+from harness.clusters import open_cluster, require_usable
 from harness.conclude import conclude, draw, feed, summary_of
 from harness.conductor import Conductor, Nemesis, RecordFault
-from harness.errors import HarnessError, StoreError
+from harness.descriptors import require_descriptors
+from harness.errors import HarnessError, StoreError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
 from harness.faults import Faults
 from harness.interrupts import Interrupts
@@ -29,7 +30,7 @@ from harness.progress_thread import ProgressThread
 from harness.remote import Remote
 from harness.runstate import RunState
 from harness.standstills import Standstills
-from harness.store import create_run
+from harness.store import create_run, discard_run, link_latest
 from harness.systems import DLedgerRegister
 from harness.systems.dledger import find_jar
 from history import Header, HistoryWriter, RunFiles
@@ -64,12 +65,11 @@ class Run:
         self._standstills = Standstills()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
-        self._failure_code = EXIT_FAILURE
 
     def execute(self) -> tuple[int, RunFiles]:
         """The exit code and the run's files.
 
-        Raises UsageError before anything is touched and HarnessError when the run could not even be recorded.
+        Raises UsageError, after which nothing of the run is left, and HarnessError when it could not even be recorded.
         """
         with self._progress, self._standstills:
             return self._execute()
@@ -79,6 +79,7 @@ class Run:
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
         find_jar(plan.version)
+        require_usable(plan.cluster)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
         with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
@@ -88,7 +89,10 @@ class Run:
                 self._on_cluster(cluster, faults, files, interrupts)
             except KeyboardInterrupt:
                 log.warning("interrupted")
-            except Exception as error:  # noqa: BLE001 (a bug of ours, too, ends in order: judged, and told)
+            except Exception as error:  # a bug of ours, too, ends in order: judged, and told
+                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could tell
+                    discard_run(files)
+                    raise
                 self._fail(error)
             self._state.interrupted = interrupts.asked
             self._state.ended = not interrupts.asked and not self._state.failures
@@ -131,6 +135,7 @@ class Run:
     ) -> None:
         system = DLedgerRegister(self._plan, cluster.nodes, remote, self._standstills.active_s)
         names = remote.names
+        require_descriptors(self._plan.concurrency, len(names))
         try:
             if kept:  # nodes that were made a moment ago have no earlier run
                 faults.clean(remote)
@@ -138,6 +143,7 @@ class Run:
             faults.precheck(remote, system)
             faults.prepare(remote, system)
             log.info("prechecked")
+            link_latest(files)
             self._start_spark()
             self._lead(system, names)
             self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
@@ -230,11 +236,15 @@ class Run:
     def _conclude(self, files: RunFiles) -> int:
         """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
         if not files.history.exists():
+            with suppress(StoreError):  # a full disk has been reported already
+                link_latest(files)
             if self._state.interrupted:
                 self._progress.say("interrupted before the first operation")
-            return self._failure_code
+            return EXIT_FAILURE
+        verdict = "unknown"
         try:
             results = conclude(files, self._session if self._spark else None)
+            verdict = results.verdict
             verdict_s = self._since_the_end()
             self._progress.result(summary_of(files, results, self._progress.columns))
             self._progress.warn(draw(files))
@@ -244,8 +254,8 @@ class Run:
             self._progress.warn(feed(files, self._store))
         except (HarnessError, OSError) as error:
             self._fail(error)
-            return EXIT_FAILURE
-        return exit_code(results.verdict, results.harness_failure)
+            return exit_code(verdict, str(error))
+        return exit_code(verdict, results.harness_failure)
 
     def _since_the_end(self) -> float:
         return (time.monotonic_ns() - self._ended_ns) / 1e9
@@ -257,8 +267,7 @@ class Run:
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
         self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
-        self._failure_code = error.exit_code if isinstance(error, HarnessError) else EXIT_FAILURE
-        self._progress.say(f"{'harness failure' if self._failure_code == EXIT_FAILURE else 'harness'}: {error}")
+        self._progress.say(f"harness failure: {error}")
 
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts

@@ -91,7 +91,7 @@ class RunState:
             return cls()
         try:
             record = json.loads(path.read_text())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from None
         names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
         whole = isinstance(record, dict) and all(name in record for name in names)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import StoreError, UsageError
 from history import RunFiles
@@ -15,9 +17,11 @@ from history import RunFiles
 if TYPE_CHECKING:
     from harness.plan import Plan
 
+LATEST: Final = "latest"
+
 
 def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
-    """Make the directory of a new run, write ``plan.json`` and point the ``latest`` links at it.
+    """Make the directory of a new run and write ``plan.json``; ``link_latest`` makes it the latest one.
 
     Raises StoreError when the disk refuses.
     """
@@ -30,25 +34,55 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
             "replay_command": shlex.join(["harness", "replay", str(run.root)]),
         }
         write_json(run.plan, {**plan.to_json(), **commands})
-        point_link(store / plan.test / "latest", Path(name))
-        point_link(store / "latest", Path(plan.test) / name)
     except OSError as error:
-        raise StoreError(
-            f"cannot write to the store {store}: {error.strerror}; name another one with --store"
-        ) from None
+        raise _cannot_write(store, error) from None
     return run
 
 
-def find_run(text: str, store: Path) -> RunFiles:
-    """The run that a user named: a directory, a history file in one, ``latest``, or a path below the store.
+def link_latest(run: RunFiles) -> None:
+    """Point the ``latest`` links of the store and of the test at a run.  Raises StoreError when the disk refuses."""
+    test, store = run.root.parent, run.root.parents[1]
+    try:
+        point_link(test / LATEST, Path(run.root.name))
+        point_link(store / LATEST, Path(test.name) / run.root.name)
+    except OSError as error:
+        raise _cannot_write(store, error) from None
 
-    Raises UsageError when there is none.
+
+def discard_run(run: RunFiles) -> None:
+    """Remove a run that was refused before its first operation; no ``latest`` link leads to it yet."""
+    shutil.rmtree(run.root, ignore_errors=True)
+    with suppress(OSError):  # other runs of this test are in it
+        run.root.parent.rmdir()
+
+
+def _cannot_write(store: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot write to the store {store}: {error.strerror}; name another one with --store")
+
+
+def find_run(text: str, store: Path) -> RunFiles:
+    """The run that a user named: a path below the store, such as ``latest``, a run's directory, or its history file.
+
+    What is not plainly a path (``/…``, ``./…``, ``../…``) is looked up in the store first: whatever of that name lies
+    in the working directory, ``--store`` decides.  ``latest`` is the store's and nobody else's.  Raises UsageError when
+    there is none.
     """
-    for candidate in (Path(text), store / text):
+    places = [Path(text)] if text.startswith(("/", "./", "../")) else [store / text, Path(text)]
+    for candidate in places[:1] if Path(text).parts[:1] == (LATEST,) else places:
         root = candidate.parent if candidate.name == "history.jsonl" else candidate
         if _is_file(root / "history.jsonl") or _is_file(root / "plan.json"):
             return RunFiles(root.resolve())
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
+
+
+def require_history(run: RunFiles) -> None:
+    """Raises UsageError with the mend when a run never came to its first operation: there is nothing to judge."""
+    if not (_is_file(run.history) or _is_file(run.probes)):
+        command = read_object(run.plan).get("command")
+        raise UsageError(
+            f"{run.root}: the run broke off before its first operation, or is still starting: there is nothing to judge"
+            + (f"; run it again: {command}" if command else "")
+        )
 
 
 def _is_file(path: Path) -> bool:
@@ -58,11 +92,17 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def require_store(store: Path) -> None:
+    """Raises UsageError."""
+    if not os.path.isdir(store):  # noqa: PTH112 (which, unlike Path's, also takes a name that is too long)
+        raise UsageError(f"{store}: no store there; name one with --store")
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; an empty one where there is no file, or one that cannot be read."""
     try:
         record = json.loads(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
 

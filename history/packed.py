@@ -1,10 +1,8 @@
-"""What is often given where a text is expected: packed files, other encodings, JSON instead of TOML."""
+"""What is often given where a text is expected: packed files and other encodings."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 _FIRST_BYTES: Final = {
     b"\x1f\x8b": "this is gzip: unpack it first, with `gunzip -c FILE`",
@@ -20,20 +18,3 @@ _FIRST_BYTES: Final = {
 def packed(head: bytes) -> str | None:
     """What a file that begins so is, and the mend; None if that is none of what is known."""
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)
-
-
-def load_toml(path: Path) -> dict[str, Any]:
-    """A TOML file, with or without a byte order mark.
-
-    Raises OSError, and UnicodeDecodeError and tomllib.TOMLDecodeError (both ValueError) with what it is instead.
-    """
-    data = path.read_bytes()
-    if (what := packed(data)) is not None:
-        raise tomllib.TOMLDecodeError(what)
-    text = data.decode("utf-8-sig")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        if text.lstrip().startswith("{"):
-            raise tomllib.TOMLDecodeError("this is JSON or EDN; expected lines such as name = value") from None
-        raise

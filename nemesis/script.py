@@ -18,13 +18,12 @@ A script is TOML, one table a fault::
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from history import Receipt
-from history.packed import load_toml
+from history.toml_file import read_toml
 from nemesis.conditions import parse
 from nemesis.errors import ScheduleError
 from nemesis.schedule import Step, checked
@@ -36,9 +35,9 @@ KEYS: Final = {"name", "at", "for", "when", "within", "targets"}
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
     """Raises ScheduleError that names file and fault, and OSError."""
     try:
-        content = load_toml(path)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScheduleError(f"{path}: not TOML: {error}") from None
+        content = read_toml(path)
+    except ValueError as error:
+        raise ScheduleError(f"{path}: not a script of faults: {error}") from None
     entries = content.get("fault")
     if not isinstance(entries, list) or not entries or set(content) != {"fault"}:
         raise ScheduleError(f"{path}: expected tables [[fault]] and nothing else")

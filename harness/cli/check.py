@@ -51,8 +51,9 @@ def check(
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
     from harness.files import Asked, file_type
+    from harness.store import LATEST
 
-    if file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
+    if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
         asked = Asked(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)

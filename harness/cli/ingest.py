@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +52,9 @@ def ingest(
     from pipeline.ingest import is_large
     from pipeline.places import is_remote
 
-    chosen = list(places) or _runs_of(store)
+    if not 0 < deadline < float("inf"):
+        raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
+    chosen = [_place(place, store) for place in places] or _runs_of(store)
     remote = any(map(is_remote, chosen))
     if spark is False and remote:
         raise UsageError("--no-spark: a URI is read by Spark only")
@@ -70,13 +73,26 @@ def ingest(
     return _tell(outcomes, store / WAREHOUSE)
 
 
+def _place(text: str, store: Path) -> str:
+    """A URI or a history file as it is, else the run of that name.  Raises UsageError when there is none."""
+    from harness.files import file_type
+    from harness.store import LATEST, find_run, require_history
+    from pipeline.places import is_remote
+
+    if is_remote(text) or (text != LATEST and file_type(Path(text)) == stat.S_IFREG):
+        return text
+    run = find_run(text, store)
+    require_history(run)
+    return str(run.root)
+
+
 def _runs_of(store: Path) -> list[str]:
+    """All but those that broke off before their first operation."""
+    from harness.store import require_store
     from reports.store_index import runs_of
 
-    try:
-        return sorted(str(files.root) for files in runs_of(store))
-    except FileNotFoundError:
-        raise UsageError(f"{store}: no store there; name one with --store, or the runs") from None
+    require_store(store)
+    return sorted(str(files.root) for files in runs_of(store) if files.history.exists())
 
 
 def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:

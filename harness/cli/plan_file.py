@@ -13,8 +13,6 @@ but the seed's consequences is taken: seed, faults, cluster, load)::
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +21,7 @@ import click
 from harness.errors import UsageError
 from harness.options import checked, option_types, require_known
 from harness.plan import PLAN_FORMAT, field_of, option_of
+from history.toml_file import read_toml_or_object
 
 if TYPE_CHECKING:
     FiguresType = click.ParamType[dict[str, float]]
@@ -64,8 +63,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
     """The options in a plan file, by parameter.  Raises UsageError that names file and key."""
     where = f"--plan {path}"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        content = read_toml_or_object(path)
     except OSError as error:
         raise UsageError(f"{where}: {error.strerror}") from None
     except ValueError as error:

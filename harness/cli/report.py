@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from harness.cli.shared_options import store_option
+from harness.cli.shared_options import Directory, store_option
 from harness.errors import StoreError
 
 
 @click.command("report")
 @click.argument("run_path", metavar="RUN", default="latest")
-@click.option("--site", type=click.Path(path_type=Path, file_okay=False), help="Write the site over the store there.")
+@click.option("--site", type=Directory(), help="Write the site over the store there.")
 @store_option
 def report(run_path: str, site: Path | None, store: Path) -> int:
     """Draw report.html, plots and junit.xml of RUN (a run's directory; the latest one if not given).
@@ -32,8 +32,10 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
 
 
 def _write_site(store: Path, target: Path) -> int:
+    from harness.store import require_store
     from reports.site import write_site
 
+    require_store(store)
     try:
         write_site(store, target)
     except OSError as error:

@@ -12,8 +12,9 @@ import click
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
-from harness.exits import EXIT_INTERRUPTED, worst_code
-from harness.plan import CANARIES, SYSTEM_VERSIONS, Plan, validate
+from harness.errors import HarnessError
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
+from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
 from harness.progress import Progress
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
@@ -111,17 +112,23 @@ def run(
     from nemesis.schedule import turns_of
 
     names = turns_of(nemesis, ("all",))
-    if test_count < 1:
-        raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
+    if not 1 <= test_count <= MOST_RUNS:
+        raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
     plan = Plan(seed=first, nemesis=names, store=store_type, **options)  # type: ignore[arg-type]
     if schedule is not None:
         plan = _scripted(plan, schedule)
     validate(plan)
-    codes = []
+    codes: list[int] = []
     for number in range(test_count):
         progress = progress_of(as_json=as_json)
-        code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
+        try:
+            code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
+        except HarnessError as error:
+            if not codes:
+                raise
+            Progress().say(f"harness failure: {error}")  # and what the runs before it found stays found
+            return worst_code([*codes, EXIT_FAILURE])
         if as_json:
             Progress().result(json_line(run_document(files, code)))
         codes.append(code)

@@ -27,10 +27,11 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     TERM=dumb.
     """
     import reports
-    from harness.store import find_run
+    from harness.store import find_run, require_history
 
     files = find_run(run_path, store)
     if not files.results.exists() and not _broke_off(files):
+        require_history(files)
         raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
     if as_json:
         click.echo(json_line(run_document(files, _code(files))))

@@ -23,7 +23,17 @@ from typing import Final
 from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say, netns_names
 from harness.errors import UsageError
 
-__all__ = ["CLUSTER_SPECS", "Cluster", "ClusterStatus", "Node", "NodeStatus", "is_netns", "netns_names", "open_cluster"]
+__all__ = [
+    "CLUSTER_SPECS",
+    "Cluster",
+    "ClusterStatus",
+    "Node",
+    "NodeStatus",
+    "is_netns",
+    "netns_names",
+    "open_cluster",
+    "require_usable",
+]
 
 CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
 
@@ -33,6 +43,14 @@ _log = logging.getLogger(__name__)
 def is_netns(spec: str) -> bool:
     """Does ``--cluster`` name namespaces of this machine?  Their names are known before they are up."""
     return spec.partition(":")[0] == "netns"
+
+
+def require_usable(spec: str) -> None:
+    """Raises UsageError where this user cannot have such a cluster: to be asked before anything is written down."""
+    from harness.clusters.capabilities import require_root
+
+    if is_netns(spec):
+        require_root()
 
 
 def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +26,7 @@ from typing import Any, Final
 from harness.clusters.base import Node, Say
 from harness.clusters.machines import NODE_NAME, Machines, check_machines
 from harness.errors import UsageError
-from history.packed import load_toml
+from history.toml_file import read_toml
 
 _SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
 _OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
@@ -63,11 +62,11 @@ class InventoryCluster(Machines):
 def read_inventory(file: Path, say: Say) -> InventoryCluster:
     """Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
-        found = load_toml(file)
+        found = read_toml(file)
     except OSError as error:
         raise UsageError(f"--cluster inventory:{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"--cluster inventory:{file} is no TOML: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"--cluster inventory:{file} is no inventory: {error}") from None
     return InventoryCluster(file, parse_nodes(found, file), say)
 
 

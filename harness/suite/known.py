@@ -16,7 +16,6 @@ some faults can bring it about, those faults.  They are written once, in TOML, a
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, Final
 from harness.errors import UsageError
 from harness.options import require_known
 from history import RunFiles
+from history.toml_file import read_toml
 
 _KEYS: Final = ("name", "kinds", "log", "times", "faults", "why")
 #: A violation that the checker proved without a counterexample to show.
@@ -121,11 +121,11 @@ def unexplained(
 def read_defects(path: Path) -> dict[str, Defect]:
     """The defects in a file by their names.  Raises UsageError that names file, defect, key and mend."""
     try:
-        record = tomllib.loads(path.read_text())
+        record = read_toml(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; defects must name a file beside the suite") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not a file of defects: {error}") from None
     require_known(record, ("defect",), str(path))
     found: dict[str, Defect] = {}
     for number, table in enumerate(record.get("defect", ()), 1):

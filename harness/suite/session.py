@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from harness.clusters import open_cluster
+from harness.clusters import open_cluster, require_usable
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.interrupts import Interrupts
 from harness.plan import Plan
@@ -136,6 +136,7 @@ def _begun(wishes: Wishes, suite: Suite) -> Journal:
         open_cluster(wishes.cluster, nodes=nodes)
     for version in sorted({cell.plan.version for cell in cells}):
         find_jar(version)
+    require_usable(wishes.cluster)
     retries = suite.retries if wishes.retries is None else wishes.retries
     begun = Begun(suite.name, str(suite.path), seed, wishes.shard, retries, wishes.cluster, tuple(cells))
     return begin(wishes.store, begun, datetime.now(UTC))

@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +51,7 @@ from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.known import Defect, read_defects
-from history.packed import load_toml
+from history.toml_file import read_toml
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
@@ -107,11 +106,11 @@ class Suite:
 def read_suite(path: Path) -> Suite:
     """Raises UsageError."""
     try:
-        record = load_toml(path)
+        record = read_toml(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a suite file, such as suites/smoke.toml") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not a suite file: {error}") from None
     require_known(record, _TOP, str(path))
     on_failure = record.get("on_failure", "continue")
     if on_failure not in ("continue", "stop"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.plan import Plan
 from harness.runstate import RunState
-from harness.store import create_run
+from harness.store import create_run, link_latest
 from history import Header, HistoryWriter, Probe, RunFiles
 from history.probes import probes_header
 
@@ -23,6 +23,7 @@ MOMENTS = {"warm-up": 0, "main": S, "main-end": 5 * S, "healed": 5 * S, "recover
 def record(store: Path, *, last_read: int | None = 2, ended: bool = True, seen_by: tuple[str, ...] = NODES) -> RunFiles:
     """Two writes and two reads on one register; ``last_read`` is what the last one saw, ``seen_by`` who caught up."""
     run = create_run(store, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
+    link_latest(run)
     _history(run, last_read)
     probes = [Probe(49 * S // 10, "n1", "leader", 1, "n1", 0, 9, 9, 9)]
     probes += [Probe(55 * S // 10, node, "follower", 1, "n1", 0, 9, 9, 9) for node in seen_by]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harness import run as run_module
-from harness.clusters import ClusterStatus, Node, NodeStatus
+from harness.clusters import ClusterStatus, Node, NodeStatus, require_usable
 from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
 from harness.plan import Plan
 from harness.progress import Progress
@@ -47,6 +47,7 @@ class World:
         self.spark_is_warm = True
         self.screen = StringIO()
         self.nemesis: ToyNemesis | None = None
+        self.refuse: Callable[[str], None] = lambda _spec: None
 
     def step(self, name: str) -> None:
         self.steps.append(name)
@@ -194,6 +195,7 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     quicken(monkeypatch)
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
+        "require_usable": lambda spec: world.refuse(spec),
         "Remote": ToyRemote,
         "DLedgerRegister": lambda *_: ToySystem(world),
         "Faults": lambda plan: ToyFaults(world),
@@ -283,11 +285,8 @@ def test_a_server_that_dies_at_start_is_255_with_the_end_of_its_log(world: World
     ("step", "error", "code"),
     [
         ("lock", ClusterBusyError("pid 4 holds it"), 255),
-        ("lock", UsageError("--cluster netns needs root"), 254),
         ("cluster up", ClusterError("no subnet is free"), 255),
         ("clean", HarnessError("n1: exit 1"), 255),
-        ("install", UsageError("dledger-register-0.4.0.jar was not built; run scripts/bootstrap"), 254),
-        ("precheck", UsageError("--nemesis: kill-one cannot work on this cluster"), 254),
         ("await_leader", ZeroDivisionError("a bug"), 255),
         ("wipe", OSError(28, "No space left on device"), 255),
     ],
@@ -301,8 +300,31 @@ def test_what_fails_before_the_first_operation_keeps_its_code(
     assert world.said.count(str(error)) == 1
     assert "start" not in world.steps or step == "await_leader"
     assert not world.files.history.exists()
+    assert (world.store / "latest").resolve() == world.files.root
     if step not in ("lock", "cluster up"):
         assert without_spark(world.steps)[-4:] == ["collect", "kill", "cluster down", "unlock"]
+
+
+@pytest.mark.parametrize("step", ["lock", "cluster up", "install", "precheck"])
+def test_what_only_the_cluster_refuses_leaves_nothing_in_the_store(world: World, step: str) -> None:
+    world.run()
+    before = sorted(world.store.rglob("*")), (world.store / "latest").resolve()
+    world.at[step] = raising(UsageError("--nemesis: kill-one cannot work on this cluster"))
+    world.steps.clear()
+    with pytest.raises(UsageError, match="cannot work on this cluster"):
+        world.run()
+    assert (sorted(world.store.rglob("*")), (world.store / "latest").resolve()) == before
+    assert world.steps[-1] == ("lock" if step == "lock" else "unlock")
+
+
+@pytest.mark.parametrize("spec", ["netns", "netns:other"])
+def test_without_root_nothing_is_made(world: World, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    world.refuse = require_usable
+    with pytest.raises(UsageError, match="needs root: run the same with sudo"):
+        world.run(replace(PLAN, cluster=spec))
+    assert not world.store.exists()
+    assert world.steps == []
 
 
 def test_a_store_that_cannot_be_written_stops_the_run_before_the_cluster(world: World) -> None:

@@ -24,7 +24,6 @@ from checker import check
 from harness.cli.main import run_command
 from history import Header, HistoryWriter
 from history.foreign import read_any
-from history.packed import load_toml
 from reports.serve import make
 
 # Without an initial value Jepsen's register starts as nil.
@@ -391,20 +390,6 @@ def test_a_byte_order_mark_is_passed_over(name: str, tmp_path: Path, capsys: pyt
     data = EDN_GOOD.encode() if name.endswith("edn") else stale(tmp_path / "other.jsonl").read_bytes()
     path.write_bytes(b"\xef\xbb\xbf" + data)
     assert said_of(path, capsys)[0] == (0 if name.endswith("edn") else 1)
-
-
-def test_toml_files_are_told_from_what_they_are_not(tmp_path: Path) -> None:
-    path = tmp_path / "suite.toml"
-    for data, message in [
-        (b'{"cells": []}', "this is JSON or EDN; expected lines such as name = value"),
-        (gzip.compress(b"a = 1"), "this is gzip"),
-        (b"a = ", "Invalid value"),
-    ]:
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match=message):
-            load_toml(path)
-    path.write_bytes(b"\xef\xbb\xbfa = 1\n")
-    assert load_toml(path) == {"a": 1}
 
 
 def starting_with_5(path: Path) -> Path:

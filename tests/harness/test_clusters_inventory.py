@@ -74,7 +74,7 @@ def test_refusals_name_the_file_and_the_place(text: str, complaint: str) -> None
 
 def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
     (tmp_path / "hosts.toml").write_text("[[nodes]\n")
-    with pytest.raises(UsageError, match=r"is no TOML: .*line 1"):
+    with pytest.raises(UsageError, match=r"is no inventory: not TOML: .*line 1"):
         read_inventory(tmp_path / "hosts.toml", print)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ def test_a_file_that_cannot_be_is_254_and_named(
     assert message in said
     assert said.count("\n") == 1
     assert not PLANS
+
+
+def test_a_byte_order_mark_is_no_part_of_the_plan(tmp_path: Path) -> None:
+    for name, text in (("plan.toml", TEXT), ("plan.json", json.dumps(Plan(seed=4, keys=7).to_json()))):
+        (tmp_path / name).write_bytes(BOM_UTF8 + text.encode())
+        assert run_command(["run", "--plan", str(tmp_path / name), "--seed", "4"]) == 0
+    assert (PLANS[0].version, PLANS[1].keys) == ("0.3.2", 7)
+    assert Plan.read(tmp_path / "plan.json") == PLANS[1]
 
 
 def test_a_plan_with_recorded_faults_is_for_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

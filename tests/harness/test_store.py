@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,14 +13,23 @@ import pytest
 from harness import store as store_module
 from harness.errors import StoreError, UsageError
 from harness.plan import Plan
-from harness.store import create_run, find_run, read_object, write_json
+from harness.store import create_run, discard_run, find_run, link_latest, read_object, write_json
+from history import RunFiles
 
 PLAN = Plan(seed=42, nemesis=("kill-one",))
 STARTED = datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
 
 
-def test_a_new_run_has_its_plan_and_both_links(tmp_path: Path) -> None:
+def linked(store: Path, started: datetime = STARTED) -> RunFiles:
+    run = create_run(store, PLAN, started)
+    link_latest(run)
+    return run
+
+
+def test_a_new_run_has_its_plan_and_becomes_the_latest(tmp_path: Path) -> None:
     run = create_run(tmp_path, PLAN, STARTED)
+    assert not (tmp_path / "latest").is_symlink()
+    link_latest(run)
     assert run.root == tmp_path / "register-kill-one-0.4.0" / "20260203T040506.789Z-42"
     assert Plan.read(run.plan) == PLAN
     assert (tmp_path / "latest").resolve() == run.root
@@ -27,8 +37,8 @@ def test_a_new_run_has_its_plan_and_both_links(tmp_path: Path) -> None:
 
 
 def test_the_links_move_on_and_survive_a_moved_store(tmp_path: Path) -> None:
-    create_run(tmp_path / "a", PLAN, STARTED)
-    run = create_run(tmp_path / "a", PLAN, STARTED.replace(second=7))
+    linked(tmp_path / "a")
+    run = linked(tmp_path / "a", STARTED.replace(second=7))
     (tmp_path / "a").rename(tmp_path / "b")
     assert find_run("latest", tmp_path / "b").root == tmp_path / "b" / run.root.relative_to(tmp_path / "a")
 
@@ -39,8 +49,39 @@ def test_a_store_that_cannot_be_written_is_named_with_the_mend(tmp_path: Path) -
         create_run(tmp_path / "file", PLAN, STARTED)
 
 
+def test_a_run_that_was_refused_leaves_nothing_and_the_latest_is_what_it_was(tmp_path: Path) -> None:
+    before = linked(tmp_path)
+    discard_run(create_run(tmp_path, PLAN, STARTED.replace(second=7)))
+    assert (tmp_path / "latest").resolve() == before.root
+    assert sorted(path.name for path in before.root.parent.iterdir()) == [before.root.name, "latest"]
+    other = create_run(tmp_path, replace(PLAN, nemesis=("bridge",)), STARTED)
+    discard_run(other)
+    assert not other.root.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["latest", f"{PLAN.test}/latest", PLAN.test])
+def test_the_store_decides_and_not_what_lies_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    ours, other = linked(tmp_path / "store").root, linked(tmp_path / "other").root
+    (tmp_path / "store" / PLAN.test / "plan.json").touch()
+    (tmp_path / "other" / PLAN.test / "plan.json").touch()
+    monkeypatch.chdir(tmp_path / "other")
+    found = find_run(name, tmp_path / "store").root
+    assert found == (ours.parent if name == PLAN.test else ours)
+    assert find_run(f"./{name}", tmp_path / "store").root == (other.parent if name == PLAN.test else other)
+
+
+def test_the_latest_is_never_that_of_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linked(tmp_path / "other")
+    monkeypatch.chdir(tmp_path / "other")
+    for text in ("latest", "latest/history.jsonl"):
+        with pytest.raises(UsageError, match="no run there"):
+            find_run(text, tmp_path / "empty")
+
+
 def test_a_run_is_found_by_every_name_that_people_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = create_run(tmp_path / "store", PLAN, STARTED)
+    run = linked(tmp_path / "store")
     run.history.touch()
     monkeypatch.chdir(tmp_path)
     below = str(run.root.relative_to(tmp_path / "store"))
@@ -87,5 +128,5 @@ def test_a_json_object_is_read_or_there_is_none(tmp_path: Path) -> None:
 
 def test_a_link_that_a_killed_process_left_half_made_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / f".latest.{os.getpid()}").symlink_to("gone")
-    create_run(tmp_path, PLAN, STARTED)
+    linked(tmp_path)
     assert (tmp_path / "latest").exists()

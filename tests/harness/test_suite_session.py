@@ -88,6 +88,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(session, "run_cell", world.run_cell)
     monkeypatch.setattr(session, "WarmCluster", world.cluster)
     monkeypatch.setattr(session, "find_jar", lambda version: None)
+    monkeypatch.setattr(session, "require_usable", lambda spec: None)
     return world
 
 
