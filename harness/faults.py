@@ -12,7 +12,7 @@ from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
 from harness.systems.base import StatusPort
-from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
+from harness.systems.dledger import CLIENT_PORT, RAFT_PORT, STORE_FILES
 from harness.systems.remoting import transfer_leadership
 from history import Probe, Receipt
 from nemesis import clocks
@@ -189,6 +189,7 @@ class Faults:
         settings = Settings(
             peer_port=RAFT_PORT,
             client_port=CLIENT_PORT,
+            store_files=STORE_FILES,
             snapshots=self._plan.snapshot,
             snapshot_threshold=self._plan.snapshot_threshold,
             faketime=self.faketime,

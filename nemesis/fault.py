@@ -17,7 +17,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from nemesis.clock import Clock
 from nemesis.errors import FaultError, SkippedError
@@ -66,7 +66,9 @@ class Settings:
     """What a nemesis must know about the system and the plan.
 
     ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` is the
-    node's data filesystem and ``store_dir`` the system's files on it.  ``snapshots`` tells whether the system saves
+    node's data filesystem and ``store_dir`` the system's files on it.  ``store_files`` sorts those that the system
+    reads when it starts into classes (data, index, snapshot, term), each with the patterns of its files below
+    ``store_dir``; what no pattern matches is never damaged.  ``snapshots`` tells whether the system saves
     any, ``faketime`` whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop,
     or damage, a majority.  ``options`` are the faults' own figures (see ``options``).
     """
@@ -75,6 +77,7 @@ class Settings:
     client_port: int = 20912
     data_dir: str = "/data"
     store_dir: str = "/data/harness/register"
+    store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
     snapshots: bool = True
     snapshot_threshold: int = 1000
     clock_file: str = "/run/harness-clock"
@@ -92,6 +95,7 @@ class Settings:
 class Context:
     """What a fault is given.  ``busy`` are the nodes under a process or machine fault at this moment.
 
+    ``damaged`` are the nodes whose data an earlier fault of this run may have destroyed.
     ``wanted`` is set when someone else has chosen the targets (a script, a replay): then ``plan`` keeps to it.
     ``stop`` ends every wait early.
     """
@@ -102,6 +106,7 @@ class Context:
     facts: Facts
     settings: Settings = Settings()
     busy: frozenset[str] = frozenset()
+    damaged: frozenset[str] = frozenset()
     wanted: Targets | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -164,6 +169,14 @@ class Fault(Protocol):
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Undo it, and the proof that it is gone.  Raises FaultError, or StartError of the system."""
         ...
+
+
+@runtime_checkable
+class Destroys(Protocol):
+    """A fault whose damage stays when it is healed: the run keeps in mind whom it hit."""
+
+    @property
+    def destroys(self) -> bool: ...
 
 
 def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:

@@ -1,16 +1,18 @@
 """Power cuts: the node's data filesystem loses every byte that was not synced.
 
 The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
-without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  Healing mounts the
-filesystem anew, which replays its journal, and starts the process.  A canary that was written just before the cut and
-not synced is looked for afterwards.
+without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
+filesystem anew, which replays its journal, and compares the store with what the process saw when it was frozen: a cut
+that took nothing from the system's own files is no power cut, even though our own canary, written just before the cut
+and not synced, is gone.  Healing starts the process.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Family, Targets, Witness, wanted_nodes
@@ -18,6 +20,7 @@ from nemesis.processes import (
     Choose,
     everybody,
     kill,
+    last_probes,
     pids_of,
     random_subset,
     restart,
@@ -28,6 +31,9 @@ from nemesis.processes import (
 from nemesis.view import Command
 
 CANARY: Final = ".harness-unsynced"
+REPORT: Final = "/run/harness-cut.json"
+# How long the cut waits for a moment when the store has something that is not synced.
+MOMENT_S: Final = 1.0
 FILESYSTEMS: Final = ("ext4", "xfs")
 
 # The mount at a directory: device numbers, type, device, options.  The last line wins, as it does in the kernel.
@@ -37,10 +43,70 @@ _MOUNT: Final = """mount_of() { awk -v d="$1" '$5 == d { for (i = 7; $i != "-"; 
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-_CUT: Final = """kill -s STOP "$1" || exit
-echo lost >"$0/$2"
-xfs_io -x -c shutdown "$0" || { kill -s CONT "$1"; exit 1; }
-kill -s KILL "$1"
+# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel can tell
+# (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
+_CUT: Final = """
+import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
+data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
+pid, patterns, deadline = int(pid), json.loads(patterns), time.monotonic() + float(within_s)
+libc = ctypes.CDLL(None)
+def files():
+    found = {path for one in patterns for path in glob.glob(os.path.join(store, one), recursive=True)}
+    return sorted(path for path in found if os.path.isfile(path))
+def unsynced():
+    pages, span = 0, (ctypes.c_uint64 * 2)()
+    for path in files():
+        seen, file = (ctypes.c_uint64 * 5)(), os.open(path, os.O_RDONLY)
+        refused = libc.syscall(451, file, span, seen, 0)
+        os.close(file)
+        if refused:
+            return None
+        pages += seen[1] + seen[2]
+    return pages
+def freeze():
+    os.kill(pid, signal.SIGSTOP)
+    while "\\nState:\\tT" not in open("/proc/%d/status" % pid).read():
+        if time.monotonic() > deadline + 1:
+            os.kill(pid, signal.SIGCONT)
+            sys.exit("error: the process does not stop")
+while True:
+    freeze()
+    pages = unsynced()
+    if pages != 0 or time.monotonic() > deadline:
+        break
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(0.003)
+seen = {}
+for path in files():
+    content = open(path, "rb").read()
+    sectors = {}
+    for at in range(0, len(content), 512):
+        if (sector := content[at:at + 512]).strip(b"\\0"):
+            sectors[at] = hashlib.md5(sector).hexdigest()
+    seen[path] = [len(content), sectors]
+open(report, "w").write(json.dumps({"unsynced_pages": pages, "files": seen}))
+open(os.path.join(data, canary), "w").write("lost")
+if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
+    os.kill(pid, signal.SIGCONT)
+    sys.exit("error: the filesystem was not shut down")
+os.kill(pid, signal.SIGKILL)
+"""
+
+# What the remounted filesystem has in the place of what the process saw when it was frozen.
+_LOST: Final = """
+import hashlib, json, os, sys
+store, report = sys.argv[1:]
+cut, lost = json.load(open(report)), {}
+for path, (size, sectors) in cut["files"].items():
+    content = open(path, "rb").read() if os.path.exists(path) else None
+    now = content or b""
+    gone = [int(at) for at, digest in sectors.items()
+            if hashlib.md5(now[int(at):int(at) + 512]).hexdigest() != digest]
+    if gone or content is None or len(now) < size:
+        lost[os.path.relpath(path, store)] = {
+            "sectors_of_512": len(gone), "first_byte": min(gone, default=len(now)),
+            "size": size, "size_now": None if content is None else len(now)}
+print(json.dumps({"unsynced_pages": cut["unsynced_pages"], "lost": lost}))
 """
 
 _WRITE: Final = (
@@ -77,7 +143,7 @@ SWEEP: Final = f"""if grep -q " $2 " /proc/self/mounts && ! (: >"$2/.harness-wri
   sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} |
     sed -n 's/^remounted$/remounted the data filesystem/p'
 fi
-rm -f "$2/.harness-write" "$2/{CANARY}" 2>/dev/null"""
+rm -f "$2/.harness-write" "$2/{CANARY}" {REPORT} 2>/dev/null"""
 
 
 def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
@@ -109,7 +175,7 @@ class PowerCut:
         self.beyond_quorum = beyond_quorum
 
     def precheck(self, ctx: Context) -> str | None:
-        if why := ctx.facts.refusal("xfs_io", "mount", "umount"):
+        if why := ctx.facts.refusal("xfs_io", "mount", "umount", "python3"):
             return why
         found, path = mounts(ctx), ctx.settings.data_dir
         if none := [node for node in ctx.nodes.names if found.get(node, ("", ""))[0] not in FILESYSTEMS]:
@@ -121,23 +187,45 @@ class PowerCut:
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
-        return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
+        data, store = ctx.settings.data_dir, ctx.settings.store_dir
+        patterns = json.dumps([one for patterns in ctx.settings.store_files.values() for one in patterns])
         cuts = {
-            node: Command(("sh", "-c", _CUT, ctx.settings.data_dir, str(pid), CANARY))
+            node: Command(
+                ("python3", "-c", _CUT, data, str(pid), CANARY, store, patterns, REPORT, f"{MOMENT_S:g}"), timeout=30.0
+            )
             for node, pid in pids_of(targets).items()
         }
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        return {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
+        """What was lost, by node and file.  Only the remounted filesystem can tell; the process stays down."""
+        cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
+        kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
+        if kept:
+            raise FaultError(f"what was not synced is still there on {', '.join(kept)}")
+        look = Command(("python3", "-c", _LOST, ctx.settings.store_dir, REPORT), timeout=30.0)
+        answers = ctx.run_checked(dict.fromkeys(targets.nodes, look))
+        seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
+        lost = {node: one["lost"] for node, one in seen.items()}
+        if not any(lost.values()):
+            raise FaultError(
+                f"nothing un-synced was lost on {', '.join(targets.nodes)}: the system had synced everything, only a "
+                "file of ours is gone"
+            )
+        return {**cut, "lost": lost, "unsynced_pages": {node: one["unsynced_pages"] for node, one in seen.items()}}
+
+    def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
+        """Mount anew where writes are refused; what each node says of it."""
+        command = Command(("sh", "-c", _REMOUNT, ctx.settings.data_dir, CANARY), timeout=30.0)
+        return {node: one.stdout for node, one in ctx.run_checked(dict.fromkeys(targets.nodes, command)).items()}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        remount = Command(("sh", "-c", _REMOUNT, ctx.settings.data_dir, CANARY), timeout=30.0)
-        answers = ctx.run_checked(dict.fromkeys(targets.nodes, remount))
-        lost = {node: "canary lost" in answer.stdout for node, answer in answers.items()}
-        return {**restart(ctx, targets.nodes), "unsynced_lost": lost}
+        self.remount(ctx, targets)
+        ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
+        return restart(ctx, targets.nodes)
 
 
 class DiskError(PowerCut):

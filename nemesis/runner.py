@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Protocol
 from nemesis.agenda import Agenda
 from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
-from nemesis.fault import Context, Fault, Targets
+from nemesis.fault import Context, Destroys, Fault, Targets
 from nemesis.guard import locked, objection
 from nemesis.schedule import Step
 from nemesis.targets import claimants, leader_now, resolve
@@ -55,6 +55,7 @@ class Runner:
         self._rng = rng
         self._faults = faults
         self._active: dict[int, tuple[Fault, Targets]] = {}
+        self._damaged: frozenset[str] = frozenset()
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
 
@@ -116,7 +117,7 @@ class Runner:
 
     def _inject(self, step: Step, stop: threading.Event) -> None:
         fault = self._faults[step.fault]
-        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()))
+        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()), damaged=self._damaged)
         probes = ctx.system.probes()
         leader = leader_now(probes)
         try:
@@ -133,6 +134,8 @@ class Runner:
             asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
+            if isinstance(fault, Destroys):  # in doubt, too: what may be damaged counts
+                self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:

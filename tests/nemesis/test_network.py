@@ -47,8 +47,34 @@ def test_silence_without_a_single_counted_packet_is_doubt():
     ctx, *_ = world(uncounted=True)
     targets = RING.plan(ctx, random.Random(1))
     RING.inject(ctx, targets)
-    with pytest.raises(FaultError, match="no rule counted"):
+    with pytest.raises(FaultError, match="did not notice"):
         RING.witness(ctx, targets)
+
+
+def test_a_partition_that_no_packet_of_the_system_met_is_doubt_and_nothing_of_ours_is_sent_before_that_is_known():
+    ctx, nodes, *_ = world(quiet=True)
+    targets = RING.plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
+    with pytest.raises(FaultError, match=r"the system did not notice: within 3 s none of its own packets"):
+        RING.witness(ctx, targets)
+    assert not [command for _, command in nodes.sent if "try" in command.argv]
+
+
+def test_one_link_that_the_system_uses_is_enough_and_the_silent_ones_are_tried(monkeypatch):
+    ctx, nodes, *_ = world(quiet=True)
+    targets = find("partition-random-node").plan(ctx, random.Random(1))
+    find("partition-random-node").inject(ctx, targets)
+    node, (peer, *_) = next(iter(targets.grudge.items()))
+    usual = nodes._listing
+
+    def listing(name, chain):
+        nodes.own[node, chain, peer] += name == node
+        return usual(name, chain)
+
+    monkeypatch.setattr(nodes, "_listing", listing)
+    witness = find("partition-random-node").witness(ctx, targets)
+    assert list(witness["packets_of_system"]) == [f"{node}<-{peer}"]
+    assert witness["attempts_silence"] == witness["attempts"] == 8
 
 
 def test_healing_twice_and_before_anything_stood_is_fine():
