@@ -44,7 +44,8 @@ class ToyNodes:
     """Understands the commands of the partition and process faults, by their text.
 
     ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing fails.
-    ``quiet``: the system sends nothing.  ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives a kill.
+    ``quiet``: the system sends nothing.  ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives
+    a kill.
     """
 
     names: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")
