@@ -281,7 +281,7 @@ LIMITS: tuple[Starve, ...] = (
     ),
     Starve(
         "memory-pressure",
-        "the processes of a random minority are given no more memory: 1 s after it begins, at most 16 MB from then on",
+        "the processes of a random minority get no more memory than they touch in a second (16 MB)",
         Limits("memory", _memory, _reclaimed),
     ),
     Starve(
