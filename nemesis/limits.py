@@ -102,7 +102,9 @@ echo $$ >"$root$home/cgroup.procs"
 exit 0"""
 
 SWEEP: Final = f"""for note in /run/harness-cgroup-cpu /run/harness-cgroup-memory /run/harness-cgroup-blkio; do
-  [ ! -f "$note" ] || sh -c '{_LEAVE}' "${{note##*-}}" | sed -n "s/^left$/removed limits (${{note##*-}})/p"
+  [ -f "$note" ] || continue
+  kind=${{note##*-}}
+  if sh -c '{_LEAVE}' "$kind" >/dev/null; then echo "removed limits ($kind)"; else wrong "limits ($kind) stay"; fi
 done"""
 
 
@@ -142,8 +144,8 @@ class Starve:
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
-        look = Command(("sh", "-c", 'stat -c "%Hd:%Ld" "$0"', ctx.settings.data_dir))
-        devices = {node: answer.stdout.strip() for node, answer in ctx.nodes.run(dict.fromkeys(nodes, look)).items()}
+        looks = ctx.nodes.run(ctx.at_data(nodes, 'stat -c "%Hd:%Ld" "$0"'))
+        devices = {node: answer.stdout.strip() for node, answer in looks.items()}
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "devices": devices})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
@@ -153,7 +155,9 @@ class Starve:
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         pids, limits = pids_of(targets), self.limits
         work = {
-            node: Command(("sh", "-c", _WORK, limits.kind, str(pid), limits.work, ctx.settings.data_dir), timeout=30.0)
+            node: Command(
+                ("sh", "-c", _WORK, limits.kind, str(pid), limits.work, ctx.settings.data_dir(node)), timeout=30.0
+            )
             for node, pid in pids.items()
         }
         seen = {node: answer.stdout.splitlines() for node, answer in ctx.run_checked(work).items()}

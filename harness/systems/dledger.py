@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RAFT_PORT: Final = 20911
 CLIENT_PORT: Final = 20912
+#: The store, below a node's data directory.
+STORE: Final = "harness/register"
 #: In an installed package, and in a source tree.
 PACKAGED_JARS: Final = Path(__file__).resolve().with_name("jars")
 JAR_DIRECTORY: Final = Path(__file__).resolve().parents[2] / "dledger_register" / "dist"

@@ -57,7 +57,7 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
     assert world.system.pids(["n2"]) == {"n2": None}
     assert world.system.pids(["n1"])["n1"]
     if swept:
-        assert heal_everything(world.remote, "toy-system")["n2"] == ["remounted the data filesystem"]
+        assert heal_everything(world.remote, "toy-system").undone["n2"] == ("remounted the data filesystem",)
     else:
         assert fault.heal(world.ctx, targets)["unsynced_lost"] == {"n2": True}
         assert world.system.pids(["n2"])["n2"]
@@ -169,4 +169,4 @@ def test_the_process_meets_the_limit_of_its_memory(world):
 def test_a_sweep_removes_limits(world):
     fault, targets = planned(world, "cpu-starve")
     fault.inject(world.ctx, targets)
-    assert heal_everything(world.remote, "toy-system")["n2"] == ["removed limits (cpu)"]
+    assert heal_everything(world.remote, "toy-system").undone["n2"] == ("removed limits (cpu)",)
