@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.grudges import majority
+from nemesis.power import mounts, places
 from nemesis.processes import kill, last_probes, pids_of, random_subset, restart, running_pids, see_gone, spare
 from nemesis.view import Command
 
@@ -36,7 +37,9 @@ rm -f "$0/.harness-write" /run/harness-write.log"""
 
 _FREE: Final = """rm -f "$0/$1"; [ ! -e "$0/$1" ]"""
 
-SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then rm -f "$2/{FILLER}" && echo "freed the data filesystem"; fi
+SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then
+  if rm -f "$2/{FILLER}"; then echo "freed the data filesystem"; else wrong "$2 stays full"; fi
+fi
 rm -f {REPORT}"""
 
 # Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
@@ -102,44 +105,34 @@ class DiskFull:
     def precheck(self, ctx: Context) -> str | None:
         if why := ctx.facts.refusal("dd", "fallocate", "stat"):
             return why
-        look = Command(("stat", "-f", "-c", "%T", ctx.settings.data_dir))
-        answers = ctx.nodes.run(dict.fromkeys(ctx.nodes.names, look))
-        if memory := [node for node, answer in answers.items() if answer.stdout.strip() in ("tmpfs", "ramfs")]:
-            return f"{ctx.settings.data_dir} is in memory on {', '.join(memory)}"
-        return _no_root(ctx)
+        found = mounts(ctx)
+        if shared := [node for node in ctx.nodes.names if node not in found]:
+            return f"no filesystem of its own: {places(ctx, shared)}; filling another would harm more than the system"
+        if memory := [node for node, (kind, _) in found.items() if kind in ("tmpfs", "ramfs")]:
+            return f"in memory: {places(ctx, memory)}"
+        return None
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        fill = Command(("sh", "-c", _FILL, ctx.settings.data_dir, FILLER), timeout=60.0)
-        ctx.run_checked(dict.fromkeys(targets.nodes, fill))
+        ctx.run_checked(ctx.at_data(targets.nodes, _FILL, FILLER, timeout=60.0))
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, Command(("sh", "-c", _TRY, ctx.settings.data_dir))))
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("No space left" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB was answered: {said}")
         return {"writes_answered": said}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        ctx.run_checked(dict.fromkeys(targets.nodes, Command(("sh", "-c", _FREE, ctx.settings.data_dir, FILLER))))
-        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, Command(("sh", "-c", _TRY, ctx.settings.data_dir))))
+        ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("written" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
-
-
-def _no_root(ctx: Context) -> str | None:
-    """Filling the root filesystem would harm more than the system under test."""
-    look = Command(
-        ("sh", "-c", '[ "$(stat -c %d "$0")" != "$(stat -c %d /)" ] && echo own; exit 0', ctx.settings.data_dir)
-    )
-    answers = ctx.nodes.run(dict.fromkeys(ctx.nodes.names, look))
-    shared = [node for node, answer in answers.items() if "own" not in answer.stdout]
-    return f"{ctx.settings.data_dir} is no filesystem of its own on {', '.join(shared)}" if shared else None
 
 
 class Damage:
@@ -192,8 +185,11 @@ class Damage:
         figures = (self.kind, str(targets.detail["amount"]), str(targets.detail["seed"]), REPORT)
         files = {name: list(patterns) for name, patterns in ctx.settings.store_files.items()}
         arguments = (*figures, json.dumps(files), json.dumps(weights(ctx)))
-        damage = Command(("python3", "-c", _DAMAGE, ctx.settings.store_dir, *arguments), timeout=60.0)
-        ctx.run_checked(dict.fromkeys(targets.nodes, damage))
+        damage = {
+            node: Command(("python3", "-c", _DAMAGE, ctx.settings.store_dir(node), *arguments), timeout=60.0)
+            for node in targets.nodes
+        }
+        ctx.run_checked(damage)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         answers = ctx.run_checked(dict.fromkeys(targets.nodes, Command(("python3", "-c", _INSPECT, REPORT))))

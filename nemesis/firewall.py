@@ -224,11 +224,13 @@ done"""
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
 # Every table and chain of ours on a node, whoever left it there.
-SWEEP: Final = f"""nft delete table inet {TABLE} 2>/dev/null && echo "removed nft table inet {TABLE}"
+SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
+  if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
+fi
 for t in iptables ip6tables; do
   for c in $("$t" -w -S 2>/dev/null | sed -n 's/^-N \\({CHAIN_PREFIX}[^ ]*\\).*/\\1/p'); do
     while "$t" -w -D INPUT -j "$c" 2>/dev/null; do :; done
-    "$t" -w -F "$c" && "$t" -w -X "$c" && echo "removed $t chain $c"
+    if "$t" -w -F "$c" && "$t" -w -X "$c"; then echo "removed $t chain $c"; else wrong "$t chain $c stays"; fi
   done
 done"""
 

@@ -59,8 +59,9 @@ def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
 
 
 def pids_of(targets: Targets) -> dict[str, int]:
+    """The processes of the targeted nodes, as they were when the targets were drawn."""
     pids: dict[str, Any] = targets.detail.get("pids", {})
-    return {node: int(pid) for node, pid in pids.items()}
+    return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
 
 
 def kill(ctx: Context, pids: Mapping[str, int]) -> None:

@@ -18,6 +18,7 @@ from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
 from nemesis.fault import Context, Destroys, Fault, Targets
 from nemesis.guard import locked, objection
+from nemesis.healing import UnhealedError, heal
 from nemesis.schedule import Step
 from nemesis.targets import claimants, leader_now, resolve
 from nemesis.view import StartError
@@ -179,13 +180,12 @@ class Runner:
         self._note("invoke", fault, number, "heal")
         began = ctx.clock.now()
         try:
-            seen = fault.heal(ctx, targets)
+            seen = heal(fault, ctx, targets)
             witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
-        except (FaultError, StartError) as error:
+        except UnhealedError as error:
             reason = str(error)
-        except Exception as error:  # noqa: BLE001 (kept, and raised when everything else is healed)
-            self._failures.append(error)
-            reason = f"{type(error).__name__}: {error}"
+            if error.ours is not None:  # kept, and raised when everything else is healed
+                self._failures.append(error.ours)
         else:
             del self._active[number]
             self._note("ok", fault, number, "heal", witness=witness)

@@ -69,6 +69,7 @@ SWEEP: Final = f"""for c in $(grep -lsF -- {PROGRAM} /proc/[0-9]*/cmdline); do
   grep -qs '^Name:.python' "/proc/$pid/status" && kill -s TERM "$pid" || continue
   echo "ended helper pid $pid"
   i=0; while [ -e "/proc/$pid/exe" ] && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done
+  end "$pid"
 done
 rm -f /run/harness-queue[.-]*"""
 

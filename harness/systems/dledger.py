@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RAFT_PORT: Final = 20911
 CLIENT_PORT: Final = 20912
+#: The store, below a node's data directory.
+STORE: Final = "harness/register"
 #: What the library reads again when it starts, by class, below the server's store.  Left out are the copies that it
 #: writes and never reads (``currterm.bak``, ``checkpoint.bak``), and ``checkpoint``, which only saves it work.
 STORE_FILES: Final = {

@@ -55,7 +55,7 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
     world.python("n2", WRITE)
     fault.inject(world.ctx, targets)
     if swept:
-        assert heal_everything(world.remote, "toy-system")["n2"] == ["remounted the data filesystem"]
+        assert heal_everything(world.remote, "toy-system").undone["n2"] == ("remounted the data filesystem",)
     else:
         witness = fault.witness(world.ctx, targets)
         assert witness["writes_refused"] == ["n2"]
@@ -241,4 +241,4 @@ def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
 def test_a_sweep_removes_limits(world):
     fault, targets = planned(world, "cpu-starve")
     fault.inject(world.ctx, targets)
-    assert heal_everything(world.remote, "toy-system")["n2"] == ["removed limits (cpu)"]
+    assert heal_everything(world.remote, "toy-system").undone["n2"] == ("removed limits (cpu)",)
