@@ -43,23 +43,26 @@ fi
 rm -f {REPORT}"""
 
 # Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
-# ten times in eleven.  Files that are full of zeros have no content that could be damaged.
+# ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
+# snapshot each) only the newest one is read.
 _DAMAGE: Final = """
-import glob, hashlib, json, os, random, sys
+import glob, hashlib, json, os, pathlib, random, sys
 store, kind, amount, seed, report = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
 patterns, weights = json.loads(sys.argv[6]), json.loads(sys.argv[7])
 rng = random.Random(seed)
 content = {}
 for name in sorted(patterns):
     found = {path for one in patterns[name] for path in glob.glob(os.path.join(store, one), recursive=True)}
-    whole = sorted(path for path in found if os.path.isfile(path) and open(path, "rb").read().strip(b"\\0"))
+    whole = sorted(path for path in found if os.path.isfile(path) and pathlib.Path(path).read_bytes().strip(b"\\0"))
     if whole and weights.get(name, 0) > 0:
-        content[name] = whole
+        newest = max(whole, key=lambda path: (os.stat(path).st_mtime_ns, path))
+        content[name] = newest, [path for path in whole if os.path.dirname(path) == os.path.dirname(newest)]
 if not content:
     sys.exit("error: no file with content of the classes " + ", ".join(sorted(weights)) + " in " + store)
 kind_of_file = rng.choices(list(content), [weights[name] for name in content])[0]
-path = rng.choice(content[kind_of_file])
-data = bytearray(open(path, "rb").read())
+newest, candidates = content[kind_of_file]
+path = rng.choice(candidates)
+data = bytearray(pathlib.Path(path).read_bytes())
 used = len(data.rstrip(b"\\0"))
 done = {"class": kind_of_file, "file": path, "size": len(data), "used": used}
 done["before"] = hashlib.sha256(data).hexdigest()
@@ -79,9 +82,9 @@ else:
     with open(path, "r+b") as file:
         file.write(data); file.flush(); os.fsync(file.fileno())
 # The newest content of its class: what the node had acknowledged last lies there.
-done["tail"] = path == content[kind_of_file][-1] and done["bytes"][1] == used
-done["after"] = hashlib.sha256(open(path, "rb").read()).hexdigest()
-open(report, "w").write(json.dumps(done))
+done["tail"] = path == newest and done["bytes"][1] == used
+done["after"] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+pathlib.Path(report).write_text(json.dumps(done))
 """
 
 _INSPECT: Final = """
