@@ -5,7 +5,8 @@ is ever touched.  Rules match by the sender's address and not by connection stat
 are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
 
 Around the rules that act stand rules that only count: TCP packets from a peer at the system's own port, before, and
-those that are still there behind.  The difference is what was done to the system itself.
+those that are still there behind.  The difference is what was done to the system itself.  A TCP reset does not count:
+a kernel sends it for a process that is gone, and ``reset`` lets it pass.
 """
 
 from __future__ import annotations
@@ -129,7 +130,10 @@ echo gone"""
     def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
         ends = ("dport", "sport") if rule.port else ()
-        return [(f"{match} tcp {end} {rule.port}", f'counter comment "{word} {rule.peer}"') for end in ends]
+        return [
+            (f"{match} tcp {end} {rule.port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
+            for end in ends
+        ]
 
     def _statements(self, rule: Rule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
@@ -183,7 +187,9 @@ echo gone"""
 
     def _counting(self, word: str, rule: Rule) -> list[str]:
         ends = ("--dport", "--sport") if rule.port else ()
-        return [f'-p tcp {end} {rule.port} -m comment --comment "{word} {rule.peer}"' for end in ends]
+        return [
+            f'-p tcp {end} {rule.port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"' for end in ends
+        ]
 
     def _batch(self, chain: str, rules: Sequence[Rule], version: int) -> str:
         name = _iptables_name(chain)

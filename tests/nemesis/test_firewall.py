@@ -103,19 +103,19 @@ def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
     rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, 20911)
     lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
-        'tcp dport 20911 counter comment "before n2"',
-        'tcp sport 20911 counter comment "before n2"',
+        'tcp dport 20911 tcp flags & rst != rst counter comment "before n2"',
+        'tcp sport 20911 tcp flags & rst != rst counter comment "before n2"',
         'numgen random mod 1000 < 200 counter drop comment "from n2"',
-        'tcp dport 20911 counter comment "after n2"',
-        'tcp sport 20911 counter comment "after n2"',
+        'tcp dport 20911 tcp flags & rst != rst counter comment "after n2"',
+        'tcp sport 20911 tcp flags & rst != rst counter comment "after n2"',
     ]
     batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-2]
     assert [line.removeprefix("-A harness-x -s 10.0.0.2 ") for line in batch] == [
-        '-p tcp --dport 20911 -m comment --comment "before n2"',
-        '-p tcp --sport 20911 -m comment --comment "before n2"',
+        '-p tcp --dport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',
+        '-p tcp --sport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',
         '-m statistic --mode random --probability 0.200 -m comment --comment "from n2" -j DROP',
-        '-p tcp --dport 20911 -m comment --comment "after n2"',
-        '-p tcp --sport 20911 -m comment --comment "after n2"',
+        '-p tcp --dport 20911 ! --tcp-flags RST RST -m comment --comment "after n2"',
+        '-p tcp --sport 20911 ! --tcp-flags RST RST -m comment --comment "after n2"',
     ]
 
 
