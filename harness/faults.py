@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
 from harness.systems.base import StatusPort
-from harness.systems.dledger import CLIENT_PORT, RAFT_PORT
+from harness.systems.dledger import CLIENT_PORT, RAFT_PORT, STORE, STORE_FILES
 from harness.systems.remoting import transfer_leadership
 from history import Probe, Receipt
 from nemesis import clocks
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 
 #: How the system's processes are recognised on a node, also by a later run that knows nothing of this one.
 PROCESS_PATTERN: Final = r"-Dharness\.node="
+
+
+class Machines(Nodes, Protocol):
+    """Nodes that say where their data lies; ``harness.remote.Remote`` is one."""
+
+    @property
+    def data_dirs(self) -> Mapping[str, str]: ...
 
 
 class RunClock:
@@ -134,11 +141,11 @@ class Faults:
                 if words is not None:
                     check_words(words, nodes)
 
-    def clean(self, nodes: Nodes) -> None:
+    def clean(self, nodes: Machines) -> None:
         """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
-        heal_leftovers(nodes)
+        heal_leftovers(nodes).check()
 
-    def precheck(self, nodes: Nodes, system: DLedgerRegister) -> None:
+    def precheck(self, nodes: Machines, system: DLedgerRegister) -> None:
         """Refuse a fault that cannot work on this cluster, before the run.
 
         What only ``all`` names is left out instead (see ``left_out``).  Raises UsageError with the reasons.
@@ -176,7 +183,7 @@ class Faults:
 
     def runner(
         self,
-        nodes: Nodes,
+        nodes: Machines,
         system: DLedgerRegister,
         probes: ProbeLog,
         record: RecordFault,
@@ -186,10 +193,13 @@ class Faults:
         context = self._context(nodes, SystemView(system, lambda: probes.latest), clock_ns)
         return Runner(context, self.schedule, record, self._plan.rng("targets"))
 
-    def _context(self, nodes: Nodes, view: SystemView, clock_ns: Callable[[], int]) -> Context:
+    def _context(self, nodes: Machines, view: SystemView, clock_ns: Callable[[], int]) -> Context:
         settings = Settings(
             peer_port=RAFT_PORT,
             client_port=CLIENT_PORT,
+            data_dirs=nodes.data_dirs,
+            store=STORE,
+            store_files=STORE_FILES,
             snapshots=self._plan.snapshot,
             snapshot_threshold=self._plan.snapshot_threshold,
             faketime=self.faketime,
@@ -252,11 +262,21 @@ def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:
     return replace(plan, nemesis=names, schedule=tuple(asdict(step) for step in steps))
 
 
-def heal_leftovers(nodes: Nodes) -> list[str]:
-    """Undo every fault that carries our tag; a line for each thing that was undone.  Raises HarnessError."""
-    try:
-        undone = heal_everything(nodes, PROCESS_PATTERN)
-    except FaultError as error:
-        raise HarnessError(f"the faults of an earlier run could not be removed: {error}") from None
-    lines = [f"{node}: {line}" for node, things in undone.items() for line in things]
-    return lines or ["nothing to heal"]
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """What a sweep undid, and on which nodes it failed: a line each."""
+
+    undone: list[str]
+    failed: list[str]
+
+    def check(self) -> None:
+        """Raises HarnessError when something of an earlier run may still stand."""
+        if self.failed:
+            raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
+
+
+def heal_leftovers(nodes: Machines) -> Healed:
+    """Undo every fault that carries our tag, on every node that can be reached."""
+    swept = heal_everything(nodes, PROCESS_PATTERN, nodes.data_dirs)
+    failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
+    return Healed(swept.lines(), failed)

@@ -103,6 +103,11 @@ class Remote:
         """The IP address under which the other nodes know this one."""
         return self._nodes[node].address
 
+    @property
+    def data_dirs(self) -> dict[str, str]:
+        """The directory on each node in which the system keeps its data."""
+        return {node.name: node.data_dir for node in self._nodes.values()}
+
     def close(self) -> None:
         """End all connections and threads.  Commands that are still running go on until their own deadlines."""
         for connection in self._connections.values():

@@ -48,7 +48,7 @@ rm -f "$0.playing"
 
 SWEEP: Final = f"""clock=/run/harness-clock
 if [ -e "$clock" ] && {{ [ -e "$clock.playing" ] || [ "$(cat "$clock")" != +0 ]; }}; then
-  sh -c '{_STOP}' "$clock" && echo "set the clock right"
+  if sh -c '{_STOP}' "$clock"; then echo "set the clock right"; else wrong "the clock stays wrong"; fi
 fi"""
 
 
@@ -133,7 +133,7 @@ class ClockFault:
         seen: dict[str, float] = {}
 
         def look() -> bool | None:
-            now = self._against_the_others(ctx, targets.nodes)
+            now = self._against_the_others(ctx, _hit(targets))
             for node in targets.nodes:
                 shift = now.get(node, 0.0) - targets.detail["before_ms"][node]
                 if _matches(shift, self._tune_of(targets, node).offsets_s):
@@ -150,7 +150,7 @@ class ClockFault:
         last: dict[str, float] = {}
 
         def look() -> bool | None:
-            last.update(self._against_the_others(ctx, targets.nodes))
+            last.update(self._against_the_others(ctx, _hit(targets)))
             wrong = (abs(last[n] - targets.detail["before_ms"][n]) > 250 for n in targets.nodes if n in last)
             return None if any(wrong) else True
 
@@ -170,6 +170,11 @@ class ClockFault:
             return {}
         middle = statistics.median(others)
         return {node: offsets[node] - middle for node in nodes if node in offsets}
+
+
+def _hit(targets: Targets) -> tuple[str, ...]:
+    """All nodes whose clocks the fault set, also when only one of them is healed now."""
+    return tuple(targets.detail["offsets_s"])
 
 
 def _matches(shift_ms: float, offsets_s: Iterable[float]) -> bool:

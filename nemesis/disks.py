@@ -1,8 +1,8 @@
 """Full disks and damaged files.
 
-Damage is done while the process is down, to a file of the system's own store, and to a minority of nodes at most: what
-a system must survive is the loss of that copy, not of all.  It is not undone: healing starts the process again on what
-is left.
+Damage is done while the process is down, to a file of the system's own store that it reads when it starts again, and
+over a whole run to a minority of nodes at most: what a system must survive is the loss of that copy, not of all.  It is
+not undone: healing starts the process again on what is left.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import random
 from collections.abc import Iterable
 from typing import Any, Final, Literal
 
-from nemesis.errors import FaultError
+from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
-from nemesis.processes import kill, pids_of, random_one, random_subset, restart, running_pids, see_gone
+from nemesis.grudges import majority
+from nemesis.power import mounts, places
+from nemesis.processes import kill, last_probes, pids_of, random_subset, restart, running_pids, see_gone, spare
 from nemesis.view import Command
 
 FILLER: Final = ".harness-full"
@@ -35,36 +37,54 @@ rm -f "$0/.harness-write" /run/harness-write.log"""
 
 _FREE: Final = """rm -f "$0/$1"; [ ! -e "$0/$1" ]"""
 
-SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then rm -f "$2/{FILLER}" && echo "freed the data filesystem"; fi
+SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then
+  if rm -f "$2/{FILLER}"; then echo "freed the data filesystem"; else wrong "$2 stays full"; fi
+fi
 rm -f {REPORT}"""
 
+# Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
+# ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
+# snapshot each) only the newest one is read.
 _DAMAGE: Final = """
-import hashlib, json, os, random, sys
+import glob, hashlib, json, os, pathlib, random, sys
 store, kind, amount, seed, report = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
+patterns, weights = json.loads(sys.argv[6]), json.loads(sys.argv[7])
 rng = random.Random(seed)
-paths = sorted(os.path.join(at, name) for at, _, names in os.walk(store) for name in names)
-paths = [path for path in paths if os.path.getsize(path) and open(path, "rb").read().strip(b"\\0")]
-if not paths:
-    sys.exit("error: no file with content in " + store)
-path = rng.choice(paths)
-data = bytearray(open(path, "rb").read())
-digest = hashlib.sha256(data).hexdigest()
+content = {}
+for name in sorted(patterns):
+    found = {path for one in patterns[name] for path in glob.glob(os.path.join(store, one), recursive=True)}
+    whole = sorted(path for path in found if os.path.isfile(path) and pathlib.Path(path).read_bytes().strip(b"\\0"))
+    if whole and weights.get(name, 0) > 0:
+        newest = max(whole, key=lambda path: (os.stat(path).st_mtime_ns, path))
+        content[name] = newest, [path for path in whole if os.path.dirname(path) == os.path.dirname(newest)]
+if not content:
+    sys.exit("error: no file with content of the classes " + ", ".join(sorted(weights)) + " in " + store)
+kind_of_file = rng.choices(list(content), [weights[name] for name in content])[0]
+newest, candidates = content[kind_of_file]
+path = rng.choice(candidates)
+data = bytearray(pathlib.Path(path).read_bytes())
 used = len(data.rstrip(b"\\0"))
-done = {"file": path, "size": len(data), "used": used, "before": digest}
+done = {"class": kind_of_file, "file": path, "size": len(data), "used": used}
+done["before"] = hashlib.sha256(data).hexdigest()
 if kind == "truncate":
     cut = min(amount, used)
     # A mapped file is full of zeros behind its content: cutting those off would take nothing away.
-    done["cut_from"] = used - cut
+    done["bytes"] = [used - cut, used]
+    done["destroyed_bytes"] = cut
     with open(path, "r+b") as file:
         file.truncate(used - cut); os.fsync(file.fileno())
 else:
-    done["flipped"] = sorted(rng.randrange(used * 8) for _ in range(amount))
-    for bit in done["flipped"]:
+    done["bits"] = sorted(rng.sample(range(used * 8), min(amount, used * 8)))
+    done["bytes"] = [done["bits"][0] // 8, done["bits"][-1] // 8 + 1]
+    done["destroyed_bytes"] = len({bit // 8 for bit in done["bits"]})
+    for bit in done["bits"]:
         data[bit // 8] ^= 1 << bit % 8
     with open(path, "r+b") as file:
         file.write(data); file.flush(); os.fsync(file.fileno())
-done["after"] = hashlib.sha256(open(path, "rb").read()).hexdigest()
-open(report, "w").write(json.dumps(done))
+# The newest content of its class: what the node had acknowledged last lies there.
+done["tail"] = path == newest and done["bytes"][1] == used
+done["after"] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+pathlib.Path(report).write_text(json.dumps(done))
 """
 
 _INSPECT: Final = """
@@ -88,52 +108,46 @@ class DiskFull:
     def precheck(self, ctx: Context) -> str | None:
         if why := ctx.facts.refusal("dd", "fallocate", "stat"):
             return why
-        look = Command(("stat", "-f", "-c", "%T", ctx.settings.data_dir))
-        answers = ctx.nodes.run(dict.fromkeys(ctx.nodes.names, look))
-        if memory := [node for node, answer in answers.items() if answer.stdout.strip() in ("tmpfs", "ramfs")]:
-            return f"{ctx.settings.data_dir} is in memory on {', '.join(memory)}"
-        return _no_root(ctx)
+        found = mounts(ctx)
+        if shared := [node for node in ctx.nodes.names if node not in found]:
+            return f"no filesystem of its own: {places(ctx, shared)}; filling another would harm more than the system"
+        if memory := [node for node, (kind, _) in found.items() if kind in ("tmpfs", "ramfs")]:
+            return f"in memory: {places(ctx, memory)}"
+        return None
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        fill = Command(("sh", "-c", _FILL, ctx.settings.data_dir, FILLER), timeout=60.0)
-        ctx.run_checked(dict.fromkeys(targets.nodes, fill))
+        ctx.run_checked(ctx.at_data(targets.nodes, _FILL, FILLER, timeout=60.0))
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, Command(("sh", "-c", _TRY, ctx.settings.data_dir))))
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("No space left" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB was answered: {said}")
         return {"writes_answered": said}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        ctx.run_checked(dict.fromkeys(targets.nodes, Command(("sh", "-c", _FREE, ctx.settings.data_dir, FILLER))))
-        answers = ctx.nodes.run(dict.fromkeys(targets.nodes, Command(("sh", "-c", _TRY, ctx.settings.data_dir))))
+        ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("written" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
 
-def _no_root(ctx: Context) -> str | None:
-    """Filling the root filesystem would harm more than the system under test."""
-    look = Command(
-        ("sh", "-c", '[ "$(stat -c %d "$0")" != "$(stat -c %d /)" ] && echo own; exit 0', ctx.settings.data_dir)
-    )
-    answers = ctx.nodes.run(dict.fromkeys(ctx.nodes.names, look))
-    shared = [node for node, answer in answers.items() if "own" not in answer.stdout]
-    return f"{ctx.settings.data_dir} is no filesystem of its own on {', '.join(shared)}" if shared else None
-
-
 class Damage:
-    """A file of the store is damaged while the process is down."""
+    """A file of the store is damaged while the process is down.
+
+    What is damaged is never mended, so the nodes damaged over a whole run stay a minority unless the plan allows more.
+    """
 
     family: Family = "machine"
     stops = True
     beyond_quorum = False
+    destroys = True
 
     def __init__(self, name: str, summary: str, kind: Literal["truncate", "bitflip"], option: str) -> None:
         self.name = name
@@ -142,21 +156,43 @@ class Damage:
         self.option = option
 
     def precheck(self, ctx: Context) -> str | None:
+        if not any(weights(ctx).values()):
+            return "no class of files may be damaged: every weight in the fault options is 0"
         return ctx.facts.refusal("python3")
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        nodes = wanted_nodes(ctx, lambda: random_one(ctx, rng))
+        nodes = wanted_nodes(ctx, lambda: self._choose(ctx, rng))
+        if len(ctx.damaged | set(nodes)) > self._most(ctx):
+            raise SkippedError(
+                f"{', '.join(sorted(ctx.damaged))} was damaged in this run: with {', '.join(nodes)} it would be more "
+                f"than a minority ({self._most(ctx)} of {len(ctx.nodes.names)})"
+            )
         most = int(ctx.settings.option(self.option))
         amount, seed = rng.randint(1, most), rng.randrange(2**31)
         drawn: dict[str, Any] = {"amount": as_recorded(ctx, "amount", amount), "seed": as_recorded(ctx, "seed", seed)}
-        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), **drawn})
+        detail = {"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes), **drawn}
+        return Targets(nodes, detail=detail)
+
+    def _most(self, ctx: Context) -> int:
+        n = len(ctx.nodes.names)
+        return n if ctx.settings.beyond_quorum else n - majority(n)
+
+    def _choose(self, ctx: Context, rng: random.Random) -> list[str]:
+        """One of the nodes that may be hit: any while the limit is not reached, then those damaged before."""
+        open_to = [n for n in ctx.free if len(ctx.damaged | {n}) <= self._most(ctx)]
+        return [rng.choice(open_to)] if open_to and spare(ctx) else []
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         kill(ctx, pids_of(targets))
         see_gone(ctx, pids_of(targets))
-        arguments = (self.kind, str(targets.detail["amount"]), str(targets.detail["seed"]), REPORT)
-        damage = Command(("python3", "-c", _DAMAGE, ctx.settings.store_dir, *arguments), timeout=60.0)
-        ctx.run_checked(dict.fromkeys(targets.nodes, damage))
+        figures = (self.kind, str(targets.detail["amount"]), str(targets.detail["seed"]), REPORT)
+        files = {name: list(patterns) for name, patterns in ctx.settings.store_files.items()}
+        arguments = (*figures, json.dumps(files), json.dumps(weights(ctx)))
+        damage = {
+            node: Command(("python3", "-c", _DAMAGE, ctx.settings.store_dir(node), *arguments), timeout=60.0)
+            for node in targets.nodes
+        }
+        ctx.run_checked(damage)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         answers = ctx.run_checked(dict.fromkeys(targets.nodes, Command(("python3", "-c", _INSPECT, REPORT))))
@@ -169,6 +205,11 @@ class Damage:
         """Starts the process; the damage stays."""
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
         return restart(ctx, targets.nodes)
+
+
+def weights(ctx: Context) -> dict[str, float]:
+    """How likely a class of files is to be damaged: the fault options ``damage_…``."""
+    return {name: ctx.settings.option(f"damage_{name}") for name in ctx.settings.store_files}
 
 
 DISKS: Iterable[Fault] = (

@@ -6,7 +6,8 @@ A fault is one small class without state.  A run asks it, in this order:
 2. ``plan``: whom to hit now.  Looks and draws, touches nothing; the answer is recorded before ``inject`` is called.
 3. ``inject``: do it.
 4. ``witness``: show that it stands, by something that is not the exit code of what was done.  No proof: FaultError.
-5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and again and again.
+5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and again and again; and for
+   one node alone (``Targets.only``), when healing all of them at once has failed (see ``healing``).
 
 Whatever ``heal`` must know is in the targets, so that it can be called after any failure.
 """
@@ -17,7 +18,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from nemesis.clock import Clock
 from nemesis.errors import FaultError, SkippedError
@@ -30,6 +31,7 @@ Witness: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 POLL_S = 0.01
+DATA_DIR = "/data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,15 @@ class Targets:
     grudge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detail: Mapping[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
+
+    def only(self, node: str) -> Targets:
+        """The part that concerns one node; the detail stays as it is."""
+        return Targets(
+            tuple(name for name in self.nodes if name == node),
+            {name: peers for name, peers in self.grudge.items() if name == node},
+            self.detail,
+            tuple(name for name in self.reserved if name == node),
+        )
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"nodes": list(self.nodes)}
@@ -65,16 +76,20 @@ class Targets:
 class Settings:
     """What a nemesis must know about the system and the plan.
 
-    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dir`` is the
-    node's data filesystem and ``store_dir`` the system's files on it.  ``snapshots`` tells whether the system saves
-    any, ``faketime`` whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop,
-    or damage, a majority.  ``options`` are the faults' own figures (see ``options``).
+    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
+    node to where its data lies (``/data`` when it is not named), and ``store`` says where in it the system's files
+    are; ask with :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
+    starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
+    pattern matches is never damaged.  ``snapshots`` tells whether the system saves any, ``faketime`` whether it was
+    started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.
+    ``options`` are the faults' own figures (see ``options``).
     """
 
     peer_port: int = 20911
     client_port: int = 20912
-    data_dir: str = "/data"
-    store_dir: str = "/data/harness/register"
+    data_dirs: Mapping[str, str] = field(default_factory=dict)
+    store: str = "harness/register"
+    store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
     snapshots: bool = True
     snapshot_threshold: int = 1000
     clock_file: str = "/run/harness-clock"
@@ -82,6 +97,12 @@ class Settings:
     beyond_quorum: bool = False
     witness_s: float = 3.0
     options: Mapping[str, float] = field(default_factory=dict)
+
+    def data_dir(self, node: str) -> str:
+        return self.data_dirs.get(node, DATA_DIR)
+
+    def store_dir(self, node: str) -> str:
+        return f"{self.data_dir(node)}/{self.store}"
 
     def option(self, name: str) -> float:
         """The plan's figure or the default.  Raises KeyError for a name that is not in the table of options."""
@@ -92,6 +113,7 @@ class Settings:
 class Context:
     """What a fault is given.  ``busy`` are the nodes under a process or machine fault at this moment.
 
+    ``damaged`` are the nodes whose data an earlier fault of this run may have destroyed.
     ``wanted`` is set when someone else has chosen the targets (a script, a replay): then ``plan`` keeps to it.
     ``stop`` ends every wait early.
     """
@@ -102,6 +124,7 @@ class Context:
     facts: Facts
     settings: Settings = Settings()
     busy: frozenset[str] = frozenset()
+    damaged: frozenset[str] = frozenset()
     wanted: Targets | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -109,6 +132,13 @@ class Context:
     def free(self) -> tuple[str, ...]:
         """The nodes that are under no process or machine fault, in the cluster's order."""
         return tuple(name for name in self.nodes.names if name not in self.busy)
+
+    def at_data(self, nodes: Iterable[str], script: str, *arguments: str, timeout: float = 10.0) -> dict[str, Command]:
+        """A shell script for each of these nodes, told the node's data directory as ``$0``."""
+        return {
+            node: Command(("sh", "-c", script, self.settings.data_dir(node), *arguments), timeout=timeout)
+            for node in nodes
+        }
 
     def run_checked(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         """Run them all.  Raises FaultError, naming node and reason, when one of them does not exit with 0."""
@@ -164,6 +194,14 @@ class Fault(Protocol):
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Undo it, and the proof that it is gone.  Raises FaultError, or StartError of the system."""
         ...
+
+
+@runtime_checkable
+class Destroys(Protocol):
+    """A fault whose damage stays when it is healed: the run keeps in mind whom it hit."""
+
+    @property
+    def destroys(self) -> bool: ...
 
 
 def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:

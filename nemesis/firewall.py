@@ -3,6 +3,10 @@
 One table (``inet harness``) or chain prefix (``harness-``) a node is ours, with one chain a fault in it; nothing else
 is ever touched.  Rules match by the sender's address and not by connection state, so that established connections
 are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
+
+Around the rules that act stand rules that only count: TCP packets from a peer at the system's own port, before, and
+those that are still there behind.  The difference is what was done to the system itself.  A TCP reset does not count:
+a kernel sends it for a process that is gone, and ``reset`` lets it pass.
 """
 
 from __future__ import annotations
@@ -29,13 +33,14 @@ class Rule:
     """What a node does with packets from one peer, under all of the peer's addresses.
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
-    number for ``queue`` (iptables only: few kernels have nftables' own).
+    number for ``queue`` (iptables only: few kernels have nftables' own).  ``port`` is the system's own; 0 counts none.
     """
 
     peer: str
     addresses: tuple[str, ...]
     action: Action = "drop"
     amount: float = 0.0
+    port: int = 0
 
 
 class Firewall(Protocol):
@@ -61,7 +66,11 @@ class Firewall(Protocol):
         ...
 
     def packets(self, listing: str) -> Counter[str]:
-        """Packets counted so far, by peer, from what ``counters`` printed."""
+        """Packets counted so far by rules that act, by peer, from what ``counters`` printed."""
+        ...
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        """Packets of the system's own port that did not come past the rules, by peer."""
         ...
 
 
@@ -83,7 +92,11 @@ class Nft:
             f"add rule inet {TABLE} {name} {match} {statement}"
             for rule in rules
             for address in rule.addresses
-            for match, statement in self._statements(rule, address)
+            for match, statement in [
+                *self._counting("before", rule, address),
+                *self._statements(rule, address),
+                *self._counting("after", rule, address),
+            ]
         ]
         return Command(("nft", "-f", "-"), stdin="\n".join([*head, *body, ""]))
 
@@ -106,7 +119,21 @@ echo gone"""
         return Command(("sh", "-c", script, "gone", _nft_name(chain)))
 
     def packets(self, listing: str) -> Counter[str]:
-        return _sum(re.findall(r'counter packets (\d+) .*comment "from ([^"]+)"', listing))
+        return _sum(self._counts(listing, "from"))
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
+
+    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+        return re.findall(rf'counter packets (\d+) .*comment "{word} ([^"]+)"', listing)
+
+    def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
+        match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
+        ends = ("dport", "sport") if rule.port else ()
+        return [
+            (f"{match} tcp {end} {rule.port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
+            for end in ends
+        ]
 
     def _statements(self, rule: Rule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
@@ -150,7 +177,19 @@ echo gone"""
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
     def packets(self, listing: str) -> Counter[str]:
-        return _sum(re.findall(r"(?m)^\s*(\d+)\s+\d+\s.*/\* from (\S+) \*/", listing))
+        return _sum(self._counts(listing, "from"))
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
+
+    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+        return re.findall(rf"(?m)^\s*(\d+)\s+\d+\s.*/\* {word} (\S+) \*/", listing)
+
+    def _counting(self, word: str, rule: Rule) -> list[str]:
+        ends = ("--dport", "--sport") if rule.port else ()
+        return [
+            f'-p tcp {end} {rule.port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"' for end in ends
+        ]
 
     def _batch(self, chain: str, rules: Sequence[Rule], version: int) -> str:
         name = _iptables_name(chain)
@@ -159,7 +198,7 @@ echo gone"""
             for rule in rules
             for address in rule.addresses
             if _version(address) == version
-            for statement in self._statements(rule)
+            for statement in [*self._counting("before", rule), *self._statements(rule), *self._counting("after", rule)]
         ]
         if not lines and version == 6:
             return ""
@@ -191,11 +230,13 @@ done"""
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
 # Every table and chain of ours on a node, whoever left it there.
-SWEEP: Final = f"""nft delete table inet {TABLE} 2>/dev/null && echo "removed nft table inet {TABLE}"
+SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
+  if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
+fi
 for t in iptables ip6tables; do
   for c in $("$t" -w -S 2>/dev/null | sed -n 's/^-N \\({CHAIN_PREFIX}[^ ]*\\).*/\\1/p'); do
     while "$t" -w -D INPUT -j "$c" 2>/dev/null; do :; done
-    "$t" -w -F "$c" && "$t" -w -X "$c" && echo "removed $t chain $c"
+    if "$t" -w -F "$c" && "$t" -w -X "$c"; then echo "removed $t chain $c"; else wrong "$t chain $c stays"; fi
   done
 done"""
 

@@ -71,20 +71,23 @@ class Swizzle(RuleFault):
                 raise FaultError(f"stopped when {count} of {len(order)} links were cut")
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """Only links that are cut are restored: a heal that is asked for again cuts nothing anew."""
         order: list[list[str]] = targets.detail["restore_order"]
-        dropped = sum(counted(ctx, self.name, targets.nodes).values())
-        for count, pair in enumerate(order, start=1):
-            self._stand(ctx, targets.grudge, order[count:], pair)
+        counts = counted(ctx, self.name, targets.nodes)
+        cut = {frozenset(link) for link in counts}
+        standing = [pair for pair in order if frozenset(pair) in cut]
+        for count, pair in enumerate(standing, start=1):
+            self._stand(ctx, targets.grudge, standing[count:], pair)
             ctx.clock.wait(targets.detail["pause_s"], ctx.stop)
         gone = remove_rules(ctx, self.name, targets.nodes)
-        return {**gone, "packets_dropped": dropped, "links_restored": len(order)}
+        return {**gone, "packets_dropped": counts.total(), "links_restored": len(standing)}
 
     def _stand(
         self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
     ) -> None:
-        """Only the two ends of the link that changes are told."""
-        pairs = {frozenset(one) for one in cut}
-        now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in pair}
+        """Only the two ends of the link that changes are told, as far as they are of the grudge."""
+        pairs, ends = {frozenset(one) for one in cut}, [node for node in pair if node in grudge]
+        now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in ends}
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 
 
@@ -134,7 +137,7 @@ class IsolateUntilSnapshot(RuleFault):
         before = targets.detail["before"][follower]["loaded"]
         far_behind = _lag(ctx.system.probes(), follower) > ctx.settings.snapshot_threshold
         removed = remove_rules(ctx, self.name, targets.nodes)
-        if not far_behind:  # nothing to wait for: the log alone can bring it back
+        if not far_behind or follower not in targets.nodes:  # nothing to wait for: the log alone can bring it back
             return {**removed, "snapshots_loaded": 0}
 
         def look() -> int | None:

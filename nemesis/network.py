@@ -1,8 +1,9 @@
 """Partitions: who drops packets from whom, and the proof that packets were dropped.
 
-The proof has two halves.  Every dropping rule counts, and a cut link that carries no traffic of its own is given
-some: the dropping node tries a connection to the dropped one.  Its packets, or the answers to them, are counted at
-the rule, and the attempt ends in silence.
+The proof has two halves.  First nothing is sent by us, until packets of the system's own port were counted at a rule:
+at one link at the least, or the system did not notice.  Then every link is tried, also those on which the system has
+nothing to say (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
+them, are counted at the rule, and the attempt ends in silence.
 """
 
 from __future__ import annotations
@@ -107,10 +108,11 @@ def install_commands(
     ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], action: Action, amount: float = 0.0
 ) -> dict[str, Command]:
     """One command for each node of the grudge."""
-    return {
-        node: firewall(ctx).install(chain, [Rule(p, ctx.facts.addresses[p], action, amount) for p in peers])
-        for node, peers in grudge.items()
-    }
+    return {node: firewall(ctx).install(chain, rules_of(ctx, peers, action, amount)) for node, peers in grudge.items()}
+
+
+def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[Rule]:
+    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ctx.settings.peer_port) for peer in peers]
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
@@ -142,16 +144,18 @@ def links_witness(
 ) -> Witness:
     """Proof that every link of a grudge is cut, by counters and by attempts to connect across it.
 
-    Raises FaultError and names the links when, until the deadline, an attempt was answered in another way than
+    Before the first attempt the system's own packets must have been counted.  Raises FaultError when they were not, and
+    names the links when, until the deadline, an attempt was answered in another way than
     expected, or a link was neither seen to count nor to be silent, or nothing was counted at all.
     """
+    felt = system_packets(ctx, firewall(ctx), chain, grudge)
     links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
     seen: dict[str, tuple[Counter[Link], dict[Link, str]]] = {}
 
     def look() -> Witness | None:
         seen["last"] = packets, tried = _look_at_links(ctx, chain, grudge)
         whole = all(packets[link] for link in links) and all(tried.get(link) == expected for link in links)
-        return _as_witness(packets, tried, expected) if whole else None
+        return {**felt, **_as_witness(packets, tried, expected)} if whole else None
 
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
@@ -161,7 +165,27 @@ def links_witness(
     if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
         raise FaultError(f"{packets.total()} packets counted; {names or 'all links silent, but no rule counted'}")
-    return _as_witness(packets, tried, expected)
+    return {**felt, **_as_witness(packets, tried, expected)}
+
+
+def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str]) -> Witness:
+    """Wait until the rules of a fault have acted on packets of the system itself; how many, by link.
+
+    Nothing of ours may go over these links meanwhile.  Raises FaultError when there was none until the deadline.
+    """
+    looks = {node: wall.counters(chain) for node in nodes}
+
+    def look() -> Counter[Link] | None:
+        answers = ctx.nodes.run(looks)
+        found = {(n, p): k for n, one in answers.items() for p, k in wall.system_packets(one.stdout).items() if k > 0}
+        return Counter(found) if found else None
+
+    if (packets := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is None:
+        raise FaultError(
+            f"the system did not notice: within {ctx.settings.witness_s:g} s none of its own packets (TCP port "
+            f"{ctx.settings.peer_port}) met the rules"
+        )
+    return {"packets_of_system": {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}}
 
 
 def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from nemesis.errors import FaultError, SkippedError
@@ -48,9 +48,20 @@ def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
     return {node: pid for node, pid in found.items() if pid is not None}
 
 
+def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
+    """What each of these nodes said of itself last, as far as it answered: what it was when it was hit."""
+    probes = ctx.system.probes()
+    said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
+    return {
+        node: {"role": one.role, "term": one.term, "committed": one.committed, "ledger_end": one.ledger_end}
+        for node, one in said.items()
+    }
+
+
 def pids_of(targets: Targets) -> dict[str, int]:
+    """The processes of the targeted nodes, as they were when the targets were drawn."""
     pids: dict[str, Any] = targets.detail.get("pids", {})
-    return {node: int(pid) for node, pid in pids.items()}
+    return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
 
 
 def kill(ctx: Context, pids: Mapping[str, int]) -> None:
@@ -114,11 +125,15 @@ class ProcessFault:
     family: Family = "process"
     stops = True
 
-    def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
+    def __init__(
+        self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False, leads: bool = False
+    ) -> None:
+        """``leads``: the fault is only what its name says when one of the targets leads."""
         self.name = name
         self.summary = summary
         self.choose = choose
         self.beyond_quorum = beyond_quorum
+        self.leads = leads
 
     def precheck(self, ctx: Context) -> str | None:
         if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.nodes.names) >= 3:
@@ -127,7 +142,22 @@ class ProcessFault:
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
-        return Targets(nodes, detail={"pids": running_pids(ctx, nodes)})
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
+
+    def led(self, targets: Targets) -> Witness:
+        """The target that led, with its term, by its last probe.  Raises FaultError when there had to be one."""
+        return leader_hit(targets) if self.leads else {}
+
+
+def leader_hit(targets: Targets) -> Witness:
+    """The target that led by its last probe, in the highest term.  Raises FaultError when none did."""
+    said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
+    leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
+    if not leaders:
+        was = ", ".join(f"{node} was {one['role']} in term {one['term']}" for node, one in said.items())
+        raise FaultError(f"no target led by its last probe: {was or 'none of them answered'}")
+    leader = max(leaders, key=lambda node: leaders[node])
+    return {"led": {"node": leader, "term": leaders[leader]}}
 
 
 class Kill(ProcessFault):
@@ -137,7 +167,7 @@ class Kill(ProcessFault):
         kill(ctx, pids_of(targets))
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        return see_gone(ctx, pids_of(targets))
+        return {**see_gone(ctx, pids_of(targets)), **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         return restart(ctx, targets.nodes)
@@ -168,7 +198,7 @@ class Pause(ProcessFault):
 
         if not ctx.until(look, ctx.settings.witness_s):
             raise FaultError(f"not stopped: {_told(pids, last, 'T')}")
-        return {"state": dict(last), "pids": pids}
+        return {"state": dict(last), "pids": pids, **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         pids = pids_of(targets)
@@ -190,10 +220,10 @@ def _told(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> st
 
 PROCESSES: tuple[Kill | Pause, ...] = (
     Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
-    Kill("kill-leader", "SIGKILL to the leader", the_leader),
+    Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
     Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
     Kill("kill-all", "SIGKILL to every process at once", everybody, beyond_quorum=True),
     Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
-    Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader),
+    Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
     Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),
 )

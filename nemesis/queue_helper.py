@@ -6,7 +6,8 @@ nothing but Python's own library, from version 3.8 on.
     queue_helper.py QUEUE READY_FILE DELAY_MS JITTER_MS REORDER_SHARE DUPLICATE_SHARE SEED
 
 A packet is let go after DELAY_MS +- JITTER_MS; packets keep their order, except for a share that may overtake.  A share
-is sent twice, the copy with the mark 0x77, by which the rule leaves it alone.  On SIGTERM whatever is held is let go.
+is sent twice, the copy with the mark 0x77, by which the rule leaves it alone.  On SIGUSR1 it writes what it counted so
+far beside READY_FILE, on SIGTERM whatever is held is let go.
 When the helper is gone, the kernel accepts packets by itself (--queue-bypass).
 """
 
@@ -86,9 +87,11 @@ class Timing:
     def __init__(self, delay_s: float, jitter_s: float, reorder: float, rng: random.Random) -> None:
         self.delay_s, self.jitter_s, self.reorder, self.rng = delay_s, jitter_s, reorder, rng
         self.last = 0.0
+        self.overtook = 0
 
     def due(self, now: float) -> float:
         if self.rng.random() < self.reorder:
+            self.overtook += self.last > now
             return now
         self.last = max(self.last, now + self.delay_s + self.rng.uniform(-self.jitter_s, self.jitter_s))
         return self.last
@@ -125,6 +128,9 @@ class Helper:
         self.raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) if duplicate > 0 else None
         if self.raw:
             self.raw.setsockopt(socket.SOL_SOCKET, 36, MARK)  # SO_MARK
+
+    def counts(self) -> str:
+        return json.dumps({"seen": self.seen, "doubled": self.doubled, "overtook": self.timing.overtook}) + "\n"
 
     def run(self) -> None:
         poll = select.poll()
@@ -172,11 +178,19 @@ def main(arguments: list[str]) -> None:
     rng = random.Random(int(arguments[6]))
     helper = Helper(queue, Timing(delay_ms / 1000, jitter_ms / 1000, reorder, rng), duplicate)
     signal.signal(signal.SIGTERM, lambda *_: setattr(helper, "stopped", True))
+    signal.signal(signal.SIGUSR1, lambda *_: tell(helper, ready))
     gc.disable()
     ready.write_text(f"{os.getpid()}\n")
     helper.run()
-    ready.with_suffix(".done").write_text(json.dumps({"seen": helper.seen, "doubled": helper.doubled}) + "\n")
+    ready.with_suffix(".done").write_text(helper.counts())
     ready.unlink()
+
+
+def tell(helper: Helper, ready: Path) -> None:
+    """Renamed into place: whoever reads it reads the whole."""
+    part = ready.with_suffix(".part")
+    part.write_text(helper.counts())
+    part.replace(ready.with_suffix(".counts"))
 
 
 if __name__ == "__main__":

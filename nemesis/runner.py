@@ -17,8 +17,9 @@ from typing import Any, Final, Literal, Protocol
 from nemesis.agenda import Agenda
 from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
-from nemesis.fault import Context, Fault, Targets
+from nemesis.fault import Context, Destroys, Fault, Targets
 from nemesis.guard import locked, objection
+from nemesis.healing import UnhealedError, heal
 from nemesis.schedule import Step
 from nemesis.targets import claimants, leader_now, resolve
 from nemesis.view import StartError
@@ -75,6 +76,7 @@ class Runner:
         self._rng = rng
         self._faults = faults
         self._active: dict[int, tuple[Fault, Targets]] = {}
+        self._damaged: frozenset[str] = frozenset()
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
         self._closed = False
@@ -138,7 +140,7 @@ class Runner:
 
     def _inject(self, step: Step, stop: threading.Event) -> None:
         fault = self._faults[step.fault]
-        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()))
+        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()), damaged=self._damaged)
         probes = ctx.system.probes()
         leader = leader_now(probes)
         try:
@@ -155,6 +157,8 @@ class Runner:
             asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
+            if isinstance(fault, Destroys):  # in doubt, too: what may be damaged counts
+                self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
@@ -199,16 +203,13 @@ class Runner:
         began = ctx.clock.now()
         by_system = False
         try:
-            seen = fault.heal(ctx, targets)
+            seen = heal(fault, ctx, targets)
             witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
-        except StartError as error:
-            reason, by_system = str(error), True
-        except FaultError as error:
-            reason = str(error)
-        except Exception as error:
-            log.error("%s could not be healed", fault.name, exc_info=error)
-            self._failures.append(error)
-            reason = f"{type(error).__name__}: {error}"
+        except UnhealedError as error:
+            reason, by_system = str(error), error.by_system
+            if error.ours is not None:  # kept, and raised when everything else is healed
+                log.error("%s could not be healed", fault.name, exc_info=error.ours)
+                self._failures.append(error.ours)
         else:
             del self._active[number]
             self._note("ok", fault, number, "heal", witness=witness)

@@ -2,13 +2,17 @@
 
 The packets that a node receives over a shaped link are handed to the helper by an iptables rule.  Only one end of a
 link is shaped, so that the delay asked for is what a round trip sees.
+
+The witness first waits until packets of the system itself went to the helper, and were treated by it as asked; only
+then it measures every link by packets of its own, delays against round trips that were measured before.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,8 +20,8 @@ from typing import Final
 from nemesis import grudges
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Family, Targets, Witness, as_recorded
-from nemesis.firewall import Iptables, Rule
-from nemesis.network import see_rules_gone
+from nemesis.firewall import Iptables
+from nemesis.network import rules_of, see_rules_gone, system_packets
 from nemesis.view import Command
 
 PROGRAM: Final = "/run/harness-queue.py"
@@ -36,6 +40,14 @@ while [ ! -s "$ready" ]; do
   sleep 0.02
 done"""
 
+# Asks the helper what it counted so far.
+_COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
+rm -f "$counts"
+kill -s USR1 "$(cat "$ready")" || exit
+i=0
+while [ ! -e "$counts" ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.02; done
+cat "$counts" """
+
 # Ends the helper and prints what it counted.  Only a process that runs our program is touched.
 _STOP: Final = """ready=$1
 pid=$(cat "$ready" 2>/dev/null) || pid=
@@ -48,7 +60,7 @@ if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF --
   done
 fi
 cat "${ready%.ready}.done" 2>/dev/null || echo '{}'
-rm -f "$ready" "${ready%.ready}.done" "$ready.log" "$0"
+rm -f "$ready" "${ready%.ready}.done" "${ready%.ready}.counts" "$ready.log" "$0"
 exit 0"""
 
 SWEEP: Final = f"""for c in $(grep -lsF -- {PROGRAM} /proc/[0-9]*/cmdline); do
@@ -57,6 +69,7 @@ SWEEP: Final = f"""for c in $(grep -lsF -- {PROGRAM} /proc/[0-9]*/cmdline); do
   grep -qs '^Name:.python' "/proc/$pid/status" && kill -s TERM "$pid" || continue
   echo "ended helper pid $pid"
   i=0; while [ -e "/proc/$pid/exe" ] && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done
+  end "$pid"
 done
 rm -f /run/harness-queue[.-]*"""
 
@@ -122,6 +135,9 @@ class Shape:
         arguments = (self.ready, str(self.number), *(f"{figure:g}" for figure in figures), str(seed))
         return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=helper_source(), timeout=15.0)
 
+    def counts(self) -> Command:
+        return Command(("sh", "-c", _COUNTS, PROGRAM, self.ready))
+
     def stop(self) -> Command:
         return Command(("sh", "-c", _STOP, PROGRAM, self.ready))
 
@@ -142,12 +158,14 @@ class Shaping:
         name: str,
         summary: str,
         shape: Callable[[Context], Shape],
-        proof: Callable[[Context, Mapping[str, tuple[str, ...]], Shape], Witness],
+        proof: Callable[[Context, Targets, Shape], Witness],
+        counted: str = "seen",
     ) -> None:
         self.name = name
         self.summary = summary
         self.shape = shape
         self.proof = proof
+        self.counted = counted
         self.wall = Iptables()
 
     def precheck(self, ctx: Context) -> str | None:
@@ -166,19 +184,37 @@ class Shaping:
         shape = self.shape(ctx)
         figures = {"delay_ms": shape.delay_ms, "jitter_ms": shape.jitter_ms}
         shares = {"reorder": shape.reorder, "duplicate": shape.duplicate}
-        return Targets(
-            tuple(grudge), grudge, {**figures, **shares, "seed": as_recorded(ctx, "seed", rng.randrange(2**31))}
-        )
+        seed = as_recorded(ctx, "seed", rng.randrange(2**31))
+        before = {"round_trip_ms_before": round_trips(ctx, grudge)}
+        return Targets(tuple(grudge), grudge, {**figures, **shares, **before, "seed": seed})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         shape = self.shape(ctx)
         ctx.run_checked({node: shape.start(targets.detail["seed"] + place) for place, node in enumerate(targets.nodes)})
         ctx.run_checked(
-            {node: self.wall.install(self.name, _rules(ctx, p, shape)) for node, p in targets.grudge.items()}
+            {
+                node: self.wall.install(self.name, rules_of(ctx, peers, "queue", shape.number))
+                for node, peers in targets.grudge.items()
+            }
         )
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        return self.proof(ctx, targets.grudge, self.shape(ctx))
+        felt = system_packets(ctx, self.wall, self.name, targets.nodes)
+        treated = self._treated(ctx, targets)
+        return {**felt, **treated, **self.proof(ctx, targets, self.shape(ctx))}
+
+    def _treated(self, ctx: Context, targets: Targets) -> Witness:
+        """Until now all packets were others': those that the helpers delayed, reordered or doubled."""
+        asks = dict.fromkeys(targets.nodes, self.shape(ctx).counts())
+
+        def look() -> Witness | None:
+            answers = ctx.run_checked(asks)
+            counts = {node: json.loads(answer.stdout)[self.counted] for node, answer in answers.items()}
+            return {f"helper_{self.counted}": counts} if any(counts.values()) else None
+
+        if (treated := ctx.until(look, ctx.settings.witness_s, every_s=0.1)) is None:
+            raise FaultError(f"no packet of the system was treated ({self.counted}) in {ctx.settings.witness_s:g} s")
+        return treated
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """The rules first: from then on the helper only gives back what it holds."""
@@ -191,19 +227,15 @@ class Shaping:
         return {"rules_gone": list(nodes), "helpers": {node: answer.stdout.strip() for node, answer in stopped.items()}}
 
 
-def _rules(ctx: Context, peers: Iterable[str], shape: Shape) -> list[Rule]:
-    return [Rule(peer, ctx.facts.addresses[peer], "queue", shape.number) for peer in peers]
+def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    """Median round trips in milliseconds from each node to its peers, measured by connecting; 0 where none came back.
 
-
-def delayed(ctx: Context, grudge: Mapping[str, tuple[str, ...]], shape: Shape) -> Witness:
-    """Round trips from each shaping node to its peers, measured by connecting.
-
-    Raises FaultError when the median over a link is less than nine tenths of what was asked for.
+    Raises what ``nodes.run`` raises.
     """
-    port = str(ctx.settings.peer_port)
     tries = {
         node: Command(
-            (PYTHON, "-c", _ROUND_TRIPS, port, *(ctx.facts.addresses[peer][0] for peer in peers)), timeout=30.0
+            (PYTHON, "-c", _ROUND_TRIPS, str(ctx.settings.peer_port), *(ctx.facts.addresses[p][0] for p in peers)),
+            timeout=40.0,
         )
         for node, peers in grudge.items()
     }
@@ -213,10 +245,18 @@ def delayed(ctx: Context, grudge: Mapping[str, tuple[str, ...]], shape: Shape) -
             lines = (line.split() for line in answer.stdout.splitlines())
             times = [float(words[1]) for words in lines if words[0] == ctx.facts.addresses[peer][0] and len(words) == 2]
             trips[f"{node}<-{peer}"] = statistics.median(times) if times else 0.0
+    return trips
+
+
+def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
+    """Round trips against those from before.  Raises FaultError for a link that did not become so much slower."""
+    before: Mapping[str, float] = targets.detail["round_trip_ms_before"]
+    trips = round_trips(ctx, targets.grudge)
     least = 0.9 * (shape.delay_ms - shape.jitter_ms)
-    if quick := {link: trip for link, trip in trips.items() if trip < least}:
-        raise FaultError(f"round trips are shorter than {least:g} ms: {quick}")
-    return {"asked_ms": shape.delay_ms, "round_trip_ms": trips}
+    added = {link: round(trip - before.get(link, 0.0), 2) for link, trip in trips.items()}
+    if quick := {link: more for link, more in added.items() if more < least}:
+        raise FaultError(f"round trips did not become {least:g} ms longer: {quick}")
+    return {"asked_ms": shape.delay_ms, "round_trip_ms": trips, "round_trip_ms_before": dict(before)}
 
 
 def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -> dict[str, tuple[int, int, int]]:
@@ -239,20 +279,20 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
     return found
 
 
-def reordered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], shape: Shape) -> Witness:
+def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
     """Raises FaultError when over some link nothing came out of order."""
-    links = _numbered(ctx, grudge, 300)
+    links = _numbered(ctx, targets.grudge, 300)
     late = {link: late for link, (_, _, late) in links.items()}
-    if len(links) < len(grudge) or not all(late.values()):
+    if len(links) < len(targets.grudge) or not all(late.values()):
         raise FaultError(f"nothing came out of order on some link: {late}")
     return {"asked": shape.reorder, "sent": 300, "came_late": late}
 
 
-def doubled(ctx: Context, grudge: Mapping[str, tuple[str, ...]], shape: Shape) -> Witness:
+def doubled(ctx: Context, targets: Targets, shape: Shape) -> Witness:
     """Raises FaultError when over some link nothing came twice."""
-    links = _numbered(ctx, grudge, 300)
+    links = _numbered(ctx, targets.grudge, 300)
     twice = {link: came - different for link, (came, different, _) in links.items()}
-    if len(links) < len(grudge) or not all(twice.values()):
+    if len(links) < len(targets.grudge) or not all(twice.values()):
         raise FaultError(f"nothing came twice on some link: {twice}")
     return {"asked": shape.duplicate, "sent": 300, "came_twice": twice}
 
@@ -271,6 +311,14 @@ def _duplicate(ctx: Context) -> Shape:
 
 SHAPING: tuple[Shaping, ...] = (
     Shaping("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
-    Shaping("packet-reorder", "a share of the packets between two halves overtakes the others", _reorder, reordered),
-    Shaping("packet-duplicate", "a share of the packets between two halves comes twice", _duplicate, doubled),
+    Shaping(
+        "packet-reorder",
+        "a share of the packets between two halves overtakes the others",
+        _reorder,
+        reordered,
+        "overtook",
+    ),
+    Shaping(
+        "packet-duplicate", "a share of the packets between two halves comes twice", _duplicate, doubled, "doubled"
+    ),
 )

@@ -8,7 +8,18 @@ from typing import Final, Protocol, runtime_checkable
 
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
-from nemesis.processes import GONE, kill, pids_of, restart, running_pids, see_gone, spare, states
+from nemesis.processes import (
+    GONE,
+    kill,
+    last_probes,
+    leader_hit,
+    pids_of,
+    restart,
+    running_pids,
+    see_gone,
+    spare,
+    states,
+)
 from nemesis.targets import leader_now, leader_of
 
 SUCCESSOR_S: Final = 20.0
@@ -41,8 +52,9 @@ class LeaderThenSuccessor:
         pids = {node: found[node] for node in (leader, *up)}
         term = max(probe.term for probe in ctx.system.probes().values())
         delay_s = round(rng.uniform(0, ctx.settings.option("successor_delay_s")), 3)
+        drawn = {"delay_s": as_recorded(ctx, "delay_s", delay_s), "term": term}
         return Targets(
-            (leader,), detail={"pids": pids, "delay_s": as_recorded(ctx, "delay_s", delay_s), "term": term}, reserved=up
+            (leader,), detail={"pids": pids, "last_probe": last_probes(ctx, (leader,)), **drawn}, reserved=up
         )
 
     def inject(self, ctx: Context, targets: Targets) -> None:
@@ -71,7 +83,11 @@ class LeaderThenSuccessor:
 
         if (gone := ctx.until(look, ctx.settings.witness_s)) is None:
             raise FaultError("the leader and a successor are not both gone")
-        return {"pids_gone": gone, "successor": next(node for node in gone if node != leader)}
+        successor = next(node for node in gone if node != leader)
+        # It is gone itself: the others say in which term they followed it.
+        followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
+        terms = {"successor_term": max(followed)} if followed else {}
+        return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         return restart(ctx, (*targets.nodes, *targets.reserved))

@@ -1,34 +1,94 @@
-"""Healing without any memory: undo on every node whatever carries our tag, for the leftovers of a killed run."""
+"""Healing without any memory: undo on every node whatever carries our tag, for the leftovers of a killed run.
+
+What cannot be undone is said, and never passed over: a node on which something of ours stands after the sweep has
+failed.  One node that fails, or cannot be reached, does not keep the others from being swept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from nemesis import clocks, disks, firewall, limits, power, shaping
-from nemesis.errors import FaultError
-from nemesis.view import Command, Nodes
+from nemesis.fault import DATA_DIR, complaint
+from nemesis.view import Command, Nodes, run_each
 
-_CONTINUE: Final = """for status in $(grep -ls '^State:.T' /proc/[0-9]*/status); do
-  pid=${status#/proc/}; pid=${pid%/status}
-  tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qE -- "$1" && kill -s CONT "$pid" && echo "continued pid $pid"
+#: By this name the script knows itself: it names whatever it looks for.
+_NAME: Final = "harness-sweep"
+
+# ``ours REGEX`` prints the pids of processes whose command line matches; ``wrong WORDS`` tells what stays.
+_TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
+failed=0
+wrong() {{ echo "error: $*" >&2; failed=1; }}
+ours() {{
+  for status in /proc/[0-9]*/status; do
+    pid=${{status#/proc/}}; pid=${{pid%/status}}
+    line=$(tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline") || continue
+    case "$line" in *{_NAME}*) continue;; esac
+    if echo "$line" | grep -qE -- "$1"; then echo "$pid"; fi
+  done
+}}
+end() {{
+  kill -s KILL "$1" 2>/dev/null || return 0
+  i=0
+  while [ -e "/proc/$1" ] && ! grep -qs '^State:.Z' "/proc/$1/status"; do
+    i=$((i + 1)); [ $i -lt 250 ] || {{ wrong "pid $1 does not end"; return 1; }}
+    sleep 0.02
+  done
+}}"""
+
+# Commands of a killed run go on for a while: what fills a disk would fill it again behind us.
+_WRITERS: Final = (
+    r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
+)
+
+_CONTINUE: Final = """for pid in $(ours "$1"); do
+  grep -qs '^State:.T' "/proc/$pid/status" || continue
+  kill -s CONT "$pid" && echo "continued pid $pid" || wrong "pid $pid stays stopped"
 done"""
 
 _SCRIPT: Final = "\n".join(
-    [firewall.SWEEP, shaping.SWEEP, power.SWEEP, disks.SWEEP, clocks.SWEEP, limits.SWEEP, _CONTINUE, "exit 0"]
+    [
+        _TOOLS,
+        firewall.SWEEP,
+        shaping.SWEEP,
+        _WRITERS,
+        power.SWEEP,
+        disks.SWEEP,
+        clocks.SWEEP,
+        limits.SWEEP,
+        _CONTINUE,
+        "exit $failed",
+    ]
 )
 
 
-def sweep_command(process_pattern: str, data_dir: str = "/data") -> Command:
-    """Remove every rule of ours, and continue every stopped process whose command line matches the extended regex."""
-    return Command(("sh", "-c", _SCRIPT, "sweep", process_pattern, data_dir), timeout=30.0)
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """``undone`` has the nodes that were swept with a line for each thing; ``failed`` the others, with the reason."""
+
+    undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        return [f"{node}: {line}" for node, things in self.undone.items() for line in things]
 
 
-def heal_everything(nodes: Nodes, process_pattern: str, data_dir: str = "/data") -> dict[str, list[str]]:
-    """Sweep all nodes; returns what was undone on each, a line a thing.
+def sweep_command(process_pattern: str, data_dir: str = DATA_DIR) -> Command:
+    """Undo every fault of ours on one node; exits with 0 when nothing of ours is left.
 
-    Raises FaultError when a node could not carry it out, and what ``nodes.run`` raises.
+    Stopped processes whose command line matches the extended regex are continued.  Where the data filesystem was shut
+    down they are ended, since they hold it, and it is mounted anew.
     """
-    done = nodes.run(dict.fromkeys(nodes.names, sweep_command(process_pattern, data_dir)))
-    if wrong := [f"{one.node}: exit {one.code}: {one.stderr.strip()}" for one in done.values() if one.code]:
-        raise FaultError("; ".join(wrong))
-    return {node: done[node].stdout.splitlines() for node in nodes.names}
+    return Command(("sh", "-c", _SCRIPT, _NAME, process_pattern, data_dir), timeout=60.0)
+
+
+def heal_everything(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str] | None = None) -> Swept:
+    """Sweep all nodes; ``data_dirs`` are those that are not the usual one."""
+    where = data_dirs or {}
+    commands = {node: sweep_command(process_pattern, where.get(node, DATA_DIR)) for node in nodes.names}
+    done, errors = run_each(nodes, commands)
+    failed = {node: str(error) for node, error in errors.items()}
+    failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}
+    return Swept({node: tuple(one.stdout.splitlines()) for node, one in done.items()}, failed)

@@ -10,7 +10,7 @@ from nemesis import grudges
 from nemesis.errors import FaultError
 from nemesis.fault import Context, Targets, Witness
 from nemesis.firewall import Action
-from nemesis.network import RuleFault, counted
+from nemesis.network import RuleFault, counted, firewall, system_packets
 from nemesis.view import Command
 
 # A closed port would answer each datagram with an ICMP error; the discard service's port is as good as any.
@@ -60,8 +60,9 @@ class Throttle(RuleFault):
 class Loss(Throttle):
     """A share of the packets is dropped at random.
 
-    The witness sends datagrams of its own and asks that every link dropped some, and all links together about as
-    many as were asked for.  The system's own packets are in the count as well, hence the wide bounds above.
+    The witness waits until the system has lost a packet of its own.  Then it sends datagrams and asks that every link
+    dropped some, and all links together about as many as were asked for.  The system's own packets are in the count as
+    well, hence the wide bounds above.
     """
 
     SENT = 100
@@ -72,6 +73,7 @@ class Loss(Throttle):
         return super().precheck(ctx)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
+        felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)
         links = [(node, peer) for node, peers in targets.grudge.items() for peer in peers]
         before = counted(ctx, self.name, targets.grudge)
         send_over(ctx, targets.grudge, self.SENT, 16)
@@ -80,19 +82,20 @@ class Loss(Throttle):
         share = sum(dropped[link] for link in links) / (self.SENT * len(links))
         if share < self.amount(ctx) / 2 or any(dropped[link] <= 0 for link in links):
             raise FaultError(f"{share:.1%} of {self.SENT} datagrams a link were dropped, {self.amount(ctx):.0%} asked")
-        return {"asked": self.amount(ctx), "sent_a_link": self.SENT, "share_dropped": round(share, 3)}
+        return {**felt, "asked": self.amount(ctx), "sent_a_link": self.SENT, "share_dropped": round(share, 3)}
 
 
 class Slow(Throttle):
     """Packets beyond a rate are dropped (policing): TCP slows down to it."""
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
+        felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)
         count = max(100, round(self.amount(ctx)))
         send_over(ctx, targets.grudge, count, 1000)
         dropped = counted(ctx, self.name, targets.grudge)
         if quiet := [f"{n}<-{p}" for n, peers in targets.grudge.items() for p in peers if not dropped[n, p]]:
             raise FaultError(f"{count} kB at once went through unhindered on {', '.join(quiet)}")
-        return {"asked_kbytes_s": self.amount(ctx), "dropped_beyond": dropped.total()}
+        return {**felt, "asked_kbytes_s": self.amount(ctx), "dropped_beyond": dropped.total()}
 
 
 TRAFFIC: tuple[RuleFault, ...] = (

@@ -6,6 +6,7 @@ A nemesis imports nothing of the harness; whoever runs it hands in objects of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +65,22 @@ class Nodes(Protocol):
         a command outlives its timeout: that is a failure of the harness, and a nemesis does not catch it.
         """
         ...
+
+
+def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, Completed], dict[str, Exception]]:
+    """Run one command a node, in parallel: the answers there are, and what was raised for the other nodes.
+
+    For healing: a node that cannot be reached must not take the answers of the others with it.
+    """
+    answers, errors = dict[str, Completed](), dict[str, Exception]()
+    with ThreadPoolExecutor(max(1, len(commands)), thread_name_prefix="each") as pool:
+        running = {node: pool.submit(nodes.run, {node: command}) for node, command in commands.items()}
+    for node, one in running.items():
+        try:
+            answers.update(one.result())
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is told)
+            errors[node] = error
+    return answers, errors
 
 
 class System(Protocol):

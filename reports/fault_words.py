@@ -45,7 +45,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
     "clock-jump": "clocks of a random minority jump every second, by up to 10 minutes, both ways",
     "clock-strobe": "clocks of a random minority go wrong and right ten times a second",
     "cpu-starve": "the processes of a random minority get 5 % of one processor",
-    "memory-pressure": "the processes of a random minority get 16 MB for whatever they touch anew",
+    "memory-pressure": "the processes of a random minority get no more memory than they touch in a second (16 MB)",
     "disk-slow": "the disks of a random minority take 20 writes a second",
 }
 

@@ -17,6 +17,8 @@ def heal(cluster: str) -> int:
 
     target = open_cluster(cluster)
     with target.lock(), Remote(target.nodes) as remote:
-        for line in heal_leftovers(remote):
-            click.echo(line)
+        healed = heal_leftovers(remote)
+    for line in healed.undone or ([] if healed.failed else ["nothing to heal"]):
+        click.echo(line)
+    healed.check()
     return 0

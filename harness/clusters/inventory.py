@@ -18,9 +18,10 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from harness.clusters.base import Node, Say
@@ -31,6 +32,8 @@ from history.toml_file import read_toml
 _SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
 _OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
 _WORDS: Final[Mapping[type, str]] = {str: "a text", int: "a whole number"}
+_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/._-]+")
+_SYSTEMS_OWN: Final = ("bin", "boot", "dev", "etc", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var")
 _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
 
 
@@ -95,6 +98,8 @@ def _node(shared: dict[str, Any], table: dict[str, Any], number: int, file: Path
         raise _bad(file, f"{where}: name must be small letters and digits, as n1, not {values['name']!r}")
     if not 0 < values["port"] < 1 << 16:
         raise _bad(file, f"{where}: port must be from 1 to 65535, not {values['port']}")
+    if why := _unusable(values["data_dir"]):
+        raise _bad(file, f"{where}: data_dir {why}: {values['data_dir']!r}; say a directory of its own, as /srv/data")
     return Node(
         name=values["name"],
         address=_address(values.get("address", values["host"]), file, where),
@@ -103,8 +108,26 @@ def _node(shared: dict[str, Any], table: dict[str, Any], number: int, file: Path
         user=values["user"],
         key_file=file.parent / Path(values["key"]).expanduser(),
         host_key=values.get("host_key"),
-        data_dir=values["data_dir"],
+        data_dir=_plain(values["data_dir"]),
     )
+
+
+def _unusable(data_dir: str) -> str | None:
+    """Why the faults, which fill, cut and mount anew what is there, cannot be let loose on a directory; or None."""
+    if not data_dir.startswith("/"):
+        return "must be an absolute path"
+    if not _PLAIN_PATH.fullmatch(data_dir):
+        return "may have letters, digits, and / . _ - only"
+    if ".." in data_dir.split("/"):
+        return "must not have .. in it"
+    if _plain(data_dir) in ("/", *(f"/{name}" for name in _SYSTEMS_OWN)):
+        return "must not be a directory of the system"
+    return None
+
+
+def _plain(path: str) -> str:
+    """Without what changes nothing: a slash at the end, two in a row."""
+    return "/" + str(PurePosixPath(path)).lstrip("/")
 
 
 def _address(text: str, file: Path, where: str) -> str:

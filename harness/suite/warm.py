@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from harness.clusters import open_cluster
-from harness.errors import HarnessError, RemoteError
+from harness.errors import HarnessError
 from harness.faults import heal_leftovers
 from harness.remote import Remote
 from harness.systems import DLedgerRegister
@@ -96,8 +96,8 @@ class WarmCluster:
                 return ()
             self._heal()
             again = self._differences("healing did not remove")
-        except RemoteError as error:
-            again = [f"not to be asked any more: {error}"]
+        except HarnessError as error:
+            again = [f"cannot be healed: {error}"]
         if again:
             notes += [*again, "the nodes were made anew"]
             self._renew()
@@ -118,7 +118,7 @@ class WarmCluster:
 
     def _heal(self) -> None:
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
-            heal_leftovers(remote)
+            heal_leftovers(remote).check()
 
     def _renew(self) -> None:
         self.renewed += 1

@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 
 RAFT_PORT: Final = 20911
 CLIENT_PORT: Final = 20912
+#: The store, below a node's data directory.
+STORE: Final = "harness/register"
+#: What the library reads again when it starts, by class, below the server's store.  Left out are the copies that it
+#: writes and never reads (``currterm.bak``, ``checkpoint.bak``), and ``checkpoint``, which only saves it work.
+STORE_FILES: Final = {
+    "data": ("dledger-*/data/*",),
+    "index": ("dledger-*/index/*",),
+    "snapshot": ("dledger-*/snapshot/snapshot_*/*",),
+    "term": ("dledger-*/currterm",),
+}
 #: In an installed package, and in a source tree.
 PACKAGED_JARS: Final = Path(__file__).resolve().with_name("jars")
 JAR_DIRECTORY: Final = Path(__file__).resolve().parents[2] / "dledger_register" / "dist"

@@ -1,4 +1,7 @@
-"""Five real nodes with a toy system on them, for the nemesis alone: a TCP echo on the peer port, no JVM."""
+"""Five real nodes with a toy system on them, for the nemesis alone: a TCP echo on the peer port, no JVM.
+
+Its processes talk to each other, compute and write all the time (``toy_life``): faults are to be felt by them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +26,11 @@ PORT = 20911
 PROGRAM = "/run/toy-system.py"
 PYTHON = "/usr/bin/python3"
 
+LIFE = Path(__file__).with_name("toy_life.py").read_text()
+
 _ECHO = """
 import mmap, os, socket, threading, time
+import toy_life
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind(("", 20911))
@@ -54,6 +61,7 @@ def answer(connection):
     except OSError:
         pass
 
+toy_life.begin()
 while True:
     threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 """
@@ -119,8 +127,12 @@ class ToySystem:
     said: dict[str, Probe] = field(default_factory=dict)
 
     def install(self) -> None:
-        self.remote.run(dict.fromkeys(self.remote.names, Command(("tee", PROGRAM), stdin=_ECHO)))
-        self.start(self.remote.names)
+        names = self.remote.names
+        self.remote.run(dict.fromkeys(names, Command(("tee", PROGRAM), stdin=_ECHO)))
+        self.remote.run(dict.fromkeys(names, Command(("tee", "/run/toy_life.py"), stdin=LIFE)))
+        peers = {node: [self.remote.address(other) for other in names if other != node] for node in names}
+        self.remote.run({n: Command(("tee", "/run/toy-peers"), stdin="\n".join(peers[n])) for n in names})
+        self.start(names)
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
         done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", _PIDS, PYTHON, PROGRAM))))
@@ -237,6 +249,6 @@ def real_world(name: str) -> Iterator[World]:
     with real_cluster(name) as cluster, Remote(cluster.nodes) as remote:
         system = ToySystem(remote)
         system.install()
-        settings = Settings(peer_port=PORT, store_dir="/data/store")
+        settings = Settings(peer_port=PORT, store="store")
         ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
         yield World(ctx, remote, system, cluster)

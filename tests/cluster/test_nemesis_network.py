@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from nemesis.catalogue import find
+from nemesis.errors import FaultError
 from nemesis.facts import Facts
 from nemesis.fault import Targets
 from nemesis.sweep import heal_everything
@@ -65,6 +66,20 @@ def test_a_cut_node_hears_nobody_and_after_the_heal_everybody(world, firewall):
     assert healed["packets_dropped"] > 20
     world.assert_hearing({})
     assert all_rules(world) == before
+
+
+@pytest.mark.parametrize("firewall", ["nft", "iptables"])
+def test_a_cut_that_the_system_does_not_notice_is_doubt_whatever_else_it_stops(world, firewall):
+    """The nodes go on talking to each other, but not at the port of the system under test."""
+    ctx = world.ctx if firewall == "nft" else without_nft(world)
+    ctx = replace(ctx, settings=replace(ctx.settings, peer_port=20913))
+    fault, ctx, targets = stand(world, "partition-random-node", ("n3",), ctx)
+    try:
+        world.hearing()
+        with pytest.raises(FaultError, match="the system did not notice"):
+            fault.witness(ctx, targets)
+    finally:
+        assert fault.heal(ctx, targets)["packets_dropped"] > 20
 
 
 TALK = """
@@ -227,9 +242,9 @@ def test_what_is_not_ours_stays_untouched(world):
             fault.heal(ctx, targets)
             assert rules(world, "n2") == before
             stand(world, "partition-random-node", ("n2",), ctx)
-            undone = heal_everything(world.remote, "toy-system")
+            undone = heal_everything(world.remote, "toy-system").undone
             assert all(len(lines) >= 1 for lines in undone.values())
             assert rules(world, "n2") == before
-        assert not any(heal_everything(world.remote, "toy-system").values())
+        assert not heal_everything(world.remote, "toy-system").lines()
     finally:
         world.sh("n2", NOT_FOREIGN)

@@ -111,7 +111,7 @@ def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
         if why := fault.precheck(ctx):
             pytest.skip(why)
         system.install()
-        remote.run(dict.fromkeys(remote.names, Command(("xfs_io", "-x", "-c", "shutdown", ctx.settings.data_dir))))
+        remote.run(ctx.at_data(remote.names, 'xfs_io -x -c shutdown "$0"'))
         fault.heal(ctx, Targets(remote.names, detail={"pids": {}}))
         assert all(probe.answered for probe in probes(system).values())
         system.kill(remote.names)

@@ -83,7 +83,7 @@ def test_a_sweep_continues_what_a_killed_run_left_stopped(world):
     fault = find("pause-majority")
     targets = fault.plan(world.ctx, random.Random(3))
     fault.inject(world.ctx, targets)
-    undone = heal_everything(world.remote, "toy-system")
+    undone = heal_everything(world.remote, "toy-system").undone
     assert {node for node, lines in undone.items() if lines} == set(targets.nodes)
     assert "T" not in host_states(world).values()
 

@@ -100,7 +100,9 @@ def test_fifty_milliseconds_are_fifty_and_nothing_is_lost(world):
     fault, ctx, targets = shaped(world, "packet-delay", jitter_ms=0)
     try:
         answered, _, _, median = ping(world, "n1", "n2", 2000, 6000)
-        assert fault.witness(ctx, targets)["round_trip_ms"]["n1<-n2"] >= 45
+        witness = fault.witness(ctx, targets)
+        assert witness["round_trip_ms"]["n1<-n2"] - witness["round_trip_ms_before"]["n1<-n2"] >= 45
+        assert witness["packets_of_system"]["n1<-n2"] > 0
     finally:
         fault.heal(ctx, targets)
     assert answered == 6000

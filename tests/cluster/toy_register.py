@@ -79,6 +79,8 @@ def serve(link: socket.socket, role: Holder | Passer) -> None:
     try:
         for line in link.makefile():
             request = json.loads(line)
+            if not request:  # a peer's heartbeat
+                continue
             told = {"ok": True, "value": time.time()} if request["op"] == "clock" else role.answer(request)
             link.sendall(json.dumps(told).encode() + b"\n")
     except OSError:
@@ -87,12 +89,15 @@ def serve(link: socket.socket, role: Holder | Passer) -> None:
 
 
 def main() -> None:
+    import toy_life  # beside this program, on the node
+
     holder, bug = sys.argv[1:3]
     role = Holder(bug) if holder == "self" else Passer(holder, bug)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("", PORT))
     listener.listen(128)
+    toy_life.begin(LOG.with_name("life"))
     while True:
         threading.Thread(target=serve, args=(listener.accept()[0], role), daemon=True).start()
 

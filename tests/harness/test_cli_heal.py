@@ -11,6 +11,7 @@ import pytest
 from harness import clusters, faults, remote
 from harness.cli.main import run_command
 from harness.errors import ClusterBusyError, ClusterError, HarnessError
+from harness.faults import Healed
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     target = SimpleNamespace(nodes=(), lock=lambda: doing("lock"))
     monkeypatch.setattr(clusters, "open_cluster", lambda spec: steps.append(spec) or target)
     monkeypatch.setattr(remote, "Remote", lambda nodes: doing("remote"))
-    monkeypatch.setattr(faults, "heal_leftovers", lambda nodes: steps.append("heal") or ["n1: continued pid 4"])
+    monkeypatch.setattr(
+        faults, "heal_leftovers", lambda nodes: steps.append("heal") or Healed(["n1: continued pid 4"], [])
+    )
     return steps
 
 
@@ -47,3 +50,27 @@ def test_what_goes_wrong_is_one_line_and_255(
     monkeypatch.setattr(faults, "heal_leftovers", fail)
     assert run_command(["heal"]) == 255
     assert capsys.readouterr().err == f"harness: {error}\n"
+
+
+@pytest.mark.parametrize(
+    ("healed", "code", "out", "err"),
+    [
+        (Healed([], []), 0, "nothing to heal\n", ""),
+        (Healed(["n1: x"], ["n2: no route"]), 255, "n1: x\n", "could not be removed: n2: no route\n"),
+        (
+            Healed([], ["n2: exit 1: error: /data stays shut down"]),
+            255,
+            "",
+            "n2: exit 1: error: /data stays shut down\n",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("steps")
+def test_what_could_not_be_undone_is_a_failure_and_what_could_is_told(
+    healed: Healed, code: int, out: str, err: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(faults, "heal_leftovers", lambda nodes: healed)
+    assert run_command(["heal"]) == code
+    said = capsys.readouterr()
+    assert said.out == out
+    assert said.err.endswith(err)

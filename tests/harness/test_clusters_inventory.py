@@ -38,6 +38,12 @@ def test_says_things_once_for_all_or_in_a_node() -> None:
     assert second == Node("b", "10.0.0.12", "192.168.1.2", 2222, "root", Path("/k"), "ssh-ed25519 AAAA", "/srv")
 
 
+def test_a_data_directory_is_told_in_one_way() -> None:
+    """It is looked up in the table of mounts, which knows no slash at the end."""
+    (node,) = parse('key = "k"\ndata_dir = "//srv/./data/"\n[[nodes]]\nhost = "10.0.0.1"')
+    assert node.data_dir == "/srv/data"
+
+
 def test_finds_the_address_of_a_name() -> None:
     (node,) = parse('key = "k"\n[[nodes]]\nhost = "localhost"')
     assert (node.ssh_host, node.address) == ("localhost", "127.0.0.1")
@@ -63,6 +69,19 @@ def test_finds_the_address_of_a_name() -> None:
             "key = 'k'\n[[nodes]]\nname = 'n2'\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.2'",
             "name n2 more than once",
         ),
+        (
+            "key = 'k'\ndata_dir = 'srv'\n[[nodes]]\nhost = '10.0.0.1'",
+            "1: data_dir must be an absolute path: 'srv'",
+        ),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = ''", "data_dir must be an absolute path"),
+        (
+            "key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/'",
+            "must not be a directory of the system: '/'",
+        ),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '//usr/./'", "must not be a directory of the system"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/../etc'", r"must not have \.\. in it"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/a b'", "letters, digits, and"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/$(x)'", "letters, digits, and"),
         ("key = 'k'\n[[nodes]]\nhost = 'no.such.host.invalid'", "address of no.such.host.invalid cannot be found"),
     ],
 )

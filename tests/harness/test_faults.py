@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness import faults as faults_module
+from harness.clusters import Node
 from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
 from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers, replayed, scripted
 from harness.plan import Plan, validate
@@ -22,6 +23,7 @@ from harness.systems import DLedgerRegister
 from history import Receipt
 from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError
+from nemesis.facts import Facts
 from nemesis.successions import Transfers
 from nemesis.view import Command, Completed, StartError
 
@@ -32,9 +34,10 @@ class Nodes:
     """Answers every command with the same code and output."""
 
     names = ("n1", "n2")
+    data_dirs: Mapping[str, str] = {"n1": "/srv/one", "n2": "/srv/two"}
 
-    def __init__(self, code: int = 0, stdout: str = "") -> None:
-        self.code, self.stdout = code, stdout
+    def __init__(self, code: int = 0, stdout: str = "", *, unreachable: str = "") -> None:
+        self.code, self.stdout, self.unreachable = code, stdout, unreachable
         self.sent: list[Command] = []
 
     def address(self, node: str) -> str:
@@ -42,6 +45,8 @@ class Nodes:
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         self.sent += commands.values()
+        if self.unreachable in commands:
+            raise RemoteError(self.unreachable, "no route")
         return {node: Completed(node, self.code, self.stdout, "sh: broken", 0.0) for node in commands}
 
 
@@ -255,9 +260,17 @@ def test_the_clock_of_the_run_waits_until_it_is_stopped() -> None:
 # -- leftovers ---------------------------------------------------------------------------------------------------------
 
 
-def test_leftovers_are_told_line_by_line_or_that_there_are_none() -> None:
-    assert heal_leftovers(Nodes()) == ["nothing to heal"]
-    assert heal_leftovers(Nodes(stdout="continued pid 4\n")) == ["n1: continued pid 4", "n2: continued pid 4"]
+def test_leftovers_are_told_line_by_line() -> None:
+    assert heal_leftovers(Nodes()).undone == []
+    assert heal_leftovers(Nodes(stdout="continued pid 4\n")).undone == ["n1: continued pid 4", "n2: continued pid 4"]
+
+
+def test_a_node_that_cannot_be_reached_does_not_keep_the_others_from_being_swept() -> None:
+    healed = heal_leftovers(Nodes(stdout="continued pid 4\n", unreachable="n1"))
+    assert healed.undone == ["n2: continued pid 4"]
+    assert healed.failed == ["n1: no route"]
+    with pytest.raises(HarnessError, match="could not be removed: n1: no route"):
+        healed.check()
 
 
 def test_our_processes_are_recognised_by_their_mark() -> None:
@@ -268,7 +281,23 @@ def test_our_processes_are_recognised_by_their_mark() -> None:
     assert PROCESS_PATTERN.replace("\\", "") in DLedgerRegister._mark("n1")
 
 
-@pytest.mark.parametrize("sweep", [heal_leftovers, lambda nodes: Faults(PLAN).clean(nodes)])
+def test_every_node_is_swept_where_its_own_data_lies() -> None:
+    nodes = Nodes()
+    heal_leftovers(nodes)
+    assert {command.argv[-1] for command in nodes.sent} == {"/srv/one", "/srv/two"}
+
+
+def test_faults_strike_where_the_data_of_each_node_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What strikes another directory than the system's leaves it untouched, and the run looks good."""
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
+    settings = Faults(PLAN)._context(Nodes(), SystemView(system(), dict), lambda: 0).settings
+    assert settings.data_dir("n2") == "/srv/two"
+    nodes = [Node(n, "10.0.0.1", "10.0.0.1", 22, "root", Path("k"), None, Nodes.data_dirs[n]) for n in Nodes.names]
+    real = DLedgerRegister(PLAN, nodes, Nodes(), lambda: 0.0)  # type: ignore[arg-type]
+    assert settings.store_dir("n2") == real._path("n2", "register")
+
+
+@pytest.mark.parametrize("sweep", [lambda nodes: heal_leftovers(nodes).check(), Faults(PLAN).clean])
 def test_a_sweep_that_fails_is_our_failure(sweep: Callable[[Nodes], object]) -> None:
     with pytest.raises(HarnessError, match=r"could not be removed: n1: exit 3: sh: broken"):
         sweep(Nodes(code=3))

@@ -89,7 +89,7 @@ def test_what_cannot_be_healed_is_replaced(enter: Any) -> None:
 def test_a_node_that_does_not_answer_is_replaced(enter: Any) -> None:
     world = World([FRESH, HostUnreachableError("n1", "no SSH server answered"), FRESH])
     notes = enter(world).reset()
-    assert notes == ("not to be asked any more: n1: no SSH server answered", "the nodes were made anew")
+    assert notes == ("cannot be healed: n1: no SSH server answered", "the nodes were made anew")
 
 
 def test_new_nodes_that_are_not_as_at_the_beginning_end_the_suite(enter: Any) -> None:

@@ -99,6 +99,48 @@ def test_iptables_installs_both_versions_and_removes_what_an_earlier_run_left():
     assert IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2",))]).argv[-1] == ""
 
 
+def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
+    rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, 20911)
+    lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
+    assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
+        'tcp dport 20911 tcp flags & rst != rst counter comment "before n2"',
+        'tcp sport 20911 tcp flags & rst != rst counter comment "before n2"',
+        'numgen random mod 1000 < 200 counter drop comment "from n2"',
+        'tcp dport 20911 tcp flags & rst != rst counter comment "after n2"',
+        'tcp sport 20911 tcp flags & rst != rst counter comment "after n2"',
+    ]
+    batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-2]
+    assert [line.removeprefix("-A harness-x -s 10.0.0.2 ") for line in batch] == [
+        '-p tcp --dport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',
+        '-p tcp --sport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',
+        '-m statistic --mode random --probability 0.200 -m comment --comment "from n2" -j DROP',
+        '-p tcp --dport 20911 ! --tcp-flags RST RST -m comment --comment "after n2"',
+        '-p tcp --sport 20911 ! --tcp-flags RST RST -m comment --comment "after n2"',
+    ]
+
+
+def test_what_did_not_come_past_the_rules_was_done_to_the_system():
+    listing = """
+		ip saddr 10.0.0.2 tcp dport 20911 counter packets 10 bytes 720 comment "before n2"
+		ip saddr 10.0.0.2 tcp sport 20911 counter packets 5 bytes 720 comment "before n2"
+		ip saddr 10.0.0.2 counter packets 9 bytes 720 drop comment "from n2"
+		ip saddr 10.0.0.2 tcp dport 20911 counter packets 8 bytes 720 comment "after n2"
+		ip saddr 10.0.0.2 tcp sport 20911 counter packets 4 bytes 720 comment "after n2"
+		ip saddr 10.0.0.3 tcp dport 20911 counter packets 7 bytes 720 comment "before n3"
+		ip saddr 10.0.0.3 tcp dport 20911 counter packets 7 bytes 720 comment "after n3"
+"""
+    assert NFT.system_packets(listing) == {"n2": 3}
+    assert NFT.packets(listing) == {"n2": 9}
+    listing = """Chain harness-x (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+       7      420            6    --  *      *       10.0.0.2             0.0.0.0/0   tcp dpt:20911 /* before n2 */
+       5      420 DROP       0    --  *      *       10.0.0.2             0.0.0.0/0            /* from n2 */
+       2      420            6    --  *      *       10.0.0.2             0.0.0.0/0   tcp dpt:20911 /* after n2 */
+"""
+    assert IPTABLES.system_packets(listing) == {"n2": 5}
+    assert IPTABLES.packets(listing) == {"n2": 5}
+
+
 def test_chain_names_fit_into_iptables():
     chain = IPTABLES.install("kill-leader-then-the-longest-successor", []).argv[3]
     assert len(chain) == 28

@@ -8,43 +8,83 @@ from nemesis.fault import Settings
 from tests.nemesis.test_machines import ready
 from tests.nemesis.toy import world
 
+QUIET = "samples 25\nwaiting 5\n"
 
-def starved(name, printed, **more):
-    answers = {limits._ENTER: lambda *_: "", limits._WORK: lambda *_: printed, limits._LEAVE: lambda *_: "left"}
-    answers['stat -c "%Hd:%Ld" "$0"'] = lambda *_: "7:3\n"
-    answers['grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0'] = lambda *_: more.get("left", "")
+
+def starved(name, printed, *, before=QUIET, left=""):
+    """``printed`` is what is seen of the process under limits, ``before`` what was seen when it had none."""
+    entered = []
+    answers = {
+        limits._ENTER: lambda node, _: entered.append(node) or "",
+        limits._FELT: lambda node, _: printed if node in entered else before,
+        limits._LEAVE: lambda *_: "left",
+        'stat -c "%Hd:%Ld" "$0"': lambda *_: "7:3\n",
+        'grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0': lambda *_: left,
+    }
     return ready(name, answers)
 
 
 @pytest.mark.parametrize(
     ("name", "printed"),
     [
-        ("cpu-starve", "inside\ntook_ms 700\nnr_periods 9\nnr_throttled 7\n"),
-        ("memory-pressure", "inside\ntook_ms 100\nfailcnt 3\n"),
-        ("memory-pressure", "inside\ntook_ms 100\nmax 3\n"),
-        ("disk-slow", "inside\ntook_ms 480\n"),
+        ("cpu-starve", "inside\nnr_periods 9\nnr_throttled 7\n"),
+        ("memory-pressure", "inside\nfailcnt 3\n"),
+        ("memory-pressure", "inside\nhigh 3\n"),
+        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 24\n"),
     ],
 )
-def test_limits_are_felt_by_work_inside_the_group(name, printed):
+def test_limits_are_felt_by_the_process_itself(name, printed):
     ctx, fault, targets = starved(name, printed)
     fault.inject(ctx, targets)
-    assert fault.witness(ctx, targets)["felt"]
+    assert set(fault.witness(ctx, targets)["felt"]) == set(targets.nodes)
     assert fault.heal(ctx, targets) == {"limits_gone": list(targets.nodes)}
 
 
 @pytest.mark.parametrize(
     ("name", "printed", "complaint"),
     [
-        ("cpu-starve", "inside\nnr_throttled 0\n", "not felt"),
+        ("cpu-starve", "inside\nnr_throttled 0\n", "did not come to feel"),
         ("cpu-starve", "nr_throttled 9\n", "not in its group"),
-        ("memory-pressure", "inside\nfailcnt 0\n", "not felt"),
-        ("disk-slow", "inside\ntook_ms 30\n", "not felt"),
+        ("memory-pressure", "inside\nfailcnt 0\n", "did not come to feel"),
+        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 8\n", "did not come to feel"),
+        ("disk-slow", "inside\nwrites_served 0\nsamples 25\nwaiting 25\n", "did not come to feel"),
+        ("disk-slow", "inside\nsamples 25\nwaiting 25\n", "did not come to feel"),
     ],
 )
 def test_limits_that_are_not_felt_are_doubt(name, printed, complaint):
     ctx, fault, targets = starved(name, printed)
+    fault.inject(ctx, targets)
     with pytest.raises(FaultError, match=complaint):
         fault.witness(ctx, targets)
+
+
+def test_a_disk_that_the_process_always_waited_for_is_not_felt_as_slow():
+    usual = "samples 25\nwaiting 18\n"
+    ctx, fault, targets = starved("disk-slow", f"inside\nwrites_served 11\n{usual}", before=usual)
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="did not come to feel"):
+        fault.witness(ctx, targets)
+
+
+def test_limits_that_are_felt_only_after_a_while_are_waited_for():
+    ctx, fault, targets = starved("cpu-starve", "inside\nnr_throttled 0\n")
+    fault.inject(ctx, targets)
+    looks = []
+
+    def later(node, command):
+        looks.append(node)
+        return f"inside\nnr_throttled {int(len(looks) > 20)}\n"
+
+    ctx.nodes.answers[limits._FELT] = later
+    assert fault.witness(ctx, targets)["felt"]
+
+
+def test_nothing_of_ours_works_in_the_group():
+    """What the group counts must be the system's: only its pid is ever written there."""
+    joined = [
+        line for line in limits._ENTER.splitlines() + limits._FELT.splitlines() if ">" in line and "procs" in line
+    ]
+    assert joined == ['echo "$pid" >"$root/$name/cgroup.procs"']
 
 
 def test_processes_left_in_a_group_are_doubt():

@@ -126,12 +126,22 @@ def test_loss_is_measured_by_datagrams_of_its_own(dropped, installed, monkeypatc
     sent = []
     monkeypatch.setattr(traffic, "counted", lambda *_: __import__("collections").Counter(counts.pop(0)))
     monkeypatch.setattr(traffic, "send_over", lambda ctx, grudge, count, size: sent.append((count, size)))
+    monkeypatch.setattr(traffic, "system_packets", lambda *_: {"packets_of_system": {"n1<-n2": 1}})
     if installed:
         assert find("packet-loss").witness(ctx, targets)["share_dropped"] == 0.2
     else:
         with pytest.raises(FaultError, match="20% asked"):
             find("packet-loss").witness(ctx, targets)
     assert sent == [(100, 16)]
+
+
+@pytest.mark.parametrize("name", ["packet-loss", "slow-link"])
+def test_links_on_which_the_system_lost_nothing_are_doubt_before_anything_is_sent(name):
+    ctx, targets = plan(name, ctx=world(quiet=True)[0])
+    find(name).inject(ctx, targets)
+    with pytest.raises(FaultError, match="the system did not notice"):
+        find(name).witness(ctx, targets)
+    assert not [command for _, command in ctx.nodes.sent if "burst" in command.argv]
 
 
 def test_bursts_carry_their_figures_as_arguments():

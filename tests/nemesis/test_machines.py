@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from history import receipts_of
 from nemesis import disks, power
 from nemesis.catalogue import find
-from nemesis.errors import FaultError
-from nemesis.fault import Context, Settings
+from nemesis.errors import FaultError, SkippedError
+from nemesis.fault import Context, Settings, Targets
+from nemesis.runner import Runner
+from nemesis.schedule import Step
 from nemesis.view import Command
-from tests.nemesis.toy import ToyNodes, ToySystem, facts, world
+from tests.nemesis.toy import Recorder, ToyNodes, ToySystem, facts, world
 
 TOOLS = ("xfs_io", "mount", "umount", "dd", "fallocate", "stat", "python3")
 
@@ -48,31 +57,99 @@ def cut_kills(node_states):
     return cut
 
 
-def cut_world(writes="refused", canary="canary lost", mount="7:3 ext4 /dev/loop3 rw,noatime"):
+LOST = {"unsynced_pages": 2, "lost": {"data/0": {"sectors_of_512": 1, "first_byte": 512, "size": 999, "size_now": 999}}}
+KEPT = {"unsynced_pages": 0, "lost": {}}
+
+
+def cut_world(writes="refused", canary="canary lost", mount="7:3 ext4 /dev/loop3 rw,noatime", lost=LOST):
     ctx, fault, targets = ready(
         "crash-random-nodes",
-        {power._WRITE: lambda *_: writes, power._REMOUNT: lambda *_: canary, power._LOOK: lambda *_: mount},
+        {
+            power._WRITE: lambda *_: writes,
+            power._REMOUNT: lambda *_: canary,
+            power._LOOK: lambda *_: mount,
+            power._LOST: lambda node, _: json.dumps(lost(node) if callable(lost) else lost),
+            "rm": lambda *_: "",
+        },
     )
     ctx.nodes.answers[power._CUT] = cut_kills(ctx.nodes.states)
     return ctx, fault, targets
 
 
-def test_a_power_cut_is_witnessed_by_refused_writes_and_the_lost_canary():
+def test_a_power_cut_is_witnessed_by_what_the_system_lost():
     ctx, fault, targets = cut_world()
     fault.inject(ctx, targets)
     (node, cut) = ctx.nodes.sent[-1]
-    assert cut.argv[3:] == ("/data", str(targets.detail["pids"][node]), ".harness-unsynced")
+    pid = str(targets.detail["pids"][node])
+    assert cut.argv[3:] == (
+        "/data", pid, ".harness-unsynced", "/data/harness/register", '["**"]', "/run/harness-cut.json", "1",
+    )  # fmt: skip
     witness = fault.witness(ctx, targets)
     assert witness["writes_refused"] == list(targets.nodes)
+    assert witness["lost"] == dict.fromkeys(targets.nodes, LOST["lost"])
     healed = fault.heal(ctx, targets)
-    assert all(healed["unsynced_lost"].values())
     assert all(pid for pid in healed["pids_now"].values())
+
+
+def test_a_power_cut_of_a_system_that_had_synced_everything_is_doubt():
+    ctx, fault, targets = cut_world(lost=KEPT)
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="had synced everything"):
+        fault.witness(ctx, targets)
+
+
+def test_a_power_cut_of_several_nodes_stands_when_one_of_them_lost_something():
+    ctx, fault, _ = cut_world(lost=lambda node: LOST if node == "n2" else KEPT)
+    targets = fault.plan(replace(ctx, wanted=Targets(("n1", "n2"))), random.Random(0))
+    fault.inject(ctx, targets)
+    assert fault.witness(ctx, targets)["lost"] == {"n1": {}, "n2": LOST["lost"]}
+
+
+def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
+    ctx, fault, targets = cut_world(canary="canary kept")
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="still there"):
+        fault.witness(ctx, targets)
+
+
+def test_what_was_lost_is_told_by_file(tmp_path):
+    """The two programs on a directory: a sector changed, a file cut short, one gone, one whole."""
+    report, store = tmp_path / "report", tmp_path / "store"
+    store.mkdir()
+    for name in ("whole", "changed", "short", "gone"):
+        (store / name).write_bytes(bytes(range(256)) * 8 + bytes(4096))
+    program = power._CUT[: power._CUT.index("open(os.path.join(data, canary)")]
+    victim = subprocess.Popen(["sleep", "60"])
+    try:
+        arguments = [str(tmp_path), str(victim.pid), "canary", str(store), '["**"]', str(report), "0"]
+        subprocess.run(["python3", "-c", program, *arguments], check=True)
+    finally:
+        victim.kill()
+        victim.wait()
+    with (store / "changed").open("r+b") as file:
+        file.seek(1024)
+        file.write(bytes(512))
+    os.truncate(store / "short", 6000)
+    (store / "gone").unlink()
+    done = subprocess.run(
+        ["python3", "-c", power._LOST, str(store), str(report)], check=True, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["lost"] == {
+        "changed": {"sectors_of_512": 1, "first_byte": 1024, "size": 6144, "size_now": 6144},
+        "short": {"sectors_of_512": 0, "first_byte": 6000, "size": 6144, "size_now": 6000},
+        "gone": {"sectors_of_512": 4, "first_byte": 0, "size": 6144, "size_now": None},
+    }
 
 
 def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
     ctx, fault, targets = ready(
         "disk-error",
-        {power._WRITE: lambda *_: "refused", power._REMOUNT: lambda *_: "canary lost", "shutdown -f": lambda *_: ""},
+        {
+            power._WRITE: lambda *_: "refused",
+            power._REMOUNT: lambda *_: "canary lost",
+            "shutdown -f": lambda *_: "",
+            "rm": lambda *_: "",
+        },
     )
     fault.inject(ctx, targets)
     assert set(fault.witness(ctx, targets)["process"].values()) == {"S"}
@@ -81,7 +158,9 @@ def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
 
 
 def test_a_process_whose_pid_cannot_be_read_from_the_failed_disk_is_ended_all_the_same():
-    ctx, fault, targets = ready("disk-error", {power._WRITE: lambda *_: "refused", "shutdown -f": lambda *_: ""})
+    ctx, fault, targets = ready(
+        "disk-error", {power._WRITE: lambda *_: "refused", "shutdown -f": lambda *_: "", "rm": lambda *_: ""}
+    )
     system, told = ctx.system, ctx.system.pids
     system.pids = lambda nodes: dict.fromkeys(nodes)
 
@@ -104,9 +183,9 @@ def test_a_disk_that_still_takes_writes_was_not_cut():
 
 
 def test_the_process_is_frozen_before_and_killed_after_the_cut():
-    steps = [line.split('"')[0].split()[:3] for line in power._CUT.splitlines() if line]
-    assert [words[-1] for words in (steps[0], steps[3])] == ["STOP", "KILL"]
-    assert "shutdown" in power._CUT.splitlines()[2]
+    steps = ["freeze()\n    pages", "open(os.path.join(data, canary)", '"shutdown"', "signal.SIGKILL"]
+    places = [power._CUT.index(step) for step in steps]
+    assert places == sorted(places)
     assert "shutdown -f" not in power._CUT
 
 
@@ -157,29 +236,110 @@ def test_damage_is_witnessed_by_the_files_digest(now, stands):
             fault.witness(ctx, targets)
 
 
+CLASSES = {"data": ["d/*"], "snapshot": ["s/*"], "term": ["term"]}
+
+
+def damage(store, kind, seed, *, amount=5, weights=None):
+    weights = weights or {"data": 6, "snapshot": 3, "term": 0}
+    report = store.parent / "report"
+    arguments = [str(store), kind, str(amount), str(seed), str(report), json.dumps(CLASSES), json.dumps(weights)]
+    run_here(disks._DAMAGE, *arguments)
+    return json.loads(report.read_text())
+
+
+def run_here(program, *arguments):
+    """A program for a node, in this process: starting an interpreter takes longer than what it does."""
+    with mock.patch.object(sys, "argv", ["-c", *arguments]):
+        exec(compile(program, "program", "exec"), {"__name__": "__main__"})
+
+
+def fill(store):
+    """A store like the library's: segments with zeros behind, copies that nobody reads, a term."""
+    for directory in (store / "d", store / "s"):
+        directory.mkdir(parents=True)
+    (store / "d" / "0").write_bytes(bytes(range(1, 201)) + bytes(5000))
+    (store / "d" / "1").write_bytes(bytes(range(1, 101)) + bytes(5000))
+    (store / "d" / "2").write_bytes(bytes(5000))
+    (store / "s" / "data").write_bytes(b"snapshot")
+    (store / "s" / "empty").touch()
+    for name in ("term", "term.bak", "lock"):
+        (store / name).write_bytes(b"7")
+
+
 @pytest.mark.parametrize("kind", ["truncate", "bitflip"])
 def test_the_damage_program_hits_content_and_repeats_under_its_seed(kind, tmp_path):
     reports = []
     for attempt in range(2):
         store = tmp_path / str(attempt) / "store"
-        store.mkdir(parents=True)
-        (store / "empty").touch()
-        (store / "zeros").write_bytes(bytes(5000))
-        (store / "segment").write_bytes(bytes(range(1, 201)) + bytes(5000))
-        report = tmp_path / f"report-{attempt}"
-        subprocess.run(["python3", "-c", disks._DAMAGE, str(store), kind, "5", "7", str(report)], check=True)
-        done = json.loads(report.read_text())
-        assert done["file"].endswith("segment")
-        assert done["used"] == 200
+        fill(store)
+        done = damage(store, kind, 7, weights={"data": 1})
+        assert done["class"] == "data"
+        reports.append({**done, "file": Path(done["file"]).name})
+        now, used = Path(done["file"]).read_bytes(), done["used"]
+        assert used in (200, 100)
         assert done["before"] != done["after"]
-        reports.append({**done, "file": ""})
-        now = (store / "segment").read_bytes()
+        assert 0 <= done["bytes"][0] < done["bytes"][1] <= used
+        before = bytes(range(1, used + 1)) + bytes(5000)
         if kind == "truncate":
-            assert len(now) == 195
+            assert now == before[: used - 5]
+            assert (done["bytes"], done["destroyed_bytes"]) == ([used - 5, used], 5)
+            assert done["tail"] == (Path(done["file"]).name == "1")
         else:
-            assert len(now) == 5200
-            assert sum((a ^ b).bit_count() for a, b in zip(now, bytes(range(1, 201)) + bytes(5000), strict=True)) == 5
+            assert len(now) == used + 5000
+            changed = [n for n, (a, b) in enumerate(zip(now, before, strict=True)) if a != b]
+            assert sorted({bit // 8 for bit in done["bits"]}) == changed
+            assert done["destroyed_bytes"] == len(changed)
     assert reports[0] == reports[1]
+
+
+def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
+    store, report = tmp_path / "store", tmp_path / "report"
+    for number in (1000, 200):
+        (store / f"s_{number}").mkdir(parents=True)
+        (store / f"s_{number}" / "data").write_bytes(b"snapshot")
+        os.utime(store / f"s_{number}" / "data", (number, number))
+    for seed in range(6):
+        arguments = [str(store), "bitflip", "1", str(seed), str(report), '{"snapshot": ["s_*/*"]}', '{"snapshot": 1}']
+        os.utime(store / "s_1000" / "data", (1000, 1000))
+        run_here(disks._DAMAGE, *arguments)
+        assert json.loads(report.read_text())["file"] == str(store / "s_1000" / "data")
+
+
+def test_classes_are_drawn_by_weight_and_what_nobody_reads_is_never_hit(tmp_path):
+    classes, files = Counter(), set()
+    for seed in range(60):
+        store = tmp_path / str(seed) / "store"
+        fill(store)
+        done = damage(store, "bitflip", seed)
+        classes[done["class"]] += 1
+        files.add(str(Path(done["file"]).relative_to(store)))
+    assert files == {"d/0", "d/1", "s/data"}
+    assert 28 <= classes["data"] <= 52  # of 60, six in nine
+
+
+def test_the_term_is_damaged_only_when_the_plan_asks_for_it(tmp_path):
+    ctx, fault, _ = ready("file-bitflip", {})
+    files = {"data": ("d/*",), "term": ("term",)}
+    ctx = replace(ctx, settings=Settings(store_files=files))
+    assert disks.weights(ctx) == {"data": 6, "term": 0}
+    asked = replace(ctx, settings=Settings(store_files=files, options={"damage_data": 0, "damage_term": 1}))
+    assert disks.weights(asked) == {"data": 0, "term": 1}
+    store = tmp_path / "store"
+    fill(store)
+    assert damage(store, "bitflip", 1, weights=disks.weights(asked))["class"] == "term"
+    nothing = replace(ctx, settings=Settings(store_files=files, options={"damage_data": 0}))
+    assert "every weight" in fault.precheck(nothing)
+
+
+def test_a_class_without_content_is_left_out_and_a_store_without_any_is_doubt(tmp_path):
+    store = tmp_path / "store"
+    (store / "d").mkdir(parents=True)
+    (store / "d" / "0").write_bytes(bytes(100))
+    with pytest.raises(SystemExit, match="no file with content"):
+        damage(store, "truncate", 1)
+    (store / "s").mkdir()
+    (store / "s" / "data").write_bytes(b"snapshot")
+    assert {damage(store, "bitflip", seed)["class"] for seed in range(5)} == {"snapshot"}
 
 
 def test_damage_hits_one_node_of_a_majority_that_stays():
@@ -188,3 +348,27 @@ def test_damage_hits_one_node_of_a_majority_that_stays():
         ctx = replace(ctx, busy=frozenset({"n1", "n2"}))
         with pytest.raises(Exception, match="no node is left"):
             find("file-truncate").plan(ctx, random.Random(seed))
+
+
+def test_the_damaged_nodes_of_a_whole_run_are_a_minority_unless_the_plan_says_otherwise():
+    ctx, *_ = world()
+    fault, hit = find("file-truncate"), frozenset({"n2", "n4"})
+    ctx = replace(ctx, damaged=hit)
+    assert {fault.plan(ctx, random.Random(seed)).nodes[0] for seed in range(30)} == hit
+    with pytest.raises(SkippedError, match="more than a minority"):
+        fault.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
+    assert fault.plan(replace(ctx, wanted=Targets(("n4",))), random.Random(0)).nodes == ("n4",)
+    allowed = replace(ctx, settings=Settings(beyond_quorum=True))
+    assert len({fault.plan(allowed, random.Random(seed)).nodes[0] for seed in range(60)}) == 5
+
+
+def test_a_run_keeps_in_mind_whose_files_were_damaged():
+    """Also where it is in doubt: the second of two faults after that hits no third node."""
+    ctx, fault, _ = ready("file-bitflip", {disks._DAMAGE: lambda *_: "", "rm": lambda *_: ""})
+    record, steps = Recorder(ctx.clock), []
+    for number in range(8):
+        steps += [Step(2 * number + 1, "inject", fault.name, number), Step(2 * number + 2, "heal", fault.name, number)]
+    Runner(ctx, steps, record, random.Random(5)).run(threading.Event())
+    receipts = receipts_of(record.events)
+    assert {receipt.state for receipt in receipts} == {"indeterminate"}  # nobody answers for the file's digest
+    assert len({node for receipt in receipts for node in receipt.nodes}) == 2

@@ -25,7 +25,8 @@ def test_a_partition_stands_is_seen_and_is_gone_again():
     assert witness["packets_counted"] >= 10
     assert (witness["attempts_silence"], witness["attempts"]) == (10, 10)
     healed = RING.heal(ctx, targets)
-    assert healed["packets_dropped"] == witness["packets_counted"]
+    assert healed["packets_dropped"] >= witness["packets_counted"]
+    assert len(witness["packets_of_system"]) == 10
     assert not any(nodes.rules.values())
 
 
@@ -35,11 +36,16 @@ def test_one_command_a_node_installs_it():
     assert [node for node, _ in nodes.sent] == ["n1", "n2", "n3", "n4", "n5"]
 
 
-def test_rules_that_drop_nothing_are_doubt_and_the_open_links_are_named():
-    ctx, *_ = world(deaf_rules=True)
+def test_links_that_stay_open_are_doubt_and_named():
+    ctx, nodes, *_ = world()
     targets = find("partition-random-node").plan(ctx, random.Random(1))
     RING.inject(ctx, targets)
-    with pytest.raises(FaultError, match=r"0 packets counted; n\d still hears n\d \(connected\)"):
+    nodes.deaf_rules = True
+    with pytest.raises(FaultError, match="did not notice"):
+        RING.witness(ctx, targets)
+    nodes._try = lambda *_: 0
+    nodes.deaf_rules = False
+    with pytest.raises(FaultError, match=r"\d packets counted; n\d still hears n\d \(connected\)"):
         RING.witness(ctx, targets)
 
 
@@ -47,8 +53,34 @@ def test_silence_without_a_single_counted_packet_is_doubt():
     ctx, *_ = world(uncounted=True)
     targets = RING.plan(ctx, random.Random(1))
     RING.inject(ctx, targets)
-    with pytest.raises(FaultError, match="no rule counted"):
+    with pytest.raises(FaultError, match="did not notice"):
         RING.witness(ctx, targets)
+
+
+def test_a_partition_that_no_packet_of_the_system_met_is_doubt_and_nothing_of_ours_is_sent_before_that_is_known():
+    ctx, nodes, *_ = world(quiet=True)
+    targets = RING.plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
+    with pytest.raises(FaultError, match=r"the system did not notice: within 3 s none of its own packets"):
+        RING.witness(ctx, targets)
+    assert not [command for _, command in nodes.sent if "try" in command.argv]
+
+
+def test_one_link_that_the_system_uses_is_enough_and_the_silent_ones_are_tried(monkeypatch):
+    ctx, nodes, *_ = world(quiet=True)
+    targets = find("partition-random-node").plan(ctx, random.Random(1))
+    find("partition-random-node").inject(ctx, targets)
+    node, (peer, *_) = next(iter(targets.grudge.items()))
+    usual = nodes._listing
+
+    def listing(name, chain):
+        nodes.own[node, chain, peer] += name == node
+        return usual(name, chain)
+
+    monkeypatch.setattr(nodes, "_listing", listing)
+    witness = find("partition-random-node").witness(ctx, targets)
+    assert list(witness["packets_of_system"]) == [f"{node}<-{peer}"]
+    assert witness["attempts_silence"] == witness["attempts"] == 8
 
 
 def test_healing_twice_and_before_anything_stood_is_fine():
@@ -99,6 +131,7 @@ def test_an_attempt_that_never_began_is_no_silence():
 def test_a_link_that_could_not_be_tried_is_proved_by_its_counter_alone(counted, monkeypatch):
     ctx, *_ = world()
     targets = RING.plan(ctx, random.Random(1))
+    RING.inject(ctx, targets)
     links = [(node, peer) for node, peers in targets.grudge.items() for peer in peers]
     packets = Counter(dict.fromkeys(links[1:], 3) | ({links[0]: 1} if counted else {}))
     monkeypatch.setattr(network, "_look_at_links", lambda *_: (packets, dict.fromkeys(links[1:], "silence")))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import nemesis
+from harness.systems.dledger import STORE_FILES
 from nemesis.catalogue import FAULTS
 from nemesis.errors import OptionError
 from nemesis.fault import Settings
@@ -17,7 +18,8 @@ SOURCES = [path.read_text() for path in Path(next(iter(nemesis.__path__))).glob(
 def test_every_figure_that_is_asked_for_is_in_the_table_and_the_other_way_round():
     asked = {name for text in SOURCES for name in re.findall(r'settings\.option\("(\w+)"\)', text)}
     own = {fault.option for fault in FAULTS.values() if hasattr(fault, "option")}
-    assert asked | own == set(OPTIONS)
+    classes = {f"damage_{name}" for name in STORE_FILES}
+    assert asked | own | classes == set(OPTIONS)
     assert {option.fault for option in OPTIONS.values()} <= set(FAULTS)
 
 

@@ -115,3 +115,33 @@ def test_a_pause_that_cannot_be_ended_is_doubt_and_one_of_a_dead_process_is_heal
 def test_commands_carry_the_pid_as_an_argument_of_its_own():
     assert signal(42, "KILL").argv[-2:] == ("42", "KILL")
     assert state_of(42).argv[-1] == "42"
+
+
+@pytest.mark.parametrize("name", ["kill-leader", "pause-leader"])
+def test_the_victim_led_by_its_last_probe_and_the_receipt_says_in_which_term(name):
+    ctx, _, system, _ = world()
+    system.term = 7
+    fault = find(name)
+    targets = fault.plan(ctx, random.Random(0))
+    assert targets.detail["last_probe"]["n1"]["role"] == "leader"
+    fault.inject(ctx, targets)
+    system.leader, system.term = "n2", 8  # what is so by the time of the witness is another matter
+    assert fault.witness(ctx, targets)["led"] == {"node": "n1", "term": 7}
+
+
+@pytest.mark.parametrize("name", ["kill-leader", "pause-leader"])
+def test_a_victim_that_did_not_lead_is_doubt(name):
+    """As when a replay hits the node of then, or the plan aims elsewhere."""
+    ctx, *_ = world()
+    fault = find(name)
+    targets = fault.plan(replace(ctx, wanted=Targets(("n3",))), random.Random(0))
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="no target led by its last probe: n3 was follower in term 1"):
+        fault.witness(ctx, targets)
+
+
+def test_the_leader_and_one_other_may_be_aimed_at():
+    ctx, *_ = world()
+    targets = find("pause-leader").plan(replace(ctx, wanted=Targets(("n1", "n4"))), random.Random(0))
+    find("pause-leader").inject(ctx, targets)
+    assert find("pause-leader").witness(ctx, targets)["led"] == {"node": "n1", "term": 1}

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from history import Probe
 from nemesis.catalogue import find
 from nemesis.errors import FaultError, SkippedError
 from nemesis.guard import locked, objection
@@ -33,10 +34,13 @@ def test_the_successor_is_killed_after_the_leader():
     assert targets.reserved == ("n2", "n3", "n4", "n5")
     began = clock.now()
     fault.inject(ctx, targets)
+    system.said["n5"] = Probe(0, "n5", "follower", 2, "n2")  # it does not know yet
     assert clock.now() - began >= targets.detail["delay_s"] * 1e9
     witness = fault.witness(ctx, targets)
     assert witness["successor"] == "n2"
     assert set(witness["pids_gone"]) == {"n1", "n2"}
+    assert witness["led"] == {"node": "n1", "term": 1}
+    assert witness["successor_term"] == 2
     assert all(fault.heal(ctx, targets)["pids_now"].values())
 
 

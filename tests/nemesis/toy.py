@@ -44,7 +44,8 @@ class ToyNodes:
     """Understands the commands of the partition and process faults, by their text.
 
     ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing fails.
-    ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives a kill.
+    ``quiet``: the system sends nothing.  ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives
+    a kill.
     """
 
     names: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")
@@ -53,8 +54,10 @@ class ToyNodes:
     refuse: set[str] = field(default_factory=set)
     refuse_heal: set[str] = field(default_factory=set)
     unreachable: set[str] = field(default_factory=set)
+    quiet: bool = False
     immortal: set[str] = field(default_factory=set)
     rules: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
+    own: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     states: dict[tuple[str, int], str] = field(default_factory=dict)
     sent: list[tuple[str, Command]] = field(default_factory=list)
     clock: ToyClock | None = None
@@ -89,7 +92,11 @@ class ToyNodes:
                     chains[chain] = Counter(dict.fromkeys(re.findall(r'"from (\w+)"', command.stdin), 0))
                 return 0, "", ""
             case ("sh", "-c", _, "counters", chain):
-                return 0, self._listing(chains.get(chain)), ""
+                if not (self.quiet or self.uncounted or self.deaf_rules):
+                    for peer in chains.get(chain, ()):
+                        chains[chain][peer] += 1
+                        self.own[node, chain, peer] += 1
+                return 0, self._listing(node, chain), ""
             case ("sh", "-c", _, "gone", chain):
                 return 0, "standing\n" if chain in chains else "gone\n", ""
             case ("sh", "-c", _, "try", _limit, _port, *addresses):
@@ -101,8 +108,12 @@ class ToyNodes:
                 return 0, self.states.get((node, int(pid)), "") + "\n", ""
         return 127, "", f"the toy does not know {command.argv}"
 
-    def _listing(self, counts: Counter[str] | None) -> str:
-        lines = (f'  ip saddr x counter packets {n} bytes 9 drop comment "from {p}"' for p, n in (counts or {}).items())
+    def _listing(self, node: str, chain: str) -> str:
+        lines = []
+        for peer, number in self.rules[node].get(chain, {}).items():
+            own = self.own[node, chain, peer]
+            lines.append(f'  ip saddr x tcp dport 20911 counter packets {own} bytes 9 comment "before {peer}"')
+            lines.append(f'  ip saddr x counter packets {number} bytes 9 drop comment "from {peer}"')
         return "\n".join(lines)
 
     def _drops(self, node: str, sender: str) -> bool:

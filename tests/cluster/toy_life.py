@@ -1,0 +1,54 @@
+"""What every server does all the time, for the toys: it talks to its peers, computes, touches memory and writes.
+
+Runs on a node, beside a toy's program, with only Python's own library.  A fault that a system does not feel is no
+fault; without this a toy would feel none.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PEERS = Path("/run/toy-peers")
+PORT = 20911
+SYNCED = Path("/data/toy-life")
+
+
+def begin(unsynced: Path | None = None) -> None:
+    """``unsynced`` is a file that is written and never synced, if any."""
+    threading.Thread(target=_talk, daemon=True).start()
+    threading.Thread(target=_work, args=(unsynced,), daemon=True).start()
+
+
+def _talk() -> None:
+    while True:
+        for peer in PEERS.read_text().split():
+            with suppress(OSError), socket.create_connection((peer, PORT), 0.2) as link:
+                link.sendall(b"{}\n")
+        time.sleep(0.1)
+
+
+def _work(unsynced: Path | None) -> None:
+    held = []
+    while True:
+        until = time.thread_time() + 0.01
+        while time.thread_time() < until:
+            pass
+        held.append(bytearray(4096))
+        with suppress(OSError):
+            for _ in range(4):
+                _write(SYNCED, sync=True)
+            if unsynced is not None:
+                _write(unsynced, sync=False)
+        time.sleep(0.1)
+
+
+def _write(path: Path, *, sync: bool) -> None:
+    with path.open("r+b" if path.exists() else "wb", buffering=0) as file:
+        file.write(os.urandom(512))
+        if sync:
+            os.fsync(file.fileno())
