@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from harness.cli.shared_options import CLUSTER_HELP
@@ -21,7 +23,7 @@ def heal(cluster: str) -> int:
     for line in healed.undone or ([] if healed.failed else ["nothing to heal"]):
         click.echo(line)
     if target.orphaned():
-        mend = f"the next run ends them, or: harness cluster down --cluster {cluster}"
+        mend = f"the next run ends them, or: harness cluster down --cluster {shlex.quote(cluster)}"
         click.echo(f"the nodes were left by a run that was killed; {mend}", err=True)
     healed.check()
     return 0
