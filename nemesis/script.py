@@ -38,6 +38,8 @@ def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[S
         content = read_toml(path)
     except ValueError as error:
         raise ScheduleError(f"{path}: not a script of faults: {error}") from None
+    if not content:
+        raise ScheduleError(f"{path}: the file is empty; it needs a table [[fault]] with name and at")
     entries = content.get("fault")
     if not isinstance(entries, list) or not entries or set(content) != {"fault"}:
         raise ScheduleError(f"{path}: expected tables [[fault]] and nothing else")
@@ -58,6 +60,8 @@ def _steps(number: int, entry: dict[str, Any], names: Sequence[str]) -> list[Ste
     words = _text(entry, "targets", optional=True)
     if not name or at_s is None:
         raise ScheduleError("name is missing")
+    if "at" not in entry and when is None:
+        raise ScheduleError("at is missing: the seconds after the start; or a condition: when and within")
     if (when is None) != (within_s is None):
         raise ScheduleError("when and within go together")
     if words is not None:

@@ -109,9 +109,13 @@ def run(
     standard output, how the run gets on to standard error.
     """
     from harness.run import Run
+    from nemesis.errors import ScheduleError
     from nemesis.schedule import turns_of
 
-    names = turns_of(nemesis, ("all",))
+    try:
+        names = turns_of(nemesis, ("all",))
+    except ScheduleError as error:
+        raise click.UsageError(f"--nemesis: {error}") from None
     if not 1 <= test_count <= MOST_RUNS:
         raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
