@@ -57,6 +57,15 @@ class ProgressThread:
         told = list(warnings)
         self._calls.put(lambda: self._progress.warn(told))
 
+    def result(self, text: str) -> None:
+        """What the verb was asked for."""
+        self._calls.put(lambda: self._progress.result(text))
+
+    @property
+    def columns(self) -> int | None:
+        """How wide a result may be; None where any width will do."""
+        return self._progress.columns
+
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""
         now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written

@@ -236,7 +236,7 @@ class NetnsCluster:
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}
         if record is None:
-            notes = ("leftovers without notes; remove them: harness cluster down",) if found else ()
+            notes: tuple[str, ...] = ("leftovers without notes; remove them: harness cluster down",) if found else ()
             return ClusterStatus(self.name, (), self._lock.holder(), notes)
         notes = (f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",)
         if self.orphaned():
