@@ -53,8 +53,9 @@ def answer_of(
 
 def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> Operation | None:
     """The last change that had been acknowledged when an operation began which shows no sign of it."""
-    if culprit is None or culprit.f != "read":
+    if culprit is None or (culprit.f != "read" and not culprit.refused):
         return None
+    saw = culprit.seen if culprit.refused else culprit.result
     before = [
         o
         for o in operations
@@ -65,7 +66,7 @@ def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> 
         and o.returned <= culprit.invoked
     ]
     newest = max(before, key=lambda o: o.returned or 0, default=None)
-    return newest if newest is not None and _written(newest) != culprit.result else None
+    return newest if newest is not None and _written(newest) != saw else None
 
 
 def _written(operation: Operation) -> object:

@@ -15,6 +15,7 @@ from history.errors import FormatError
 from history.events import (
     NEMESIS,
     PHASES,
+    TYPES,
     Event,
     Header,
     line_of_event,
@@ -60,7 +61,7 @@ class _Scan(Scanned):
         self.path = path
         # One column after the other in memory: every later step reads whole columns.
         super().__init__(data, np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T, str(path))
-        known = [self.hash(name) for name in (*kernel.NAMES, *PHASES)]
+        known = [self.hash(name) for name in (*kernel.NAMES, *PHASES, *TYPES)]
         kernel.scan(data, start, self.rows, np.array(known, np.int64))
         if ((self.rows[:, kernel.PROCESS] == kernel.NEMESIS) & (self.rows[:, kernel.SHAPE] != kernel.STRANGE)).any():
             raise NotColumnarError("a process that has the nemesis' number")

@@ -25,7 +25,7 @@ NUMBERED: Final = 1 << 61
 # Marks in SHAPE.
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
-# Places in the array of the hashes of the names that are known: fields, then phases.
+# Places in the array of the hashes of the names that are known: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_PHASE, PHASE_1, PHASE_2, PHASE_3 = range(13)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "phase")
 _LIMIT: Final = 922337203685477579
@@ -170,6 +170,11 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
                 return False
             name = name_hash(data, place + 1, stop)
             if which == F_TYPE:
+                known = PHASE_3 + 1
+                while known < names.size and names[known] != name:
+                    known += 1
+                if known == names.size:
+                    return False
                 row[TYPE] = name
             elif which == F_F:
                 row[F] = name

@@ -72,6 +72,10 @@ def test_spoilt_files_are_read_as_row_by_row(name: str, data: Any, tmp_path: Pat
 @given(data=spoilt("jsonl"))
 @example(data=b'{":index 0, :time 0, :type :invoke, :process 0, :f :write, :value 7}\n{:index 1}\n')
 @example(data=b'{"format": "harness-history", "version": 1\n{}\n')
+@example(
+    data=b'{"format": "harness-history", "version": 1}\n'
+    b'{"index": 1, "time": 10, "type": " ok", "process": 0, "f": "write", "value": 7}\n{"index"\n'
+)
 @FUZZ
 def test_spoilt_files_of_ours_are_read_as_row_by_row(data: bytes, tmp_path: Path) -> None:
     same(tmp_path / "history", data)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Counterexample, Operation
-from reports.counterexample import LEFT, RIGHT, TICK, WIDTH, picture_of
+from reports.answers import missed_write
+from reports.counterexample import LEFT, RIGHT, TICK, WIDTH, label_of, picture_of
 from reports.linearize import IMPOSSIBLE, explain, step
 
 
@@ -55,6 +56,22 @@ def test_a_phantom_value_may_be_the_initial_one_but_not_twice() -> None:
     again = explain((*one, operation("read", 7, 40, 50)))
     assert again is not None
     assert again.culprit is not None
+
+
+def refused(old: int, new: int, seen: int | None, invoked: int, returned: int) -> Operation:
+    asked, told = [old, new], [old, new, seen]
+    return Operation(4, "cas", "k", asked, told, "ok", invoked, returned, invoked, returned, "n1")
+
+
+def test_a_refused_cas_has_seen_a_value_and_changed_nothing() -> None:
+    found = explain((*STALE[:3], refused(3, 4, 1, 60, 70)))
+    assert found is not None
+    assert found.culprit is not None
+    assert (found.culprit.f, label_of(found.culprit)) == ("cas", "cas 3 → 4 refused by 1")
+    assert (step(refused(3, 4, 1, 0, 1), 1), step(refused(3, 4, 1, 0, 1), 2)) == (1, IMPOSSIBLE)
+    assert step(refused(3, 4, 3, 0, 1), 3) is IMPOSSIBLE
+    assert missed_write((*STALE[:3], found.culprit), found.culprit) == STALE[1]
+    assert missed_write((*STALE[:3], refused(3, 4, 1, 60, 70), STALE[3]), STALE[3]) == STALE[1]
 
 
 def test_too_many_or_unknown_operations_are_not_explained() -> None:
