@@ -103,4 +103,13 @@ def test_more_damage_than_a_minority_is_told() -> None:
     assert two.warnings(("n1", "n2", "n3", "n4", "n5")) == []
     (line,) = two.warnings(("n1", "n2", "n3"))
     assert line.startswith("faults damaged files on n1, n2, more than a minority of 3")
-    assert NONE.warnings(("n1",)) == []
+    assert NONE.warnings(("n1",), lost=True) == []
+
+
+def test_where_clients_lost_data_a_log_that_we_cut_is_told() -> None:
+    """An entry is safe on a majority; a bare one that holds a cut log is none any more."""
+    cut = Damages((replace(TERM.all[0], kind="data"),))
+    nodes = ("n1", "n2", "n3", "n4", "n5")
+    assert cut.warnings(nodes) == TERM.warnings(nodes, lost=True) == []
+    (line,) = cut.warnings(nodes, lost=True)
+    assert line.startswith("a fault cut the log on n1:")

@@ -175,6 +175,16 @@ def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> No
     assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
 
 
+def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
+    run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
+    if not hasattr(run.state, "restart_failed"):
+        pytest.skip("this release restarts nothing at the end")
+    run.state.moments["restarting"] = 123 * S
+    run.state.restart_failed = "n3 ended while starting"
+    assert check_of(run).verdict == "valid"
+    assert check_of(replace(run, receipts=(receipt(),))).verdict == "invalid"
+
+
 # -- damage ------------------------------------------------------------------------------------------------------------
 
 
