@@ -117,13 +117,18 @@ class Damages:
                     return True
         return False
 
-    def warnings(self, nodes: Iterable[str]) -> list[str]:
-        """What a reader must know before believing that data was lost."""
-        number = len(list(nodes))
-        if not self.all or len(self.nodes) <= (number - 1) // 2:
-            return []
-        names = ", ".join(sorted(self.nodes))
-        return [f"faults damaged files on {names}, more than a minority of {number}: data may be lost by our doing"]
+    def warnings(self, nodes: Iterable[str], *, lost: bool = False) -> list[str]:
+        """What a reader must know before believing that data was lost; ``lost`` says that clients saw it."""
+        number, lines = len(list(nodes)), []
+        if len(self.nodes) > (number - 1) // 2:
+            names = ", ".join(sorted(self.nodes))
+            lines.append(f"faults damaged files on {names}, more than a minority of {number}: data may be lost by that")
+        if lost and (cut := sorted({damage.node for damage in self.all if damage.may_be(*LOG)})):
+            which = ", ".join(cut)
+            lines.append(
+                f"a fault cut the log on {which}: entries that were on a bare majority with it may be lost by that"
+            )
+        return lines
 
 
 NONE: Final = Damages()

@@ -37,7 +37,7 @@ def judge(
     probes, moments = recorded.probes, recorded.state.moments
     checks = (
         linearizability(keys, len(recorded.operations), occasions(recorded.operations, keys, recorded.receipts)),
-        recovery_check(recorded, recovery),
+        recovery_check(recorded, recovery, damages),
         replicas_agree(
             probes,
             quiet=moments.get("quiet"),
@@ -66,7 +66,11 @@ def judge(
         fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
         environment=recorded.state.environment,
-        warnings=(*recorded.state.warnings, *damages.warnings(recorded.nodes), *_unconfirmed(recorded.state, keys)),
+        warnings=(
+            *recorded.state.warnings,
+            *damages.warnings(recorded.nodes, lost=checks[0].verdict == "invalid"),
+            *_unconfirmed(recorded.state, keys),
+        ),
         timings=timings,
     )
 

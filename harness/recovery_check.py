@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.awake import AwakeClock, gaps
-from harness.damage import Damages
+from harness.damage import NONE, Damages
 from harness.leader_complete import short_leaders
 from harness.log_order import breaches
 from harness.recorded import Recorded
@@ -91,7 +91,7 @@ def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bo
     return min((moment for moment in returns if moment is not None), default=None)
 
 
-def recovery_check(recorded: Recorded, found: Found | None) -> Check:
+def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
     """No recovery is a finding of its own, whatever linearizability says."""
     limit = recorded.plan.recovery_time
     asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
@@ -104,7 +104,7 @@ def recovery_check(recorded: Recorded, found: Found | None) -> Check:
         return check("unknown", f"could not be healed by the harness: {'; '.join(state.unhealed)}")
     if found is None:
         return check("unknown", "the run was cut before it could be seen")
-    if restart := getattr(state, "restart_failed", None):
+    if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery"}
         return check("invalid", f"did not start again after all were restarted: {restart}", details)
     wrong = _wrong(found, limit)
@@ -123,6 +123,17 @@ def recovery_check(recorded: Recorded, found: Found | None) -> Check:
         whole = [node for node in recovery.behind if node not in lost]
         seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {' and '.join(whole)}" if whole else "")
     return check("invalid", seen + _refusals(found), details)
+
+
+def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
+    """Why the system did not serve again after the restart at the end; None where only damaged nodes stayed away."""
+    reason: str | None = getattr(recorded.state, "restart_failed", None)
+    began = recorded.state.moments.get("restarting")
+    if reason is None or began is None:
+        return reason
+    back = {probe.node for probe in recorded.probes if probe.answered and probe.time > began}
+    away = set(recorded.nodes) - back
+    return None if away and away <= damages.nodes else reason
 
 
 def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:

@@ -21,6 +21,9 @@ Told: TypeAlias = tuple[float, str, str]
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
+LOGS_TOO_SHORT: Final = ("committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed")
+DIGEST: Final = 12
+"""So many characters of a digest are shown."""
 ROOM_S: Final = (1.0, 0.5)
 """Seconds before and after a moment in which the logs are looked at."""
 
@@ -75,7 +78,7 @@ def _told(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
 
 
 def _breach(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> Breach:
-    deleted = details.get("kind") == "committed-entries-deleted"
+    deleted = details.get("kind") in LOGS_TOO_SHORT
     told = _told(drawn, details)
     moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
@@ -106,7 +109,27 @@ def _step_back(moment: Mapping[str, Any]) -> str:
     return f"in term {moment['term']}, after term {moment['before']}"
 
 
-_TOLD: Final = {"committed-entries-deleted": _deletion, "term-forgotten": _step_back}
+def _beyond(moment: Mapping[str, Any]) -> str:
+    bound = "log ends" if moment["above"] == "committed" else "committed"
+    return f"{bound} at {number(moment['bound'])}, {number(moment['index'])} {moment['above']} there"
+
+
+def _short_leader(moment: Mapping[str, Any]) -> str:
+    held = f"{number(moment['log_end'])} of {number(moment['committed'])}"
+    return f"leads in term {moment['term']} with {held} committed entries"
+
+
+def _contents(moment: Mapping[str, Any]) -> str:
+    return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {number(moment['index'])}"
+
+
+_TOLD: Final = {
+    "committed-entries-deleted": _deletion,
+    "term-forgotten": _step_back,
+    "commit-beyond-log": _beyond,
+    "leader-lacks-committed": _short_leader,
+    "replicas-differ": _contents,
+}
 """What a node did, in words, for the kinds of violation whose checks keep the moments."""
 
 

@@ -43,14 +43,19 @@ MAX_TOPOLOGIES: Final = 24
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
     "recovery": "faults",
+    "replicas-agree": "charts",
     "election-safety": "charts",
     "terms-kept": "charts",
+    "leader-complete": "charts",
+    "log-order": "charts",
     "committed-kept": "charts",
     "node-logs": "logs",
     "operations": "coverage",
     "under-fault": "faults",
+    "read-back": "coverage",
     "faults": "faults",
     "final-reads": "coverage",
+    "kept-pace": "coverage",
 }
 
 

@@ -622,6 +622,34 @@ def test_the_check_and_not_the_monitor_decides() -> None:
     assert confirmed.warnings == ("w",)
 
 
+PACE = {
+    "asked_per_s": 200.0, "invoked_per_s": 120.4, "late_p50_ms": 1.0, "late_p99_ms": 20.0, "late_max_ms": 900.0,
+    "waited_share": 0.4, "lag_p99_ms": 12.0, "lag_max_ms": 800.0,
+}  # fmt: skip
+
+
+def test_gate_kept_pace_tells_a_rate_that_the_system_did_not_serve_and_holds_it_against_nobody() -> None:
+    check = check_named("kept-pace", judged(with_state(pace=PACE)))
+    assert check.verdict == "valid"
+    assert check.seen == (
+        "120 of 200 operations a second, all clients were busy for 40 % of the time, 99 of 100 at most 20 ms late"
+    )
+    assert check_named("kept-pace", judged(good())).seen == "not recorded"
+
+
+@pytest.mark.parametrize("name", ["late_p99_ms", "lag_p99_ms"])
+def test_gate_kept_pace_wants_a_harness_that_was_on_time(name: str) -> None:
+    assert "99 of 100 at most 1001 ms late" in unknown_because("kept-pace", with_state(pace={**PACE, name: 1001.0}))
+    assert judged(with_state(pace={**PACE, name: 1000.0})).verdict == "valid"
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(5, "valid"), (7, "unknown")])
+def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, verdict: str) -> None:
+    check = check_named("kept-pace", judged(with_state(pace=PACE, standstills=[(10 * S, (10 + seconds) * S)])))
+    assert check.verdict == verdict
+    assert f"the harness stood still for {100 * seconds / 58:.0f} % of the main phase" in check.seen
+
+
 # -- all together ------------------------------------------------------------------------------------------------------
 
 

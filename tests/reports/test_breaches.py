@@ -181,3 +181,33 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
     assert 'id="charts"' not in page
     assert "nothing to draw" in page
     assert "SSH to n3 was lost" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "moment", "told"),
+    [
+        (
+            "log-order", "commit-beyond-log", {"above": "committed", "index": 13015, "bound": 4012},
+            "log ends at 4,012, 13,015 committed there",
+        ),
+        (
+            "log-order", "commit-beyond-log", {"above": "applied", "index": 60, "bound": 50},
+            "committed at 50, 60 applied there",
+        ),
+        (
+            "leader-complete", "leader-lacks-committed", {"term": 7, "log_end": 40, "committed": 90},
+            "leads in term 7 with 40 of 90 committed entries",
+        ),
+        (
+            "replicas-agree", "replicas-differ", {"of": "index", "index": 9, "digest": "0123456789abcdef"},
+            "contents 0123456789ab at index 9",
+        ),
+    ],
+)  # fmt: skip
+def test_what_nodes_say_of_their_state_is_told_with_its_moment(
+    fresh: Maker, name: str, kind: str, moment: dict[str, Any], told: str
+) -> None:
+    details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}
+    (breach,) = breaches_of(with_checks(fresh("valid"), {"name": name, "details": details}))
+    assert [one.told.replace("\u2009", ",") for one in breach.moments] == [told]
+    assert (breach.picture is not None) == (kind != "replicas-differ")

@@ -1,0 +1,115 @@
+"""What our faults destroyed is judged by contract, and nothing else is excused for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.damage import NONE, Damage, Damages, damages_of
+from harness.terms import election_safety, terms_kept
+from history import Probe, Receipt
+
+S = 1_000_000_000
+TERM = Damages((Damage("n1", "currterm", "term", 10 * S, 11 * S),))
+
+
+def probe(at: float, node: str, term: int, role: Any = "follower") -> Probe:
+    return Probe(round(at * S), node, role, term, ledger_end=9, committed=9, applied=9)
+
+
+def truncated(*, witness: dict[str, Any], **changes: Any) -> Receipt:
+    whole = {"fault": "file-truncate", "state": "installed", "nodes": ("n1",), "stood": 11 * S, **changes}
+    return Receipt(id=0, started=10 * S, witness=witness, **whole)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("/data/harness/register/dledger-n1/currterm", "term"),
+        ("/data/harness/register/dledger-n1/currterm.bak", "other"),
+        ("/data/harness/register/dledger-n1/data/00000000", "data"),
+        ("/data/harness/register/dledger-n1/index/00000000", "index"),
+        ("/data/harness/register/dledger-n1/snapshot/snapshot_9/data", "snapshot"),
+    ],
+)
+def test_a_receipt_that_names_no_class_is_sorted_by_its_path(file: str, kind: str) -> None:
+    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": file}}})]).all
+    assert (one.node, one.kind, one.begin, one.end) == ("n1", kind, 10 * S, 11 * S)
+
+
+def test_the_class_that_a_receipt_names_counts() -> None:
+    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})]).all
+    assert (one.kind, one.told()) == ("data", "its damaged data file /x/currterm")
+
+
+def test_a_fault_whose_witness_never_spoke_may_have_damaged_anything() -> None:
+    (one,) = damages_of([truncated(witness={}, state="indeterminate")]).all
+    assert one.may_be("term")
+    assert one.may_be("data")
+    assert damages_of([truncated(witness={}, state="skipped")]) == NONE
+    assert damages_of([truncated(witness={"pid": 1}, fault="kill-one")]) == NONE
+
+
+# -- terms -------------------------------------------------------------------------------------------------------------
+
+FORGOT = [probe(9, "n1", 5), probe(15, "n1", 0)]
+
+
+def test_a_term_whose_file_we_destroyed_is_forgotten_and_that_is_no_violation() -> None:
+    check = terms_kept(FORGOT, TERM)
+    assert check.verdict == "valid"
+    assert check.seen.endswith("(n1 forgot a term whose file a fault of ours had destroyed)")
+    assert terms_kept(FORGOT).verdict == "invalid"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"node": "n2"}, {"kind": "data"}, {"begin": 16 * S, "end": 17 * S}, {"begin": 1, "end": 2}]
+)
+def test_nothing_else_excuses_a_forgotten_term(changes: dict[str, Any]) -> None:
+    assert terms_kept(FORGOT, Damages((replace(TERM.all[0], **changes),))).verdict == "invalid"
+
+
+def test_a_second_step_back_is_not_excused_by_the_first() -> None:
+    again = [*FORGOT, probe(20, "n1", 6), probe(21, "n1", 2)]
+    assert [moment["term"] for moment in terms_kept(again, TERM).details["moments"]] == [2]
+
+
+def two_leaders(term: int = 5) -> list[Probe]:
+    first = [probe(at, "n2", term, "leader") for at in (8, 8.25)]
+    return [*first, *(probe(at, "n3", term, "leader") for at in (15, 15.25))]
+
+
+def test_a_vote_that_we_destroyed_may_be_given_twice() -> None:
+    check = election_safety(two_leaders(), TERM)
+    assert check.verdict == "valid"
+    assert "two in term 5 after a fault of ours had destroyed the file of a vote" in check.seen
+    assert election_safety(two_leaders()).verdict == "invalid"
+
+
+def test_two_leaders_of_a_term_that_came_after_the_damage_are_a_violation() -> None:
+    late = [replace(one, time=one.time + 20 * S, term=9) for one in two_leaders()]
+    assert election_safety(late, TERM).verdict == "invalid"
+    early = Damages((replace(TERM.all[0], begin=16 * S, end=17 * S),))
+    assert election_safety(two_leaders(), early).verdict == "invalid"
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def test_more_damage_than_a_minority_is_told() -> None:
+    two = Damages((TERM.all[0], replace(TERM.all[0], node="n2")))
+    assert two.warnings(("n1", "n2", "n3", "n4", "n5")) == []
+    (line,) = two.warnings(("n1", "n2", "n3"))
+    assert line.startswith("faults damaged files on n1, n2, more than a minority of 3")
+    assert NONE.warnings(("n1",), lost=True) == []
+
+
+def test_where_clients_lost_data_a_log_that_we_cut_is_told() -> None:
+    """An entry is safe on a majority; a bare one that holds a cut log is none any more."""
+    cut = Damages((replace(TERM.all[0], kind="data"),))
+    nodes = ("n1", "n2", "n3", "n4", "n5")
+    assert cut.warnings(nodes) == TERM.warnings(nodes, lost=True) == []
+    (line,) = cut.warnings(nodes, lost=True)
+    assert line.startswith("a fault cut the log on n1:")
