@@ -16,8 +16,8 @@ from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_f
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
+    from harness.faults import Machines
     from harness.systems import DLedgerRegister
-    from nemesis.view import Nodes
 
 #: needed: no run with the default cluster without it; wanted: something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
@@ -161,9 +161,9 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     try:
         cluster = open_cluster(spec, say=say)
         with cluster.lock():
-            was_up = cluster.status().is_up
+            was_up = cluster.status().is_up and not cluster.orphaned()
             try:
-                cluster.up()
+                cluster.up(passing=True)
                 with Remote(cluster.nodes) as remote:
                     system = DLedgerRegister(Plan(seed=0), cluster.nodes, remote, time.monotonic)
                     return FaultTable(spec, ask_faults(remote, system))
@@ -174,14 +174,14 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
         return FaultTable(spec, untried=str(error))
 
 
-def ask_faults(nodes: Nodes, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
+def ask_faults(nodes: Machines, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
     """The prechecks of the whole catalogue, by family and name."""
     from harness.faults import RunClock, SystemView
     from nemesis.catalogue import FAULTS, prechecks
     from nemesis.facts import survey
     from nemesis.fault import Context, Settings
 
-    settings = Settings(snapshots=True, faketime=True)
+    settings = Settings(snapshots=True, faketime=True, data_dirs=nodes.data_dirs)
     reasons = prechecks(Context(nodes, SystemView(system, dict), RunClock(lambda: 0), survey(nodes), settings))
     found = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
     return tuple(sorted(found, key=lambda fault: (fault.family, fault.name)))

@@ -22,7 +22,7 @@ from nemesis.facts import Facts, survey
 from nemesis.fault import Context, Settings
 from nemesis.options import check_options
 from nemesis.runner import Runner
-from nemesis.schedule import Step, checked, cycle, fault_names, turn_parts, turns_of
+from nemesis.schedule import Step, cycle, fault_names, steps_of, turn_parts, turns_of
 from nemesis.script import read_script, replay
 from nemesis.sweep import heal_everything
 from nemesis.targets import check_words
@@ -112,7 +112,8 @@ class Faults:
         except OptionError as error:
             raise UsageError(f"--fault-options: {error}") from None
         except ScheduleError as error:
-            raise UsageError(f"--nemesis, --interval, --time-limit: {error}") from None
+            option = "--schedule" if plan.schedule else "--nemesis, --interval, --time-limit"
+            raise UsageError(f"{option}: {error}") from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +127,7 @@ class Faults:
     def _schedule(self) -> list[Step]:
         plan = self._plan
         if plan.schedule:
-            return checked((Step(**step) for step in plan.schedule), plan.time_limit)
+            return steps_of(plan.schedule, plan.time_limit)
         if not self.turns:
             return []
         return cycle(
@@ -242,10 +243,7 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
     schedule = Plan.read(path).schedule
     if not schedule:
         raise UsageError(f"--schedule {path}: that plan has no schedule of its own; give it as --plan")
-    try:
-        return checked((Step(**step) for step in schedule), time_limit)
-    except TypeError as error:
-        raise UsageError(f"--schedule {path}: not a schedule: {error}") from None
+    return steps_of(schedule, time_limit)
 
 
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:

@@ -40,7 +40,10 @@ def checked(field: str, value: Any, where: str, name: str = "") -> Any:
     if get_origin(wanted) is Literal and value in get_args(wanted):
         return value
     if get_origin(wanted) is tuple and isinstance(value, str):
-        return tuple(part for part in (part.strip() for part in value.split(",")) if part)
+        parts = tuple(part.strip() for part in value.split(",")) if value.strip() else ()
+        if not all(parts):
+            raise UsageError(f"{where}: {name or field}: something is missing between the commas of {value!r}")
+        return parts
     if get_origin(wanted) is dict and _is_table_of_numbers(value):
         return {key: float(number) for key, number in value.items()}
     raise UsageError(f"{where}: {name or field} must be {_words(wanted)}, not {value!r}")

@@ -151,6 +151,10 @@ class Plan:
         return shlex.join(words)
 
 
+LEAST_NODES: Final = 3
+#: As many as a cluster of namespaces has addresses and names for.
+MOST_NODES: Final = 99
+
 #: Named in every command, because a later release may have another default.
 _PINNED: Final = ("seed", "version")
 
@@ -159,7 +163,6 @@ _OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 _LEAST: Final[dict[str, float]] = {
     "concurrency": 1,
     "tracks": 1,
-    "nodes": 3,
     "keys": 1,
     "snapshot_threshold": 1,
     "seed": 0,
@@ -178,6 +181,8 @@ _ABOVE_ZERO: Final = (
 
 def validate(plan: Plan) -> Plan:
     """The plan itself, or UsageError: one line that names the option and the mend."""
+    if not LEAST_NODES <= plan.nodes <= MOST_NODES:
+        raise UsageError(f"--nodes must be from {LEAST_NODES} to {MOST_NODES}, not {plan.nodes}")
     for name, least in _LEAST.items():
         if not least <= getattr(plan, name) < float("inf"):
             raise UsageError(f"{option_of(name)} must be at least {least:g}, not {getattr(plan, name)}")

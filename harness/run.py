@@ -96,9 +96,9 @@ class Run:
     def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
         with cluster.lock():
             began = time.monotonic()
-            cluster_was_up = cluster.status().is_up
+            cluster_was_up = cluster.status().is_up and not cluster.orphaned()
             try:
-                kept = cluster.up()
+                kept = cluster.up(passing=not self._keep_cluster)
                 with Remote(cluster.nodes) as remote:
                     self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
                     self._on_nodes(cluster, remote, faults, files, interrupts, kept=kept)

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import logging
 import select
+import shlex
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -216,7 +217,7 @@ def known_host_keys(node: Node) -> dict[str, bytes]:
         raise HostKeyError(
             node.name,
             f"no host key is known for {host}; name it with host_key, or check it and add it: "
-            f"ssh-keyscan -p {node.ssh_port} {node.ssh_host} >> {file}",
+            f"ssh-keyscan -p {node.ssh_port} -- {shlex.quote(node.ssh_host)} >> {shlex.quote(str(file))}",
         )
     return {kind: key.asbytes() for kind, key in found.items()}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from nemesis.errors import ScheduleError
 from nemesis.targets import check_words
@@ -43,6 +43,25 @@ class Step:
     for_s: float | None = None
 
 
+def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
+    """The steps that a plan holds as plain JSON, checked.  Raises ScheduleError that names the step."""
+    return checked((_step(number, record) for number, record in enumerate(schedule, 1)), time_limit_s)
+
+
+def _step(number: int, record: Mapping[str, Any]) -> Step:
+    try:
+        step = Step(**record)
+    except TypeError as error:
+        raise ScheduleError(f"step {number}: {str(error).removeprefix('Step.__init__() ')}") from None
+    for name in ("at_s", "within_s", "for_s"):
+        value = getattr(step, name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None) or (value is None and name != "for_s"):
+            raise ScheduleError(f"step {number}: {name} must be seconds, found {value!r}")
+    if step.action not in get_args(Action) or not isinstance(step.fault, str) or not isinstance(step.id, int):
+        raise ScheduleError(f"step {number}: needs an action (inject or heal), a fault's name, and a number as id")
+    return step
+
+
 def turn_parts(turn: str) -> list[tuple[str, str | None]]:
     """A turn's faults with the words they are aimed by: ``a@leader+b`` is ``[("a", "leader"), ("b", None)]``.
 
@@ -65,8 +84,13 @@ def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
 
 
 def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
-    """The turns in what a user wrote: parts between commas; ``all`` becomes ``every``."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+    """The turns in what a user wrote: parts between commas; ``all`` becomes ``every``.  Nothing written is no turn.
+
+    Raises ScheduleError where there is nothing between two commas: a word was lost there.
+    """
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(parts):
+        raise ScheduleError(f"a fault's name is missing in {text!r}; like: kill-leader,bridge")
     return tuple(dict.fromkeys(turn for part in parts for turn in (every if part == "all" else (part,))))
 
 

@@ -35,7 +35,10 @@ KEYS: Final = {"name", "at", "for", "when", "within", "targets"}
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
     """Raises ScheduleError that names file and fault, and OSError."""
     try:
-        content = tomllib.loads(path.read_text())
+        text = path.read_bytes().decode("utf-8-sig")
+        if not text.strip():
+            raise ScheduleError(f"{path}: the file is empty; it needs a table [[fault]] with name and at")
+        content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScheduleError(f"{path}: not TOML: {error}") from None
     entries = content.get("fault")
@@ -58,6 +61,8 @@ def _steps(number: int, entry: dict[str, Any], names: Sequence[str]) -> list[Ste
     words = _text(entry, "targets", optional=True)
     if not name or at_s is None:
         raise ScheduleError("name is missing")
+    if "at" not in entry and when is None:
+        raise ScheduleError("at is missing: the seconds after the start; or a condition: when and within")
     if (when is None) != (within_s is None):
         raise ScheduleError("when and within go together")
     if words is not None:

@@ -24,6 +24,7 @@ So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers
 
 from __future__ import annotations
 
+import difflib
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -93,7 +94,9 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
     for word in words.split("/"):
         bare = word.removeprefix("!").strip()
         if not bare or (names and bare not in (*WORDS, *names)):
-            raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {', '.join(WORDS)} or a node's name")
+            near = difflib.get_close_matches(bare, (*WORDS, *names), n=1)
+            mend = f"did you mean {near[0]}?" if near else f"{', '.join(WORDS)} or a node's name"
+            raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {mend}")
 
 
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:

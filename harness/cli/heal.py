@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from harness.cli.shared_options import CLUSTER_HELP
@@ -20,5 +22,8 @@ def heal(cluster: str) -> int:
         healed = heal_leftovers(remote)
     for line in healed.undone or ([] if healed.failed else ["nothing to heal"]):
         click.echo(line)
+    if target.orphaned():
+        mend = f"the next run ends them, or: harness cluster down --cluster {shlex.quote(cluster)}"
+        click.echo(f"the nodes were left by a run that was killed; {mend}", err=True)
     healed.check()
     return 0

@@ -100,9 +100,13 @@ def run(
     Each run ends with a verdict and a page, report.html, in its own directory of the store.
     """
     from harness.run import Run
+    from nemesis.errors import ScheduleError
     from nemesis.schedule import turns_of
 
-    names = turns_of(nemesis, ("all",))
+    try:
+        names = turns_of(nemesis, ("all",))
+    except ScheduleError as error:
+        raise click.UsageError(f"--nemesis: {error}") from None
     if test_count < 1:
         raise click.UsageError(f"--test-count must be at least 1, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed

@@ -41,7 +41,9 @@ def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
     ``nodes`` is how many a cluster of namespaces gets; the others have as many as they have.  ``say`` gets lines for
     people.  Raises UsageError that names the option.
     """
-    kind, _, rest = spec.partition(":")
+    kind, colon, rest = spec.partition(":")
+    if colon and not rest:
+        raise UsageError(f"--cluster {spec}: nothing comes after the colon; expected {CLUSTER_SPECS}")
     if is_netns(spec):
         return _netns(rest or "default", nodes, say)
     if kind == "inventory" and rest:

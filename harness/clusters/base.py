@@ -72,11 +72,19 @@ class Cluster(Protocol):
         """The nodes in their order.  Raises ClusterError when the cluster is not up."""
         ...
 
-    def up(self) -> bool:
+    def up(self, *, passing: bool = False) -> bool:
         """Bring all nodes to answer over SSH.  Healthy nodes that are up already are kept.
 
-        Returns whether the nodes were there before, so that whoever only uses them knows to leave them there.
+        ``passing`` says that this process will take down what it makes: it is written down with the nodes, so that
+        others know what to do with them should it be killed before.  Returns whether the nodes were there before.
         Raises ClusterError or RemoteError.
+        """
+        ...
+
+    def orphaned(self) -> bool:
+        """Whether a process that meant to take these nodes down has died and left them.
+
+        Then they are whoever uses them next to take down.
         """
         ...
 

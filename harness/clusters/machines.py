@@ -73,5 +73,9 @@ class Machines:
         """Keep other processes of this user away.  Raises ClusterBusyError that says who holds it."""
         return self._file_lock.held()
 
+    def orphaned(self) -> bool:
+        """Never: machines that are there already, or take minutes to make, go down only when somebody asks for it."""
+        return False
+
     def status(self) -> ClusterStatus:
         return machine_status(self.name, self.nodes, self._file_lock)

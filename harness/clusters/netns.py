@@ -71,22 +71,31 @@ class NetnsCluster:
 
     # -- up --------------------------------------------------------------------------------------------------------
 
-    def up(self) -> bool:
+    def up(self, *, passing: bool = False) -> bool:
         """Keep the nodes if all of them are there and healthy; else start all of them anew.
 
         Returns whether they were kept.  Raises UsageError, ClusterBusyError or ClusterError.
         """
         with self.lock():
             capabilities.require_programs()
+            owner = processes.identify(os.getpid()) if passing else None
             if self._keep():
+                if self.orphaned():
+                    self._say(f"cluster {self.name} was left by a process that was killed before it took it down")
+                    self._state.write_passing(owner)
                 return True
             self._clear_leftovers()
             try:
-                self._build()
+                self._build(owner)
             except BaseException:
                 self._remove()
                 raise
             return False
+
+    def orphaned(self) -> bool:
+        """By the note of who made the nodes, and the process table."""
+        maker = self._state.read_passing()
+        return maker is not None and processes.started_at(maker.pid) != maker.started
 
     def _keep(self) -> bool:
         record = self._state.read_record()
@@ -113,7 +122,7 @@ class NetnsCluster:
             self._say(f"cluster {self.name}: leftovers of an earlier run ({alive}, not healthy) are removed")
             self._remove()
 
-    def _build(self) -> None:
+    def _build(self, owner: Process | None) -> None:
         self._state_root.mkdir(parents=True, exist_ok=True)
         capabilities.require_disk(self._state_root, self._count)
         provision = capabilities.provide()
@@ -124,6 +133,7 @@ class NetnsCluster:
             subnet = links.choose_subnet(self.name, links.taken_networks())
             record = Record(self.name, str(subnet), provision.root, provision.data, names)
             self._state.write_record(record)
+            self._state.write_passing(owner)
             links.add_bridge(self.name, subnet)
         self._state.make_keys(record)
         self._on_all(names, lambda node: self._start(record, node, fresh=True))
@@ -229,6 +239,8 @@ class NetnsCluster:
             notes = ("leftovers without notes; remove them: harness cluster down",) if found else ()
             return ClusterStatus(self.name, (), self._lock.holder(), notes)
         notes = (f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",)
+        if self.orphaned():
+            notes += ("left by a process that was killed; the next run, or `harness cluster down`, takes it down",)
         nodes = tuple(self._status_of(record, node) for node in record.nodes)
         return ClusterStatus(self.name, nodes, self._lock.holder(), notes)
 

@@ -7,6 +7,7 @@
         default/
             cluster.json         subnet, kind of root and of data filesystem, names of the nodes
             client_key           the harness' key on all nodes
+            passing.json         who made the nodes and will take them down: pid and start time; else not there
             known_hosts          every node's host key
             ssh_config           for people: ssh -F …/ssh_config n1
             nodes/n1/
@@ -87,10 +88,19 @@ class StateDir:
 
     def read_process(self, node: str) -> Process | None:
         """None when there is none that makes sense."""
-        try:
-            return Process(**json.loads((self.node(node) / "process.json").read_text()))
-        except (OSError, ValueError, TypeError):
-            return None
+        return _process_in(self.node(node) / "process.json")
+
+    def write_passing(self, process: Process | None) -> None:
+        """Who will take the nodes down; None when they are to stay."""
+        path = self.path / "passing.json"
+        if process is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_whole(path, json.dumps(asdict(process)) + "\n")
+
+    def read_passing(self) -> Process | None:
+        """None when the nodes are to stay, or the note makes no sense."""
+        return _process_in(self.path / "passing.json")
 
     def make_keys(self, record: Record) -> None:
         """The client's key and every node's, with the files in which ``ssh`` finds them."""
@@ -130,6 +140,13 @@ class StateDir:
             f"  UserKnownHostsFile {self.path / 'known_hosts'}",
             "  StrictHostKeyChecking yes",
         ]
+
+
+def _process_in(path: Path) -> Process | None:
+    try:
+        return Process(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def make_key(path: Path) -> None:

@@ -48,7 +48,7 @@ class VagrantCluster(Machines):
             self._found = self._look()
         return self._found
 
-    def up(self) -> bool:
+    def up(self, *, passing: bool = False) -> bool:  # noqa: ARG002 (they are not taken down in passing)
         """``vagrant up``, then check that every machine lets us in.  Raises ClusterError or RemoteError.
 
         Returns True: what takes minutes to make is taken down only by who asks for it.

@@ -25,6 +25,8 @@ from nemesis.view import Command, StartError
 PORT = 20911
 PROGRAM = "/run/toy-system.py"
 PYTHON = "/usr/bin/python3"
+#: By which `harness heal` knows the processes of a system under test.
+MARK = "-Dharness.node=toy"
 
 LIFE = Path(__file__).with_name("toy_life.py").read_text()
 
@@ -110,7 +112,7 @@ print(*sorted(heard))
 
 _PIDS = r"""for p in /proc/[0-9]*; do
   case "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" in
-    "$0 $1 ") grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
+    "$0 $1 "*) grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
   esac
 done
 exit 0"""
@@ -141,7 +143,7 @@ class ToySystem:
     def start(self, nodes: Iterable[str]) -> None:
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         script = 'env "$@" >/dev/null 2>&1 </dev/null & exit 0'
-        argv = ("sh", "-c", script, "start", *self.environment, "setsid", PYTHON, PROGRAM)
+        argv = ("sh", "-c", script, "start", *self.environment, "setsid", PYTHON, PROGRAM, MARK)
         self.remote.run(dict.fromkeys(down, Command(argv)))
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
         deadline = time.monotonic() + 20

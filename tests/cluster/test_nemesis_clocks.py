@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from harness.cli.main import run_command
 from history import Probe
 from nemesis.catalogue import find
 from nemesis.clocks import environment, prepare
 from nemesis.fault import Targets
-from nemesis.sweep import heal_everything
 from nemesis.view import Command
 from tests.cluster.nemesis_world import PYTHON, ToySystem, real_world
 
@@ -66,10 +66,12 @@ def test_the_process_itself_tells_the_wrong_time_and_then_the_right_one(world, n
     assert abs(healed["clock_off_ms_now"]["n2"]) < 300
 
 
-def test_a_sweep_sets_the_clock_right(world):
-    fault = find("clock-jump")
+@pytest.mark.parametrize("name", ["clock-skew", "clock-jump", "clock-strobe"])
+def test_harness_heal_sets_the_clock_right(world, name, capsys):
+    fault = find(name)
     targets = fault.plan(replace(world.ctx, wanted=Targets(("n2",))), random.Random(1))
     fault.inject(world.ctx, targets)
-    assert heal_everything(world.remote, "toy-system").undone["n2"] == ("set the clock right",)
+    assert run_command(["heal", "--cluster", f"netns:{world.cluster.name}"]) == 0
+    assert capsys.readouterr().out == "n2: set the clock right\n"
     probes = world.system.probes()
     assert abs(probes["n2"].clock_ms - probes["n1"].clock_ms) < 1000

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +17,38 @@ from harness.errors import ClusterBusyError, ClusterError
 from tests.cluster.conftest import HARNESS, MakeCluster, on_all, outputs
 
 pytestmark = pytest.mark.cluster
+
+
+KILLED = """
+import os, signal, sys
+from harness.clusters.netns import NetnsCluster
+NetnsCluster(sys.argv[1], nodes=1).up(passing=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class TestWhoseTheyAre:
+    def test_what_a_killed_process_made_in_passing_is_known_for_that(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        subprocess.run([sys.executable, "-c", KILLED, cluster.name], check=False)
+        assert cluster.status().is_up
+        assert cluster.orphaned()
+        assert cluster.up(passing=True) is True
+        assert not cluster.orphaned()  # they are ours now
+
+    def test_who_asks_for_nodes_that_were_left_keeps_them(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        subprocess.run([sys.executable, "-c", KILLED, cluster.name], check=False)
+        assert cluster.up() is True
+        assert not cluster.orphaned()
+        cluster.up(passing=True)
+        assert not cluster.orphaned()
+
+    def test_what_is_to_stay_is_not_taken_over_in_passing(self, make_cluster: MakeCluster) -> None:
+        cluster = make_cluster(nodes=1)
+        cluster.up()
+        subprocess.run([sys.executable, "-c", KILLED, cluster.name], check=False)
+        assert not cluster.orphaned()
 
 
 class TestNodes:

@@ -46,6 +46,8 @@ class World:
         self.at: dict[str, Event] = {}
         self.up_before = False
         self.made_anew = False
+        self.orphaned = False
+        self.passing = False
         self.screen = StringIO()
         self.nemesis: ToyNemesis | None = None
 
@@ -73,7 +75,11 @@ class ToyCluster:
         names = world.register.names
         self.nodes = tuple(Node(n, "127.0.0.1", "127.0.0.1", 22, "root", Path("key"), None) for n in names)
 
-    def up(self) -> bool:
+    def orphaned(self) -> bool:
+        return self._world.orphaned
+
+    def up(self, *, passing: bool = False) -> bool:
+        self._world.passing = passing
         self._world.step("cluster up")
         return not self._world.made_anew
 
@@ -246,6 +252,14 @@ def test_a_run_without_recovery_is_1(world: World) -> None:
     world.register.stuck.add("n2")
     assert world.run(replace(PLAN, recovery_time=0.3)) == 1
     assert "recovery: no, n2 stuck at" in world.results["sentence"]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_a_killed_run_brought_up_is_taken_down_unless_it_is_to_be_kept(world: World, keep: bool) -> None:
+    world.up_before = world.orphaned = True
+    world.run(keep_cluster=keep)
+    assert ("cluster down" in world.steps) is not keep
+    assert world.passing is not keep
 
 
 @pytest.mark.parametrize(("up_before", "keep"), [(True, False), (False, True), (True, True)])

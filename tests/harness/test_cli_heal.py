@@ -24,7 +24,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         yield name
         steps.append(f"end of {name}")
 
-    target = SimpleNamespace(nodes=(), lock=lambda: doing("lock"))
+    target = SimpleNamespace(nodes=(), orphaned=lambda: False, lock=lambda: doing("lock"))
     monkeypatch.setattr(clusters, "open_cluster", lambda spec: steps.append(spec) or target)
     monkeypatch.setattr(remote, "Remote", lambda nodes: doing("remote"))
     monkeypatch.setattr(

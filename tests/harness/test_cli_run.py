@@ -71,7 +71,12 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--seed -1", "--seed must be at least 0"),
         ("--cluster cloud", "--cluster cloud: expected netns"),
         ("--cluster inventory:none.toml", "none.toml"),
-        ("--nodes 2", "--nodes must be at least 3"),
+        ("--nodes 2", "--nodes must be from 3 to 99, not 2"),
+        ("--nodes 200", "--nodes must be from 3 to 99, not 200"),
+        ("--nemesis ,", "--nemesis: a fault's name is missing in ','"),
+        ("--nemesis a,,b", "--nemesis: a fault's name is missing in 'a,,b'"),
+        ("--nemesis kill-leader@leder", "'leder' in 'leder' is no choice of nodes: did you mean leader?"),
+        ("--cluster netns:", "--cluster netns:: nothing comes after the colon"),
         ("--timers slow", "'slow' is not one of 'fast', 'stock'"),
     ],
 )
@@ -94,7 +99,7 @@ def test_without_options_it_is_the_default_plan_with_a_drawn_seed(recorder: type
 
 
 def test_names_of_faults_may_have_blanks_around_them(recorder: type[Recorder]) -> None:
-    assert run_command(["run", "-n", " kill-one , pause-one+kill-one,, "]) == 0
+    assert run_command(["run", "-n", " kill-one , pause-one+kill-one "]) == 0
     assert recorder.plans[0].nemesis == ("kill-one", "pause-one+kill-one")
 
 

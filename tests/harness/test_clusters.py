@@ -40,7 +40,9 @@ class TestOpenCluster:
         [
             ("docker", "--cluster docker: expected netns, netns:NAME"),
             ("inventory", "--cluster inventory: expected"),
-            ("inventory:", "expected"),
+            ("inventory:", "nothing comes after the colon; expected"),
+            ("netns:", "nothing comes after the colon; expected"),
+            ("vagrant:", "nothing comes after the colon; expected"),
             ("inventory:/missing.toml", "cannot be read: No such file"),
             ("netns:a/b", "at most 31 small letters"),
             ("netns:" + "a" * 32, "at most 31 small letters"),

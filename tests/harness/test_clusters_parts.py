@@ -138,6 +138,15 @@ class TestRecord:
         (tmp_path / "nodes" / "n1" / "process.json").write_text(text)
         assert StateDir(tmp_path).read_process("n1") is None
 
+    def test_who_will_take_the_nodes_down(self, tmp_path: Path) -> None:
+        state = StateDir(tmp_path)
+        assert state.read_passing() is None
+        state.write_passing(Process(4711, 99))
+        assert state.read_passing() == Process(4711, 99)
+        state.write_passing(None)
+        state.write_passing(None)
+        assert state.read_passing() is None
+
     def test_keys_for_us_and_for_people(self, tmp_path: Path) -> None:
         state = StateDir(tmp_path)
         state.make_keys(RECORD)

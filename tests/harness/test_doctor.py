@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -83,9 +83,13 @@ def test_faketime(tmp_path: Path) -> None:
 SYSTEM: Any = SimpleNamespace()
 
 
+class Machines(ToyNodes):
+    data_dirs: ClassVar[dict[str, str]] = {}
+
+
 def test_every_fault_is_asked_and_what_cannot_work_says_why() -> None:
     """The toy's nodes have a shell and nothing else."""
-    found = {fault.name: fault for fault in ask_faults(ToyNodes(), SYSTEM)}
+    found = {fault.name: fault for fault in ask_faults(Machines(), SYSTEM)}
     assert set(found) == set(FAULTS)
     assert found["kill-leader"].available
     assert found["leader-transfer"].available

@@ -85,7 +85,8 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
     ("changes", "message"),
     [
         ({"concurrency": 0}, "--concurrency must be at least 1, not 0"),
-        ({"nodes": 2}, "--nodes must be at least 3, not 2"),
+        ({"nodes": 2}, "--nodes must be from 3 to 99, not 2"),
+        ({"nodes": 200}, "--nodes must be from 3 to 99, not 200"),
         ({"keys": 0}, "--keys must be at least 1, not 0"),
         ({"snapshot_threshold": 0}, "--snapshot-threshold must be at least 1, not 0"),
         ({"seed": -1}, "--seed must be at least 0, not -1"),
@@ -217,7 +218,7 @@ def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
     ("plan", "told"),
     [
         (Plan(seed=4), "has no schedule of its own"),
-        (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), "not a schedule"),
+        (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), "step 1: got an unexpected keyword argument .odd."),
     ],
 )
 def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, told: str, tmp_path: Path) -> None:

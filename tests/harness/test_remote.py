@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import paramiko.pipe
@@ -236,6 +237,15 @@ class TestTrust:
         monkeypatch.setenv("HOME", str(tmp_path))
         with Remote([sshd.node(host_key=None)]) as remote, pytest.raises(HostKeyError, match="ssh-keyscan -p"):
             ask(remote, "true")
+
+    def test_what_is_said_to_be_typed_is_quoted(
+        self, sshd: ToySshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path / "a b"))
+        node = replace(sshd.node(host_key=None), ssh_host="$(reboot)")
+        with Remote([node]) as remote, pytest.raises(HostKeyError) as caught:
+            ask(remote, "true")
+        assert f"-- '$(reboot)' >> '{tmp_path}/a b/.ssh/known_hosts'" in str(caught.value)
 
     def test_a_host_key_in_known_hosts(self, sshd: ToySshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))

@@ -23,13 +23,16 @@ CUT = {**FRESH, "n2": ("nft: drop", "file: /data/harness")}
 class World:
     """``looks`` is what is seen, one look after the other; an exception is raised."""
 
-    def __init__(self, looks: list[Any], *, up: bool = False) -> None:
-        self.looks, self.was_up = looks, up
+    def __init__(self, looks: list[Any], *, up: bool = False, orphaned: bool = False) -> None:
+        self.looks, self.was_up, self.left_behind = looks, up, orphaned
         self.steps: list[str] = []
         self.name = "toy"
         self.nodes = tuple(Node(n, "127.0.0.1", "127.0.0.1", 22, "root", Path("key"), None) for n in FRESH)
 
-    def up(self) -> bool:
+    def orphaned(self) -> bool:
+        return self.left_behind
+
+    def up(self, *, passing: bool = False) -> bool:
         self.steps.append("up")
         return self.was_up
 
@@ -101,6 +104,12 @@ def test_a_cluster_that_was_up_is_healed_first_and_left_up(enter: Any) -> None:
     world = World([FRESH], up=True)
     enter(world).__exit__(None, None, None)
     assert world.steps == ["up", "heal", "look"]
+
+
+def test_what_a_killed_run_brought_up_is_taken_down(enter: Any) -> None:
+    world = World([FRESH], up=True, orphaned=True)
+    enter(world).__exit__(None, None, None)
+    assert world.steps == ["up", "heal", "look", "down"]
 
 
 def test_what_a_killed_suite_brought_up_is_taken_down_by_the_one_that_goes_on(

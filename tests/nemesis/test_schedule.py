@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nemesis.errors import ScheduleError
-from nemesis.schedule import CALM, Step, checked, cycle
+from nemesis.schedule import CALM, Step, checked, cycle, steps_of, turns_of
 
 quick = settings(deadline=None, max_examples=60)
 
@@ -82,3 +82,39 @@ def test_a_schedule_that_cannot_be_is_refused(interval, limit):
 def test_given_schedules_are_checked(steps, complaint):
     with pytest.raises(ScheduleError, match=complaint):
         checked(steps, 60)
+
+
+STEP = {"at_s": 1.0, "action": "inject", "fault": "a", "id": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"at_s": None}, "step 2: at_s must be seconds, found None"),
+        ({"at_s": "soon"}, "step 2: at_s must be seconds, found 'soon'"),
+        ({"for_s": True}, "step 2: for_s must be seconds, found True"),
+        ({"action": "hurt"}, "step 2: needs an action"),
+        ({"id": None}, "step 2: needs an action"),
+        ({"when_": "x"}, "step 2: got an unexpected keyword argument 'when_'"),
+    ],
+)
+def test_a_step_of_a_plan_that_cannot_be_is_named(changes, complaint):
+    with pytest.raises(ScheduleError, match=complaint):
+        steps_of([STEP, {**STEP, "id": 1, **changes}], 60)
+
+
+def test_a_step_without_a_time_is_refused():
+    with pytest.raises(ScheduleError, match="step 1: missing 1 required positional argument: 'at_s'"):
+        steps_of([{name: value for name, value in STEP.items() if name != "at_s"}], 60)
+    assert steps_of([STEP], 60) == [Step(1.0, "inject", "a", 0)]
+
+
+@pytest.mark.parametrize("text", [",", "a,", "a,,b", " , "])
+def test_a_word_that_was_lost_between_commas_is_missed(text):
+    with pytest.raises(ScheduleError, match="a fault's name is missing"):
+        turns_of(text, ())
+
+
+def test_nothing_written_is_no_fault():
+    assert turns_of("", ("a",)) == turns_of(" ", ("a",)) == ()
+    assert turns_of("all, a+b", ("a", "c")) == ("a", "c", "a+b")

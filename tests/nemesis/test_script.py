@@ -48,11 +48,18 @@ def test_a_script_becomes_steps(tmp_path):
     ]
 
 
+def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
+    assert script(tmp_path, '\ufeff[[fault]]\nname = "a"\nat = 1')
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("x = 1", r"expected tables"),
         ("[[fault]\n", "not TOML"),
+        ("", "the file is empty; it needs a table"),
+        (" \n", "the file is empty"),
+        ('[[fault]]\nname = "a"', "fault 1: at is missing: the seconds after the start"),
         ("[[fault]]\nat = 1", "fault 1: name must be text"),
         ('[[fault]]\nname = "a"\nat = -1', "at must be seconds"),
         ('[[fault]]\nname = "a"\nat = 70', "outside the time limit"),
@@ -60,7 +67,7 @@ def test_a_script_becomes_steps(tmp_path):
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"', "go together"),
         ('[[fault]]\nname = "a"\nwhen = "n1 flies"\nwithin = 1', "no condition"),
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"\nwithin = 61', "outside the time limit"),
-        ('[[fault]]\nname = "a"\ntargets = "n7"', "no choice of nodes"),
+        ('[[fault]]\nname = "a"\nat = 1\ntargets = "n7"', "no choice of nodes"),
         ('[[fault]]\nname = "a"\nwhere = "here"', "unknown key 'where'"),
     ],
 )

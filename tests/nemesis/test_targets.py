@@ -68,6 +68,8 @@ def test_words_are_checked_beforehand():
     check_words("leader/n3", ["n3"])
     with pytest.raises(ScheduleError, match="n9"):
         check_words("leader/n9", ["n1"])
+    with pytest.raises(ScheduleError, match="did you mean leader"):
+        check_words("leder", ["n1"])
     with pytest.raises(ScheduleError):
         check_words("leader/")
 
