@@ -60,17 +60,17 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
         witness = fault.witness(world.ctx, targets)
         assert witness["writes_refused"] == ["n2"]
         # All of what was never synced, and of the other file all behind its synced part.
-        assert witness["lost"] == {
-            "n2": {
-                "synced": {"sectors_of_512": 98, "first_byte": 99840, "size": 150000, "size_now": 100000},
-                "unsynced": {"sectors_of_512": 2, "first_byte": 0, "size": 1000, "size_now": None},
-            }
-        }
+        lost = witness["lost"]["n2"]
+        assert set(lost) == {"synced", "unsynced"}
+        assert (lost["synced"]["sectors_of_512"], lost["synced"]["first_byte"]) == (98, 100000 // 512 * 512)
+        assert (lost["unsynced"]["sectors_of_512"], lost["unsynced"]["first_byte"]) == (2, 0)
         assert world.system.pids(["n2"]) == {"n2": None}
         assert world.system.pids(["n1"])["n1"]
         fault.heal(world.ctx, targets)
         assert world.system.pids(["n2"])["n2"]
-    assert world.sh("n2", "cd /data/store; stat -c '%n %s' *").split() == ["synced", "100000"]
+    # Names and lengths may have come to the disk with what somebody else synced; not what was written.
+    assert world.sh("n2", "cat /data/store/* | tr -cd x | wc -c").strip() == "100000"
+    assert world.sh("n2", "cat /data/store/* | tr -cd yz | wc -c").strip() == "0"
     assert fault.heal(world.ctx, targets)
     assert world.sh("n2", "grep -c ' /data ' /proc/self/mounts").strip() == "1"
 

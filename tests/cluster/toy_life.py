@@ -15,6 +15,7 @@ from pathlib import Path
 
 PEERS = Path("/run/toy-peers")
 PORT = 20911
+HEARTBEAT = b"{}" + b" " * (16 << 10) + b"\n"
 SYNCED = Path("/data/toy-life")
 
 
@@ -28,7 +29,7 @@ def _talk() -> None:
     while True:
         for peer in PEERS.read_text().split():
             with suppress(OSError), socket.create_connection((peer, PORT), 0.2) as link:
-                link.sendall(b"{}\n")
+                link.sendall(HEARTBEAT)
         time.sleep(0.1)
 
 
@@ -40,7 +41,7 @@ def _work(unsynced: Path | None) -> None:
             pass
         held.append(bytearray(4096))
         with suppress(OSError):
-            for _ in range(4):
+            for _ in range(8):
                 _write(SYNCED, sync=True)
             if unsynced is not None:
                 _write(unsynced, sync=False)
