@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from harness.systems.remoting import transfer_leadership
 from history import Probe, Receipt
 from nemesis import clocks
 from nemesis.catalogue import FAULTS, find, prechecks
+from nemesis.deadman import DeadMansTimer
 from nemesis.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.facts import Facts, survey
 from nemesis.fault import Context, Settings
@@ -25,7 +27,7 @@ from nemesis.options import check_options
 from nemesis.runner import Runner
 from nemesis.schedule import Step, cycle, fault_names, steps_of, turn_parts, turns_of
 from nemesis.script import read_script, replay
-from nemesis.sweep import heal_everything
+from nemesis.sweep import heal_everything, sweep_commands
 from nemesis.targets import check_words
 from nemesis.view import Nodes, StartError
 
@@ -86,6 +88,29 @@ class SystemView:
             transfer_leadership((endpoints[leader][0], RAFT_PORT), leader, to, term)
         except (OSError, ValueError, KeyError) as error:
             raise FaultError(f"{leader} did not take the request: {error}") from None
+
+
+class LeasedRunner(Runner):
+    """A runner on machines that are somebody's: should we be gone, they lift the faults themselves."""
+
+    def __init__(
+        self, ctx: Context, schedule: Sequence[Step], record: RecordFault, rng: random.Random, timer: DeadMansTimer
+    ) -> None:
+        super().__init__(ctx, schedule, record, rng)
+        self._timer = timer
+
+    def run(self, stop: threading.Event) -> None:
+        """Raises HarnessError when a timer went off while we were there: its node's faults were lifted early."""
+        if not self._schedule:
+            return
+        with self._timer as timer:
+            try:
+                super().run(stop)
+            finally:
+                if self.active:
+                    timer.leave()
+        if timer.lost:
+            raise HarnessError(f"dead man's timers ended, and may have lifted faults: {'; '.join(timer.lost.values())}")
 
 
 class Faults:
@@ -192,7 +217,11 @@ class Faults:
     ) -> Runner:
         """Carries out this plan's schedule."""
         context = self._context(nodes, SystemView(system, lambda: probes.latest), clock_ns)
-        return Runner(context, self.schedule, record, self._plan.rng("targets"))
+        rng = self._plan.rng("targets")
+        if is_netns(self._plan.cluster):
+            return Runner(context, self.schedule, record, rng)
+        timer = DeadMansTimer(nodes, sweep_commands(nodes, PROCESS_PATTERN, nodes.data_dirs))
+        return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _context(self, nodes: Machines, view: SystemView, clock_ns: Callable[[], int]) -> Context:
         settings = Settings(

@@ -14,6 +14,10 @@ from nemesis import clocks, disks, firewall, limits, power, shaping
 from nemesis.fault import DATA_DIR, complaint
 from nemesis.view import Command, Nodes, run_each
 
+#: A dead man's timer (see ``deadman``), and what it has lifted.
+LEASE: Final = "/run/harness-lease"
+LIFTED: Final = "/run/harness-lifted"
+
 #: By this name the script knows itself: it names whatever it looks for.
 _NAME: Final = "harness-sweep"
 
@@ -48,9 +52,14 @@ _CONTINUE: Final = """for pid in $(ours "$1"); do
   kill -s CONT "$pid" && echo "continued pid $pid" || wrong "pid $pid stays stopped"
 done"""
 
+_TIMER: Final = f"""rm -f {LEASE} {LEASE}.new {LEASE}.pid
+if [ -s {LIFTED} ]; then sed 's/^/the node itself: /' {LIFTED}; fi
+rm -f {LIFTED}"""
+
 _SCRIPT: Final = "\n".join(
     [
         _TOOLS,
+        _TIMER,
         firewall.SWEEP,
         shaping.SWEEP,
         _WRITERS,
@@ -84,11 +93,14 @@ def sweep_command(process_pattern: str, data_dir: str = DATA_DIR) -> Command:
     return Command(("sh", "-c", _SCRIPT, _NAME, process_pattern, data_dir), timeout=60.0)
 
 
+def sweep_commands(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str]) -> dict[str, Command]:
+    """The sweep of every node, where its data lies."""
+    return {node: sweep_command(process_pattern, data_dirs.get(node, DATA_DIR)) for node in nodes.names}
+
+
 def heal_everything(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str] | None = None) -> Swept:
     """Sweep all nodes; ``data_dirs`` are those that are not the usual one."""
-    where = data_dirs or {}
-    commands = {node: sweep_command(process_pattern, where.get(node, DATA_DIR)) for node in nodes.names}
-    done, errors = run_each(nodes, commands)
+    done, errors = run_each(nodes, sweep_commands(nodes, process_pattern, data_dirs or {}))
     failed = {node: str(error) for node, error in errors.items()}
     failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}
     return Swept({node: tuple(one.stdout.splitlines()) for node, one in done.items()}, failed)

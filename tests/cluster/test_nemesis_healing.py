@@ -14,12 +14,15 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
+from harness.faults import PROCESS_PATTERN
 from history import Event, Probe, receipts_of
 from nemesis.catalogue import FAULTS, find
+from nemesis.deadman import DeadMansTimer
 from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Targets
 from nemesis.runner import Runner
 from nemesis.schedule import Step, cycle
+from nemesis.sweep import sweep_commands
 from tests.cluster.nemesis_world import real_world
 
 pytestmark = pytest.mark.cluster
@@ -123,6 +126,51 @@ def test_a_node_that_cannot_be_reached_is_a_failure_and_the_others_are_swept(wor
     finally:
         os.kill(world.cluster.init_of("n2"), signal.SIGCONT)
     assert run_command(["heal", "--cluster", cluster]) == 0
+
+
+def sweeps(world):
+    return sweep_commands(world.remote, PROCESS_PATTERN, {})
+
+
+def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, capsys):
+    """What a control node leaves that loses its power: nobody heals, nobody sweeps."""
+    before = state(world)
+    with DeadMansTimer(world.remote, sweeps(world), lease_s=2.0, renew_s=600.0) as timer:
+        for name, nodes in (("pause-majority", ("n1", "n2", "n3")), ("disk-full", ("n4",))):
+            fault = find(name)
+            fault.inject(world.ctx, fault.plan(replace(world.ctx, wanted=Targets(nodes)), random.Random(2)))
+        find("reset").inject(world.ctx, find("reset").plan(world.ctx, random.Random(2)))
+        timer.leave()
+    deadline = time.monotonic() + 30
+    while set(world.on_all("ls /run/harness-lifted 2>&1 || true").values()) != {"/run/harness-lifted\n"}:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert run_command(["heal", "--cluster", f"netns:{world.cluster.name}"]) == 0
+    said = capsys.readouterr().out
+    assert "n1: the node itself: continued pid" in said
+    assert "n4: the node itself: freed the data filesystem" in said
+    assert all(f"{node}: the node itself: removed nft table inet harness" in said for node in world.remote.names)
+    assert state(world) == before
+
+
+def test_a_lease_that_is_renewed_does_not_run_out_and_nothing_of_it_stays(world):
+    before = state(world)
+    with DeadMansTimer(world.remote, sweeps(world), lease_s=2.0, renew_s=0.3) as timer:
+        fault = find("hammer-time")
+        targets = fault.plan(world.ctx, random.Random(2))
+        fault.inject(world.ctx, targets)
+        time.sleep(4.0)
+        assert fault.witness(world.ctx, targets)
+        fault.heal(world.ctx, targets)
+        assert not timer.lost
+        watchers = world.on_all("cat /run/harness-lease.pid")
+        world.sh("n2", "kill $(cat /run/harness-lease.pid)")
+        time.sleep(1.5)
+        assert timer.lost == {"n2": "n2: it is gone"}
+    time.sleep(1.0)
+    for node, pid in watchers.items():
+        world.sh(node, f"[ ! -e /proc/{pid.strip()} ]")
+    assert state(world) == before
 
 
 def test_healing_what_never_stood_changes_nothing(world):

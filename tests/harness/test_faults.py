@@ -24,6 +24,8 @@ from history import Receipt
 from nemesis.catalogue import FAULTS
 from nemesis.errors import FaultError
 from nemesis.facts import Facts
+from nemesis.fault import Targets
+from nemesis.runner import Runner
 from nemesis.successions import Transfers
 from nemesis.view import Command, Completed, StartError
 
@@ -255,6 +257,54 @@ def test_the_clock_of_the_run_waits_until_it_is_stopped() -> None:
     assert not clock.wait(-5.0, stop)
     stop.set()
     assert clock.wait(60.0, stop)
+
+
+class Timer:
+    """Tells what was done with it."""
+
+    def __init__(self, lost: dict[str, str]) -> None:
+        self.lost, self.steps = lost, list[str]()
+
+    def __enter__(self) -> Timer:
+        self.steps.append("armed")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.steps.append("over")
+
+    def leave(self) -> None:
+        self.steps.append("left")
+
+
+def leased(plan: Plan, lost: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Timer]:
+    timer = Timer(lost)
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
+    monkeypatch.setattr(faults_module, "DeadMansTimer", lambda *_: timer)
+    monkeypatch.setattr(Runner, "run", lambda self, stop: timer.steps.append("run"))
+    runner = Faults(plan).runner(Nodes(), system(), SimpleNamespace(latest={}), lambda *_: None, lambda: 0)  # type: ignore[arg-type]
+    return runner, timer
+
+
+def test_faults_on_machines_of_others_stand_under_a_dead_mans_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, timer = leased(replace(PLAN, cluster="inventory:x.toml"), {}, monkeypatch)
+    runner.run(threading.Event())
+    assert timer.steps == ["armed", "run", "over"]
+    runner._active[1] = FAULTS["kill-all"], Targets(("n1",))
+    runner.run(threading.Event())
+    assert timer.steps[3:] == ["armed", "run", "left", "over"]
+
+
+def test_a_timer_that_went_off_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, _ = leased(replace(PLAN, cluster="inventory:x.toml"), {"n1": "n1: it is gone"}, monkeypatch)
+    with pytest.raises(HarnessError, match="may have lifted faults: n1: it is gone"):
+        runner.run(threading.Event())
+
+
+def test_namespaces_need_no_timer_and_a_run_without_faults_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    for plan in (PLAN, Plan(seed=1, cluster="inventory:x.toml")):
+        runner, timer = leased(plan, {}, monkeypatch)
+        runner.run(threading.Event())
+        assert "armed" not in timer.steps
 
 
 # -- leftovers ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,220 @@
+"""Kills the harness with -9 at drawn moments of short runs, and looks at what is left.  Needs root.
+
+    python -m bench.killed.run [--moments 200] [--cold 5] [--seed 1] [--cluster netns:killed] [--store DIR]
+
+Each moment is one run on a warm cluster with one or two faults of the catalogue, killed somewhere between its first
+instruction and its last.  Then the history must be readable, ``harness check`` must judge it (0, 1 or 2), ``harness
+heal`` must end with 0, and the nodes must be as they were in the beginning.  ``--cold`` moments are of runs that
+brought their cluster up themselves: after the next run nothing of it may be there.  Prints one JSON object; ends with
+1 when something did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness.clusters import links, mounts, processes
+from harness.clusters.netns import STATE_ROOT
+from harness.doctor import examine_faults
+from harness.plan import Plan
+from harness.runstate import RunState
+from harness.suite.warm import WarmCluster
+from history import RunFiles, read_history
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+HARNESS: Final = (sys.executable, "-m", "harness")
+#: These wait for something that a run of seconds need not bring.
+TOO_LONG: Final = {"isolate-until-snapshot"}
+WHOLE_S: Final = 300.0
+
+
+@dataclass(slots=True)
+class Moment:
+    """One killed run, and what did not hold of it."""
+
+    seed: int
+    nemesis: str
+    killed_after_s: float
+    reached: str = "nothing"
+    events: int = 0
+    judged: int | None = None
+    healed: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where it is done; ``faults`` are those that can work there."""
+
+    cluster: str
+    store: Path
+    faults: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.cluster.partition(":")[2]
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*HARNESS, *words], capture_output=True, text=True, timeout=WHOLE_S, check=False)
+
+    def run_words(self, seed: int, nemesis: str) -> tuple[str, ...]:
+        words = ("run", "--cluster", self.cluster, "--store", str(self.store), "--seed", str(seed), "--nodes", "3")
+        length = ("--time-limit", "5", "--interval", "2", "--warm-up", "0.5", "--recovery-time", "20", "--no-spark")
+        return (*words, *length, "--nemesis", nemesis, "--dledger-version", "0.3.2")
+
+    def whole(self, seed: int, nemesis: str) -> float:
+        """How long a run takes that is left alone.  Raises RuntimeError when it ends in another way than it may."""
+        began = time.monotonic()
+        done = self.call(*self.run_words(seed, nemesis))
+        if done.returncode not in (0, 1, 2):
+            raise RuntimeError(f"a run that was left alone ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return time.monotonic() - began
+
+    def kill(self, seed: int, nemesis: str, after_s: float) -> Moment:
+        """Start a run and kill it so many seconds later; look at what it wrote."""
+        before = set(self.runs())
+        child = subprocess.Popen(
+            [*HARNESS, *self.run_words(seed, nemesis)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            child.wait(after_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        moment = Moment(seed, nemesis, round(after_s, 3))
+        if child.wait() not in (-9, 0, 1, 2):
+            moment.wrong.append(f"the run ended with {child.returncode} before it was killed")
+        for run in set(self.runs()) - before:
+            self.judge(moment, RunFiles(run))
+        return moment
+
+    def runs(self) -> list[Path]:
+        return [path.parent for path in self.store.glob("*/*/plan.json") if not path.parent.is_symlink()]
+
+    def judge(self, moment: Moment, files: RunFiles) -> None:
+        """The evidence of a killed run: readable, and judged like any other."""
+        try:
+            moments = RunState.read(files.state).moments
+            moment.reached = max(moments, key=moments.__getitem__, default="a directory")
+            if files.history.exists():
+                moment.events = len(read_history(files.history).events)
+        except (ValueError, OSError) as error:
+            moment.wrong.append(f"not readable: {error}")
+        if not moment.events:
+            return
+        done = self.call("check", "--no-spark", str(files.root))
+        moment.judged = done.returncode
+        if done.returncode not in (0, 1, 2):
+            moment.wrong.append(f"check ended with {done.returncode}: {_last(done)}")
+
+    def heal(self, moment: Moment, warm: WarmCluster) -> None:
+        """``harness heal``, and the nodes as they were."""
+        done = self.call("heal", "--cluster", self.cluster)
+        moment.healed = done.stdout.splitlines()
+        if done.returncode:
+            moment.wrong.append(f"heal ended with {done.returncode}: {_last(done)}")
+        moment.wrong += warm.reset()
+        moment.wrong += [f"a process of the run lives on: {line}" for line in self.survivors()]
+
+    def survivors(self) -> list[str]:
+        """Processes of runs on this machine, by the words that a run is started with."""
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_text(errors="replace").replace("\0", " ")
+            except OSError:
+                continue
+            if f"--store {self.store} --seed" in line:
+                lines.append(line)
+        return lines
+
+    def left(self) -> list[str]:
+        """What of a cluster that was taken down is still there."""
+        state = STATE_ROOT / self.name
+        return [
+            *(f"link {name}" for name in links.existing(self.name)),
+            *(f"mount {point}" for point in mounts.mounted_below(state)),
+            *(f"loop {device}" for device in mounts.loops_below(state)),
+            *(f"process {process.pid} of {node}" for node, process in processes.find(self.name)),
+            *([f"directory {state}"] if state.exists() else []),
+        ]
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
+
+
+def draw(faults: tuple[str, ...], rng: random.Random) -> str:
+    """One fault, or two at once."""
+    return "+".join(rng.sample(faults, rng.choice((1, 1, 2))))
+
+
+def on_a_warm_cluster(bench: Bench, count: int, rng: random.Random) -> list[Moment]:
+    moments = list[Moment]()
+    plan = Plan(seed=0, cluster=bench.cluster, nodes=3)
+    with WarmCluster(plan, lambda _line: None) as warm:
+        length_s = bench.whole(rng.randrange(2**31), "kill-leader")
+        warm.reset()
+        for number in range(count):
+            moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), rng.uniform(0.0, length_s))
+            bench.heal(moment, warm)
+            moments.append(moment)
+            _tell(number, moment)
+    return moments
+
+
+def on_a_cold_one(bench: Bench, count: int, rng: random.Random) -> list[Moment]:
+    """The killed run brought the cluster up; the next run takes it down."""
+    moments = list[Moment]()
+    length_s = bench.whole(rng.randrange(2**31), "kill-leader")
+    for number in range(count):
+        moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), rng.uniform(0.0, length_s))
+        bench.whole(rng.randrange(2**31), "kill-leader")
+        moment.wrong += [f"left after the next run: {thing}" for thing in bench.left()]
+        moments.append(moment)
+        _tell(number, moment)
+    return moments
+
+
+def _tell(number: int, moment: Moment) -> None:
+    print(json.dumps({"number": number, **asdict(moment)}), file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moments", type=int, default=200)
+    parser.add_argument("--cold", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cluster", default="netns:killed")
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        store = options.store or Path(directory)
+        table = examine_faults(options.cluster)
+        usable = tuple(fault.name for fault in table.faults if fault.available and fault.name not in TOO_LONG)
+        bench, rng = Bench(options.cluster, store, usable), random.Random(options.seed)
+        moments = on_a_warm_cluster(bench, options.moments, rng) + on_a_cold_one(bench, options.cold, rng)
+        left = bench.left()
+    figures = {
+        "moments": len(moments),
+        "reached": Counter(moment.reached for moment in moments),
+        "judged": Counter(str(moment.judged) for moment in moments),
+        "healed": Counter(line.partition(": ")[2].split(" pid ")[0] for moment in moments for line in moment.healed),
+        "wrong": [asdict(moment) for moment in moments if moment.wrong],
+        "left": left,
+    }
+    print(json.dumps(figures, indent=2))
+    sys.exit(1 if figures["wrong"] or left else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""A dead man's timer: a node lifts our faults by itself when whoever injected them is gone.
+
+A watcher on every node holds the sweep (see ``sweep``) and a lease, a file that the control node renews every few
+seconds.  When the lease was not renewed for ``LEASE_S``, the watcher sweeps the node and ends; when the file is gone,
+it just ends.  It is for machines that are somebody's: namespaces go with the machine on which a run is killed.
+
+The lease counts by the node's uptime: a clock that is set, by us or by anybody, does not move it.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Final, Self
+
+from nemesis.errors import FaultError
+from nemesis.fault import complaint
+from nemesis.sweep import LEASE, LIFTED
+from nemesis.view import Command, Nodes, run_each
+
+#: Longer than a control node stands still that is only busy, or asleep for a moment.
+LEASE_S: Final = 120.0
+RENEW_S: Final = 5.0
+
+_WATCH: Final = f"""lease=$0; seconds=$1; shift
+while read -r renewed <"$lease"; do
+  read -r now rest </proc/uptime
+  if [ $((${{now%.*}} - renewed)) -ge "$seconds" ]; then
+    rm -f "$lease"
+    said=$(sh -c "$@" 2>&1)
+    echo "$said" >{LIFTED}
+    exit
+  fi
+  sleep 0.5
+done 2>/dev/null"""
+
+_RENEW: Final = """read -r now rest </proc/uptime && echo "${now%.*}" >"$0.new" && mv "$0.new" "$0" """
+
+# What an earlier run armed is ended first.
+_ARM: Final = f"""watch=$1; shift
+[ ! -e "$0.pid" ] || kill -s KILL "$(cat "$0.pid")" 2>/dev/null
+rm -f {LIFTED}
+{_RENEW} || exit
+setsid sh -c "$watch" "$0" "$@" >/dev/null 2>&1 </dev/null &
+echo $! >"$0.pid" """
+
+_KEEP: Final = f"""pid=$(cat "$0.pid") && [ -e "$0" ] && [ -e "/proc/$pid" ] || {{ echo "it is gone" >&2; exit 1; }}
+{_RENEW}"""
+
+_DISARM: Final = """rm -f "$0" "$0.new" "$0.pid" """
+
+
+class DeadMansTimer:
+    """Armed while the context lasts, and renewed by a thread; ``lost`` says on which nodes it went off meanwhile.
+
+    ``sweeps`` is what each node does when the lease has run out.  Left with :meth:`leave`, the timers stay armed.
+    """
+
+    def __init__(
+        self, nodes: Nodes, sweeps: dict[str, Command], *, lease_s: float = LEASE_S, renew_s: float = RENEW_S
+    ) -> None:
+        self._nodes = nodes
+        self._sweeps = sweeps
+        self._lease_s = lease_s
+        self._renew_s = renew_s
+        self._over = threading.Event()
+        self._renewing = threading.Thread(target=self._renew_forever, name="dead-man", daemon=True)
+        self._stays = False
+        self.lost: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        """Raises FaultError when it cannot be armed on every node: without it, nothing should be injected."""
+        arm = {
+            node: Command(("sh", "-c", _ARM, LEASE, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
+            for node, sweep in self._sweeps.items()
+        }
+        wrong, unasked = self._on_each(arm)
+        if wrong or unasked:
+            self._disarm()
+            raise FaultError(f"the dead man's timer cannot be armed: {'; '.join((wrong | unasked).values())}")
+        self._renewing.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._renewing.join()
+        if not self._stays:
+            self._disarm()
+
+    def leave(self) -> None:
+        """Something still stands: let the nodes lift it when the lease has run out."""
+        self._stays = True
+
+    def _renew_forever(self) -> None:
+        while not self._over.wait(self._renew_s):
+            # A node that cannot be asked now may be asked later: only one that answers has lost it.
+            wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, LEASE))))
+            self.lost = {**wrong, **self.lost}
+
+    def _disarm(self) -> None:
+        self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, LEASE))))
+
+    def _on_each(self, commands: dict[str, Command]) -> tuple[dict[str, str], dict[str, str]]:
+        """What the nodes complained of, and which could not be asked."""
+        answers, errors = run_each(self._nodes, commands)
+        wrong = {node: f"{node}: {complaint(one.stderr)}" for node, one in answers.items() if one.code}
+        return wrong, {node: str(error) for node, error in errors.items()}
