@@ -6,7 +6,9 @@ down if this run brought it up, judge what there is.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import platform
 import sys
 import time
@@ -222,8 +224,11 @@ class Run:
 
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
-        self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
-        self._progress.say(f"harness failure: {error}")
+        text = str(error)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            text = f"{os.strerror(error.errno)}: make room where {self._store} lies, or name another place with --store"
+        self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
+        self._progress.say(f"harness failure: {text}")
 
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts
@@ -258,11 +263,18 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
     }
 
 
+class _LogFile(logging.FileHandler):
+    """A log that is silent when the disk is full: the history's own failure tells it, once and in one line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
+        """Leave the record out."""
+
+
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
     """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
     try:
-        handler = logging.FileHandler(path)
+        handler = _LogFile(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
@@ -277,4 +289,5 @@ def logging_to(path: Path) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         root.setLevel(previous)
-        handler.close()
+        with suppress(OSError):
+            handler.close()
