@@ -6,7 +6,9 @@ down if this run brought it up, judge what there is.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import platform
 import sys
 import time
@@ -266,8 +268,11 @@ class Run:
 
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
-        self._state.fail(str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}")
-        self._progress.say(f"harness failure: {error}")
+        text = str(error)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            text = f"{os.strerror(error.errno)}: make room where {self._store} lies, or name another place with --store"
+        self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
+        self._progress.say(f"harness failure: {text}")
 
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts
@@ -298,8 +303,10 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
 
 
 class _LogFile(logging.FileHandler):
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
-        """Say nothing: a disk that is full is a failure of the run, told once and not with every line."""
+    """A log that is silent when the disk is full: the history's own failure tells it, once and in one line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
+        """Leave the record out."""
 
 
 @contextmanager
@@ -321,4 +328,5 @@ def logging_to(path: Path) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         root.setLevel(previous)
-        handler.close()
+        with suppress(OSError):
+            handler.close()

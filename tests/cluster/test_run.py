@@ -152,7 +152,9 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
     try:
         job = start(*run_words(store, "--nemesis", "partition-random-node", "--time-limit", "60", "--interval", "2"))
         assert job.end() == 255, job.text
-        assert "No space left" in job.text
+        (told,) = (line for line in job.lines if "No space left" in line)
+        assert told.startswith(f"harness failure: No space left on device: make room where {store} lies")
+        assert "Traceback" not in job.text
         history = read_history(job.run / "history.jsonl")
         assert history.events
         assert not history.torn

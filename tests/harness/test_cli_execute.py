@@ -302,7 +302,7 @@ def test_a_server_that_dies_at_start_is_255_with_the_end_of_its_log(world: World
         ("cluster up", ClusterError("no subnet is free"), 255),
         ("clean", HarnessError("n1: exit 1"), 255),
         ("await_leader", ZeroDivisionError("a bug"), 255),
-        ("wipe", OSError(28, "No space left on device"), 255),
+        ("wipe", OSError(5, "Input/output error"), 255),
     ],
     ids=lambda value: str(value) if isinstance(value, str | int) else type(value).__name__,
 )
@@ -390,13 +390,21 @@ def test_a_fault_that_takes_memory_away_explains_it(counting: World) -> None:
     assert any("OOM killer ended processes" in warning for warning in counting.results["warnings"])
 
 
+def test_a_log_that_cannot_be_written_says_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    """The history, which is on the same disk, says it; the log's own words were a traceback a line."""
+    with run_module.logging_to(Path("/dev/full")):
+        run_module.log.error("the run failed", exc_info=OSError(28, "No space left on device"))
+        run_module.log.warning("again")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(run_module, "conclude", full)
     assert world.run() == 255
-    assert "No space left on device" in world.said
+    assert f"harness failure: No space left on device: make room where {world.store} lies" in world.said
     assert world.steps[-1] == "stop Spark"
 
 
