@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import shutil
-import textwrap
-
 import click
 
 from harness.cli.json_output import json_line, json_option
+from harness.screen import hanging
 
 
 @click.command("list-nemeses")
