@@ -63,4 +63,11 @@ def hanging(head: str, text: str) -> str:
     if not screen.is_terminal or len(head) + len(text) <= screen.columns:
         return head + text
     beneath = " " * min(len(head), screen.columns // 2)
-    return textwrap.fill(text, screen.columns, initial_indent=head, subsequent_indent=beneath, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        screen.columns,
+        initial_indent=head,
+        subsequent_indent=beneath,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

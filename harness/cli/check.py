@@ -117,7 +117,8 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
 
 def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
     """Whether a run is judged through Spark, and why; by the size of its history where nobody says."""
-    from pipeline.ingest import LARGE_BYTES, is_large
+    from pipeline.ingest import is_large
+    from pipeline.jobs import LARGE_BYTES
 
     if spark is not None:
         return spark, "as asked"
