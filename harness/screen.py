@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+import textwrap
 from contextlib import suppress
 from typing import Final, TextIO
 
@@ -53,3 +55,19 @@ class Screen:
         except (OSError, ValueError) as error:
             self._gone = True
             log.warning("nobody is told anything any more: %s", error)
+
+
+def hanging(head: str, text: str) -> str:
+    """``text`` behind ``head``, on a terminal wrapped beneath itself; one line for a file or a pipe, as for grep."""
+    screen = Screen(sys.stdout)
+    if not screen.is_terminal or len(head) + len(text) <= screen.columns:
+        return head + text
+    beneath = " " * min(len(head), screen.columns // 2)
+    return textwrap.fill(
+        text,
+        screen.columns,
+        initial_indent=head,
+        subsequent_indent=beneath,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -15,12 +15,14 @@ import select
 import sys
 from typing import Any, Final, TextIO
 
-#: What stands for a character that a terminal cannot show, where another one says the same: never two for one meaning
-#: (a verdict's mark ``✓`` must not become the ``?`` of *unknown*), always one for one, so that columns stay columns.
+#: What stands for a character that a terminal cannot show: one for one, so that columns stay columns, and never with
+#: another meaning (the mark ``✓`` of a verdict must not become the ``?`` of *unknown*).
 _INSTEAD: Final[dict[str, str]] = {
     **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓", "+xo.*__--==##.%#", strict=True)),
     **dict(zip("─│┄├┤┌┐└┘┼┬┴╌═║", "-|.||+++++++.=|", strict=True)),
-    **dict(zip("–—…→←×“”‘’„\u2009\u00a0", '--~><x""\'\'"  ', strict=True)),
+    **dict(zip("–—…×“”‘’„\u2009\u00a0", '--~x""\'\'"  ', strict=True)),
+    "→": "->",
+    "←": "<-",
     "≤": "<=",
     "≥": ">=",
     "≠": "!=",
@@ -107,9 +109,11 @@ class _Output(io.FileIO):
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """What is alike, else the escape: two values that differ are never shown as one."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(_INSTEAD.get(mark, "?") for mark in error.object[error.start : error.end]), error.end
+    marks = error.object[error.start : error.end]
+    return "".join(_INSTEAD.get(mark) or mark.encode("unicode_escape").decode() for mark in marks), error.end
 
 
 def _ascii_on_purpose(name: str) -> codecs.CodecInfo | None:

@@ -32,7 +32,7 @@ def _operation(box: Box, columns: int) -> list[str]:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    label = one_line(f"{box.label}  {box.times}", 60)
+    label = one_line(f"{box.label}  {box.times}", min(60, columns))
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
     return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from history import Counterexample
@@ -16,35 +18,69 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
+LEAST: Final = 60
+"""Columns of the narrowest terminal that is written for."""
+
+Paint = Callable[[str, str], str]
+"""What a word of a text looks like, by the name of its colour."""
 
 
-def render_summary(results: Mapping[str, Any]) -> str:
-    """Plain text, no colours, from a ``results.json`` as it is; every field is optional."""
+def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
+    """Plain text, no colours, from a ``results.json`` as it is; every field is optional.
+
+    For a terminal of so many ``columns`` sentences are wrapped, and tables leave out what has no room.
+    """
     results = tidy(results, Notes())
+    columns = None if columns is None else max(columns, LEAST)
     parts = [
-        _verdict(results),
-        _checks(results.get("checks") or ()),
-        _examples(results.get("keys") or ()),
-        _faults(fault_rows(results)),
-        _recovery(results),
+        _verdict(results, columns),
+        _checks(results.get("checks") or (), columns),
+        _examples(results.get("keys") or (), columns),
+        _faults(fault_rows(results), columns),
+        _recovery(results, columns),
         _counts(results.get("counts") or {}),
-        _rate(results.get("windows") or ()),
+        _rate(results.get("windows") or (), columns),
         _figures(results.get("timings") or {}),
-        _warnings(results.get("warnings") or ()),
+        _warnings(results.get("warnings") or (), columns),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _verdict(results: Mapping[str, Any]) -> str:
+def wrapped(text: str, columns: int | None, indent: str = "") -> str:
+    """Each of its lines in as many as it takes."""
+    if columns is None:
+        return textwrap.indent(printable(text), indent)
+    lines = [
+        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        for line in printable(text).splitlines()
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(results: Mapping[str, Any], columns: int | None) -> str:
     failure = results.get("harness_failure")
     word = "HARNESS FAILURE" if failure else str(results.get("verdict", "unknown")).upper()
-    sentences = [printable(text) for text in (failure, results.get("sentence")) if text]
+    sentences = [wrapped(str(text), columns) for text in (failure, results.get("sentence")) if text]
     return "\n".join([word, *sentences])
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "  ", between: str = "  ") -> str:
-    """Columns padded to their widest cell; those in ``right`` are right-aligned."""
+def table(
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+    indent: str = "  ",
+    between: str = "  ",
+    columns: int | None = None,
+) -> str:
+    """Columns padded to their widest cell; those in ``right`` are right-aligned.
+
+    Where a terminal has fewer ``columns``, those that have no room are left out, from the right, and … says so.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if columns is not None and len(indent) + sum(widths) + len(between) * (len(widths) - 1) > columns:
+        ends = accumulate((len(between) + width for width in widths), initial=len(indent) - len(between))
+        kept = sum(end <= columns - len(between) - 1 for end in ends) - 1
+        widths = [*widths[:kept], 1]
+        rows = [(*row[:kept], "" if number else "…") for number, row in enumerate(rows)]
     lines = []
     for row in rows:
         cells = [
@@ -54,9 +90,11 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
     return "\n".join(lines)
 
 
-def _checks(checks: Sequence[Mapping[str, Any]]) -> str:
+def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     if not checks:
         return "No check was made."
+    if columns is not None:
+        return check_lines(checks, columns)
     rows = [("", "check or gate", "asked", "seen")]
     for check in checks:
         gate = " (gate)" if check.get("kind") == "gate" else ""
@@ -71,7 +109,23 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> str:
     return table(rows)
 
 
-def _examples(keys: Sequence[Mapping[str, Any]]) -> str:
+def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
+    """A line each for a terminal; what was asked is told of those that are not as they should be."""
+    names = [
+        one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
+    ]
+    width = max(map(len, names))
+    lines = []
+    for check, name in zip(checks, names, strict=True):
+        state = str(check.get("verdict"))
+        mark = paint(MARKS[state], state) if state in MARKS else "–"
+        lines.append(f"  {mark} {name:{width}}  {one_line(check.get('seen', ''), columns - width - 6)}")
+        if state in ("invalid", "unknown"):
+            lines.append(wrapped(f"asked: {check.get('asked', '')}", columns, " " * (width + 6)))
+    return "\n".join(lines)
+
+
+def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     found = [(key.get("key"), record) for key in keys for record in key.get("counterexamples") or ()]
     if not found:
         return ""
@@ -82,7 +136,8 @@ def _examples(keys: Sequence[Mapping[str, Any]]) -> str:
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        parts.append(f"{title}: {printable(example.sentence)}\n\n{boxes.draw(example)}")
+        drawn = boxes.draw(example, boxes.COLUMNS if columns is None else columns - boxes.WHO)
+        parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 
 
@@ -92,7 +147,7 @@ def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
 
 
-def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
+def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     if not rows:
         return ""
     head = (
@@ -129,10 +184,12 @@ def _faults(rows: Sequence[Mapping[str, Any]]) -> str:
                 "never" if never_recovered(row) else milliseconds(row.get("recovered_ms")),
             )
         )
-    return "Faults (rates are ok operations a second)\n" + table(lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11))
+    return "Faults (rates are ok operations a second)\n" + table(
+        lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11), columns=columns
+    )
 
 
-def _recovery(results: Mapping[str, Any]) -> str:
+def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
     """The figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
     parts = [
@@ -140,7 +197,7 @@ def _recovery(results: Mapping[str, Any]) -> str:
         ("Caught up, ms after the heal", recovery_text.nodes_of(windows), (0, *range(2, 12))),
         ("By fault: least / median / most", recovery_text.faults_of(results.get("fault_figures") or {}), (1,)),
     ]
-    return "\n\n".join(f"{title}\n{table(rows, right=right)}" for title, rows, right in parts if rows)
+    return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
@@ -179,7 +236,7 @@ def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]
     return found
 
 
-def _rate(windows: Sequence[Mapping[str, Any]]) -> str:
+def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     """A sparkline of ok operations by second, if the results hold one-second windows."""
     by_second: dict[int, float] = {}
     for window in windows:
@@ -188,7 +245,8 @@ def _rate(windows: Sequence[Mapping[str, Any]]) -> str:
     if not by_second:
         return ""
     values = [by_second.get(second, 0.0) for second in range(max(by_second) + 1)]
-    return f"ok operations a second, 0 to {number(max(values), 0)}\n  {spark(values)}"
+    room = None if columns is None else min(columns - 2, len(values), SPARK_COLUMNS)
+    return f"ok operations a second, 0 to {number(max(values), 0)}\n  {spark(values, room)}"
 
 
 def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
@@ -211,5 +269,6 @@ def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool =
     return "".join("·" if cell <= 0 else SPARKS[min(int(cell / top * len(SPARKS)), len(SPARKS) - 1)] for cell in cells)
 
 
-def _warnings(warnings: Sequence[Any]) -> str:
-    return "\n".join(["Warnings", *(f"  {one_line(warning, 300)}" for warning in warnings)]) if warnings else ""
+def _warnings(warnings: Sequence[Any], columns: int | None) -> str:
+    told = (wrapped(one_line(warning, 300), columns, "  ") for warning in warnings)
+    return "\n".join(["Warnings", *told]) if warnings else ""

@@ -6,7 +6,6 @@ reaches the terminal but printable characters.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -19,16 +18,13 @@ from reports.faults import FaultWindow
 from reports.findings import Drawn, Violation, checks_of, headlines_of, violation_count
 from reports.planted import meaning_of, word_of
 from reports.run import HARNESS_FAILURE, Run, commands_of
-from reports.summary import MARKS, spark, table
+from reports.summary import LEAST, Paint, check_lines, spark, table, wrapped
 from reports.texts import milliseconds, number, one_line, printable, seconds
 
-LEAST: Final = 76
 MOST: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_FAULTS: Final = 20
 _CODES: Final = {"valid": "32", "invalid": "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1"}
-
-Paint = Callable[[str, str], str]
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
@@ -51,45 +47,27 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
     ]
     told = [run.notes.attempt(name, make, "") for name, make in parts]
     warnings = [*run.notes.warnings, *run.results.get("warnings", ())]
-    told.append("\n".join(_wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
+    told.append("\n".join(wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
     return "\n\n".join(part for part in told if part) + "\n"
-
-
-def _wrapped(text: str, columns: int, indent: str = "") -> str:
-    lines = [
-        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-        for line in printable(text).splitlines()
-    ]
-    return "\n".join(lines)
 
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     heads = headlines_of(drawn)
-    told = [_wrapped(run.sentence, columns)] if run.failure or not heads else []
-    told += [_wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
+    told = [wrapped(run.sentence, columns)] if run.failure or not heads else []
+    told += [wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
-        told.insert(1 if run.failure else 0, _wrapped(meaning_of(run), columns))
+        told.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
     return "\n".join([paint(word_of(run).upper(), run.verdict), *told, paint(where, "quiet")])
 
 
 def _checks(run: Run, columns: int, paint: Paint) -> str:
-    """A line each; what was asked is told of those that are not as they should be."""
+    """A line each, as :func:`check_lines` writes them."""
     checks = checks_of(run)
     if not checks:
         return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
-    names = [one_line(check["name"], 24) + (" (gate)" if check["kind"] == "gate" else "") for check in checks]
-    width = max(map(len, names))
-    lines = []
-    for check, name in zip(checks, names, strict=True):
-        state = check["state"]
-        mark = MARKS.get(state, "–")
-        lines.append(f"  {paint(mark, state) if state in MARKS else mark} {name:{width}}  "
-                     + one_line(check["seen"], columns - width - 6))  # fmt: skip
-        if state in ("invalid", "unknown"):
-            lines.append(_wrapped(f"asked: {check['asked']}", columns, " " * (width + 6)))
-    return "\n".join(lines)
+    return check_lines([{**check, "verdict": check["state"]} for check in checks], columns, paint)
 
 
 def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
@@ -109,10 +87,8 @@ def _example(violation: Violation, columns: int) -> str:
     fault = f"Fault then: {struck}." if struck else "No fault was installed then."
     if before:
         fault += f" During the operations before it: {before}."
-    sentence = _wrapped(f"{told}: {violation.example.sentence}", columns)
-    return (
-        f"{sentence}\n\n{boxes.draw(violation.example, columns - boxes.WHO)}\n\n{_wrapped(f'{led} {fault}', columns)}"
-    )
+    sentence = wrapped(f"{told}: {violation.example.sentence}", columns)
+    return f"{sentence}\n\n{boxes.draw(violation.example, columns - boxes.WHO)}\n\n{wrapped(f'{led} {fault}', columns)}"
 
 
 def _struck(windows: Sequence[FaultWindow]) -> str:
@@ -124,7 +100,7 @@ def _breaches(drawn: Drawn, columns: int, paint: Paint) -> str:
     parts = []
     for breach in breaches_of(drawn):
         if breach.moments:
-            lines = [_wrapped(_moment(moment), columns, "  ") for moment in breach.moments]
+            lines = [wrapped(_moment(moment), columns, "  ") for moment in breach.moments]
             parts.append("\n".join([paint(f"{breach.name}, when", "strong"), *lines]))
     return "\n\n".join(parts)
 
@@ -147,7 +123,7 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     fixed = sum(max(len(row[column]) for row in [head, *rows]) for column in range(len(head)) if column != 1)
     room = max(columns - fixed - (len(head) - 1) - 1, 8)
     rows = [(row[0], one_line(row[1], room), *row[2:]) for row in rows]
-    text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ")
+    text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more

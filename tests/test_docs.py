@@ -20,6 +20,7 @@ from typing import Any
 import click
 import pytest
 
+from harness.cli.json_output import run_document
 from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
 from harness.plan import Plan
@@ -215,6 +216,10 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     assert documented("An operation") == fields(Operation)
     assert documented("A receipt") == fields(Receipt)
     assert documented("A window") == {*FAULTS.names, "kinds", "caught_up"}
+
+
+def test_the_fields_of_a_document_are_told(tmp_path: Path) -> None:
+    assert documented("A run, judged or broken off") == {*run_document(RunFiles(tmp_path)), "spark"}
 
 
 def test_the_checks_are_told() -> None:

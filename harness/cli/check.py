@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
 from harness.progress import Progress
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from harness.files import Asked
     from history import RunFiles
 
@@ -30,8 +33,12 @@ DEADLINE_S: Final = 60.0
 @click.option(
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the whole answer on a FILE as JSON.")
-@click.option("--spark/--no-spark", default=True, help="A RUN: through Spark, or here by the same functions.")
+@json_option
+@click.option(
+    "--spark/--no-spark",
+    default=None,
+    help="A RUN: through Spark, or here by the same functions.  [default: by the size of its history]",
+)
 @spark_master_option
 @store_option
 def check(
@@ -41,7 +48,7 @@ def check(
     engine: str | None,
     deadline: float | None,
     as_json: bool,
-    spark: bool,
+    spark: bool | None,
     spark_master: str,
     store: Path,
 ) -> int:
@@ -57,11 +64,9 @@ def check(
         asked = Asked(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)
-    if model or engine or as_json or initial is not None or deadline is not None:
-        raise UsageError(
-            f"--model, --initial, --engine, --deadline and --json are for a history file; {target} is none"
-        )
-    return _check_run(files, store, spark_master if spark else None)
+    if model or engine or initial is not None or deadline is not None:
+        raise UsageError(f"--model, --initial, --engine and --deadline are for a history file; {target} is none")
+    return _check_run(files, store, spark_master, spark=spark, as_json=as_json)
 
 
 def _found(target: str, store: Path) -> RunFiles:
@@ -80,27 +85,50 @@ def _found(target: str, store: Path) -> RunFiles:
         ) from None
 
 
-def _check_run(files: RunFiles, store: Path, spark_master: str | None) -> int:
-    from harness.conclude import conclude, draw, feed
+def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
+    from harness.conclude import conclude, draw, feed, summary_of
     from harness.exits import exit_code
     from history.layout import WAREHOUSE
     from pipeline import WarmSession
 
+    progress = progress_of(as_json=as_json)
+    through_spark, why = _way(files, spark)
+    progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")
     # Nobody else needs the cores, and the first job is the only one.
-    session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if spark_master else None
+    session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if through_spark else None
+    started: list[object] = []
+
+    def begun() -> SparkSession:
+        assert session is not None
+        started.append(found := session.get())
+        return found
+
     try:
-        results = conclude(files, session.get if session else None)
+        results = conclude(files, begun if session else None)
     finally:
         if session is not None:
             session.stop()
-    progress = Progress()
-    progress.say(files.summary.read_text().rstrip())
+    progress.result(summary_of(files, results, progress.columns))
     progress.warn(draw(files))
-    progress.say(f"report: {files.report}")
+    progress.result(f"report: {files.report}")
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
         progress.warn(feed(files, home))
-    return exit_code(results.verdict, results.harness_failure)
+    code = exit_code(results.verdict, results.harness_failure)
+    if as_json:
+        Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
+    return code
+
+
+def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
+    """Whether a run is judged through Spark, and why; by the size of its history where nobody says."""
+    from pipeline.ingest import is_large
+    from pipeline.jobs import LARGE_BYTES
+
+    if spark is not None:
+        return spark, "as asked"
+    large = is_large(files.root)
+    return large, f"its history has {'more than' if large else 'at most'} {LARGE_BYTES >> 20} MiB"
 
 
 def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:

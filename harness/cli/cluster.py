@@ -10,16 +10,18 @@ import click
 from harness.cli.json_output import json_line, json_option
 from harness.cli.shared_options import CLUSTER_HELP
 from harness.clusters import Cluster, is_netns, open_cluster
+from harness.progress import Progress
+from harness.screen import hanging
 
 _cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=CLUSTER_HELP)
 
 
 def _say(line: str) -> None:
-    click.echo(line)
+    Progress().result(line)  # nodes are not left half made because nobody reads
 
 
 def _say_aside(line: str) -> None:
-    click.echo(line, err=True)
+    Progress().say(line)
 
 
 @click.group("cluster")
@@ -89,10 +91,10 @@ def _show(target: Cluster) -> bool:
     """Print the cluster's state; returns whether all of it is up."""
     found = target.status()
     for node in found.nodes:
-        click.echo(f"{node.name:<4} {node.address:<15} {node.state:<9} {node.detail}".rstrip())
+        click.echo(hanging(f"{node.name:<4} {node.address:<15} {node.state:<9} ", node.detail).rstrip())
     if not found.nodes:
         click.echo(f"cluster {found.name} is not up")
     for note in found.notes:
-        click.echo(f"     {note}")
+        click.echo(hanging("     ", note))
     click.echo(f"     {'in use by ' + found.holder if found.holder else 'not in use'}")
     return found.is_up

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.screen import hanging
+
 if TYPE_CHECKING:
     from harness.doctor import FaultTable, Finding
 
@@ -32,7 +34,7 @@ def doctor(cluster: str, faults: bool, as_json: bool) -> int:
         for finding in findings:
             mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
             mend = f"  -> {finding.mend}" if finding.mend else ""
-            click.echo(f"{mark:<8} {finding.name:<9} {finding.value}{mend}")
+            click.echo(hanging(f"{mark:<8} {finding.name:<9} ", f"{finding.value}{mend}"))
         if table is not None:
             _show_faults(table)
     return 0 if all(finding.good for finding in findings if finding.weight == "needed") else 255
@@ -49,7 +51,7 @@ def _show_faults(table: FaultTable) -> None:
         click.echo(f"{family}:")
         for fault in members:
             said = fault.summary if fault.reason is None else f"-> {fault.reason}"
-            click.echo(f"  {'ok' if fault.available else 'without':<8} {fault.name:<{width}}  {said}")
+            click.echo(hanging(f"  {'ok' if fault.available else 'without':<8} {fault.name:<{width}}  ", said))
 
 
 def _as_json(findings: tuple[Finding, ...], table: FaultTable | None) -> dict[str, object]:

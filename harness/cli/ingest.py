@@ -103,9 +103,9 @@ def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
         if outcome.error is not None:
             out.say(f"{outcome.run}: {outcome.error}")
     counts = Counter(outcome.state for outcome in outcomes)
-    out.say(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
+    out.result(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
     for trend in read_trends(warehouse).to_pylist():
         for worse in json.loads(trend["regressions"]):
             seen = ", ".join(str(value) for _, value in worse["before"])
-            out.say(f"worse: {worse['run']}: {worse['figure']} {worse['new']}, before {seen}")
+            out.result(f"worse: {worse['run']}: {worse['figure']} {worse['new']}, before {seen}")
     return EXIT_FAILURE if counts["failed"] else 0

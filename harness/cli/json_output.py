@@ -1,4 +1,4 @@
-"""``--json``: one document on standard output and nothing else there.  Its fields are described in ``docs/json.md``."""
+"""``--json``: one document on standard output and nothing else there; ``docs/results.md`` describes its fields."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from harness.exits import EXIT_FAILURE, exit_code
 from harness.progress import Progress
 from harness.runstate import RunState
 from harness.store import read_object
@@ -31,16 +32,19 @@ def json_line(document: Mapping[str, Any]) -> str:
     return json.dumps(document)
 
 
-def run_document(files: RunFiles, exit_code: int) -> dict[str, Any]:
-    """The essentials of one run, judged or broken off."""
+def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
+    """The essentials of one run, judged or broken off; ``code`` is how it ended, None leaves that to its results."""
     results = read_object(files.results)
+    failure = results.get("harness_failure") or _failure(files)
+    if code is None:
+        code = exit_code(results["verdict"], failure) if results else EXIT_FAILURE
     return {
         "run": str(files.root),
         "verdict": results.get("verdict"),
-        "exit_code": exit_code,
+        "exit_code": code,
         "sentence": results.get("sentence"),
         "checks": results.get("checks", []),
-        "harness_failure": results.get("harness_failure") or _failure(files),
+        "harness_failure": failure,
         "warnings": results.get("warnings", []),
         "results": str(files.results) if results else None,
         "report": str(files.report) if files.report.exists() else None,

@@ -7,6 +7,7 @@ from itertools import groupby
 import click
 
 from harness.cli.json_output import json_line, json_option
+from harness.screen import hanging
 
 
 @click.command("list-nemeses")

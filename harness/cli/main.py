@@ -53,9 +53,8 @@ class Verbs(click.Group):
 def harness() -> None:
     """Tells whether a replicated system loses data: real nodes, real faults, a verdict that is proved.
 
-    \b
-    Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the
-    harness itself, 130 interrupted.
+    Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the harness itself,
+    130 interrupted.
     """
 
 

@@ -9,6 +9,7 @@ import click
 
 from harness.cli.shared_options import spark_master_option
 from harness.cli.suite_options import suite_options
+from harness.progress import Progress
 
 
 @click.command("nightly")
@@ -34,4 +35,4 @@ def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, d
         for line in plan_night(night):
             click.echo(line)
         return 0
-    return run_night(night, click.echo)
+    return run_night(night, Progress().result)

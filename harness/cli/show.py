@@ -34,7 +34,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         require_history(files)
         raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
     if as_json:
-        click.echo(json_line(run_document(files, _code(files))))
+        click.echo(json_line(run_document(files)))
         return 0
     columns = shutil.get_terminal_size((80, 24)).columns
     click.echo(reports.render_run(files, columns, colour=Screen(sys.stdout).coloured).rstrip())

@@ -24,9 +24,8 @@ from harness.progress import Progress
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
-    \b
-    Exit code: 255 if the harness failed, else 1 for a violation that nobody expected or an expected one
-    that did not appear, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
+    Exit code: 1 for a violation that nobody expected or an expected one that did not appear, else 255 if the harness
+    failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
     from harness.suite.session import Wishes, list_cells, run_suite
 

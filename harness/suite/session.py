@@ -87,7 +87,10 @@ def list_cells(wishes: Wishes) -> Iterator[str]:
 
 
 def run_suite(wishes: Wishes, stream: TextIO | None = None) -> SuiteResults:
-    """Run what is due, told on ``stream`` (None: standard output), and write everything down.  Raises UsageError before anything is touched, and StoreError."""
+    """Run what is due, told on ``stream`` (None: standard output), and write everything down.
+
+    Raises UsageError before anything is touched, and StoreError.
+    """
     suite = read_suite(wishes.file)
     budget_s = suite.budget_s if wishes.budget is None else length_s(wishes.budget, "--budget")
     journal = _resumed(wishes, suite) if wishes.resume else _begun(wishes, suite)

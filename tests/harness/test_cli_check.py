@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.cli.main import run_command
+from harness.runstate import RunState
 from history import RunFiles
 from history.layout import WAREHOUSE
 from history.warehouse import read_runs
+from pipeline import SessionError
 from reports.store_index import StoreIndex
 from tests.harness.recorded_run import record
 
@@ -36,7 +40,9 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (results["verdict"], results["harness_failure"]) == ("valid", None)
     assert run.table("operations").exists()
     assert "VALID" in run.summary.read_text()
-    assert capsys.readouterr().err == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+    told = capsys.readouterr()
+    assert told.out == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+    assert told.err == "judging in this process: as asked\n"
 
 
 def told(run: RunFiles, store: Path) -> set[str]:
@@ -170,7 +176,7 @@ def test_no_such_file_or_run_is_254(
     assert f"{name}: there is no such file or run; give a history file, a run's" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"], ["--json"]])
+@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"]])
 def test_what_is_for_a_file_is_refused_for_a_run(
     tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,3 +206,88 @@ def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
     capsys.readouterr()
     assert run_command(["show", "--store", str(tmp_path)]) == 0
     assert "VALID" in capsys.readouterr().out
+
+
+# -- documents -------------------------------------------------------------------------------------------------------
+
+
+def document(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+    """Code, what standard output holds (one line of JSON and nothing else), and the other stream."""
+    capsys.readouterr()
+    code = run_command(words)
+    told = capsys.readouterr()
+    assert told.out.count("\n") == 1
+    return code, json.loads(told.out), told.err
+
+
+@pytest.mark.parametrize(("last_read", "code", "verdict"), [(2, 0, "valid"), (1, 1, "invalid")])
+def test_check_and_show_as_a_document(
+    tmp_path: Path, last_read: int, code: int, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path, last_read=last_read)
+    ended, told, aside = document(["check", "latest", "--json", "--store", str(tmp_path)], capsys)
+    assert (ended, told["exit_code"], told["verdict"], told["spark"]) == (code, code, verdict, False)
+    assert verdict.upper() in aside
+    results = json.loads(run.results.read_text())
+    assert (told["sentence"], told["checks"]) == (results["sentence"], results["checks"])
+    assert (told["harness_failure"], told["report"]) == (None, str(run.report))
+    ended, shown, aside = document(["show", "--json", "--store", str(tmp_path)], capsys)
+    assert (ended, aside) == (0, "")
+    assert shown == {name: value for name, value in told.items() if name != "spark"}
+
+
+def test_a_run_that_broke_off_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    state = RunState.read(run.state)
+    state.path = run.state
+    state.fail("n2: no SSH server answered")
+    state.save()
+    _, told, _ = document(["show", "--json", "--store", str(tmp_path)], capsys)
+    assert (told["verdict"], told["exit_code"], told["results"], told["checks"]) == (None, 255, None, [])
+    assert told["harness_failure"] == "n2: no SSH server answered"
+
+
+def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "latest", "--json", "--store", str(tmp_path)]) == 254
+    assert capsys.readouterr().out == ""
+
+
+# -- through Spark or not --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "way"),
+    [
+        (0, [], "in this process: its history has at most 64 MiB"),
+        (65 << 20, [], "through Spark: its history has more than 64 MiB"),
+        (0, ["--spark"], "through Spark: as asked"),
+        (65 << 20, ["--no-spark"], "in this process: as asked"),
+    ],
+)
+def test_spark_is_for_large_histories(
+    tmp_path: Path,
+    size: int,
+    options: list[str],
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Session:
+        def __init__(self, *_: object, **__: object) -> None:
+            asked.append(self)
+
+        def get(self) -> None:
+            raise SessionError("no Java here")
+
+        def stop(self) -> None:
+            pass
+
+    asked: list[Session] = []
+    monkeypatch.setattr("pipeline.WarmSession", Session)
+    monkeypatch.setattr(importlib.import_module("pipeline.ingest"), "staged_size", lambda place: size)
+    record(tmp_path)
+    code, told, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
+    assert (code, told["spark"]) == (0, False)  # it was judged, if not as asked
+    assert aside.startswith(f"judging {way}\n")
+    assert bool(asked) == way.startswith("through")
+    assert any("judged without Spark" in text for text in told["warnings"]) == bool(asked)

@@ -47,7 +47,7 @@ class World:
         self.spark_is_warm = True
         self.orphaned = False
         self.passing = False
-        self.screen = StringIO()
+        self.screen, self.paper = StringIO(), StringIO()
         self.nemesis: ToyNemesis | None = None
         self.refuse: Callable[[str], None] = lambda _spec: None
 
@@ -56,7 +56,7 @@ class World:
         self.at.get(name, lambda: None)()
 
     def run(self, plan: Plan = PLAN, **options: Any) -> int:
-        self.code, self.files = Run(plan, self.store, Progress(self.screen), **options).execute()
+        self.code, self.files = Run(plan, self.store, Progress(self.screen, results=self.paper), **options).execute()
         return self.code
 
     @property
@@ -247,6 +247,31 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
         "await_leader", "await Spark", "collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark",
     ]  # fmt: skip
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
+
+
+def test_the_result_goes_to_standard_output_and_the_rest_to_standard_error(world: World) -> None:
+    assert world.run() == 0
+    assert world.paper.getvalue() == f"{world.files.summary.read_text().rstrip()}\nreport: {world.files.report}\n"
+    assert "VALID" not in world.said
+    for piece in (str(world.files.root), "n1 leads after", "  warm-up  ", " after the run"):
+        assert piece in world.said
+
+
+class Gone(StringIO):
+    """A pipe whose reader has gone after a while."""
+
+    def write(self, text: str) -> int:
+        if self.tell() > 100:
+            raise BrokenPipeError(32, "Broken pipe")
+        return super().write(text)
+
+
+def test_readers_that_go_away_cost_the_run_nothing(world: World) -> None:
+    world.screen, world.paper = Gone(), Gone()
+    assert world.run() == 0
+    assert world.results["verdict"] == "valid"
+    assert RunState.read(world.files.state).failures == []
+    assert world.files.log.read_text().count("nobody is told anything any more: [Errno 32] Broken pipe") == 2
 
 
 def test_nodes_that_were_made_a_moment_ago_are_not_searched_for_leftovers(world: World) -> None:

@@ -47,12 +47,13 @@ def test_all_runs_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shutil.copytree(run.root, other)
     (other / "history.jsonl").write_text("no history\n")
     assert run_command(["ingest", "--store", str(tmp_path)]) == 255
-    said = capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "1 added, 0 unchanged, 1 failed" in told.out
+    said = told.err
     assert f"{other.name}: FormatError: {other}/history.jsonl: line 1: expected a JSON object" in said
-    assert "1 added, 0 unchanged, 1 failed" in said
     shutil.rmtree(other)
     assert run_command(["ingest", "--store", str(tmp_path)]) == 0
-    assert "0 added, 1 unchanged, 0 failed" in capsys.readouterr().err
+    assert "0 added, 1 unchanged, 0 failed" in capsys.readouterr().out
 
 
 def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

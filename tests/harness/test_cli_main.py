@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from collections.abc import Callable
+from dataclasses import asdict
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from harness.cli import main as main_module
 from harness.cli.main import VERBS, run_command
+from harness.clusters import ClusterStatus, NodeStatus
 from harness.errors import CheckError, ClusterBusyError, RemoteTimeout, UsageError
 
 
@@ -134,3 +140,49 @@ def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureF
     named = {line.split()[0]: line for line in lines if line.startswith(" ")}
     assert set(named) == set(FAULTS)
     assert all(fault.summary in named[name] for name, fault in FAULTS.items())
+
+
+def test_list_nemeses_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    from nemesis.catalogue import FAULTS
+
+    assert run_command(["list-nemeses", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["faults"]
+    assert {fault["name"]: (fault["family"], fault["summary"]) for fault in told} == {
+        name: (fault.family, fault.summary) for name, fault in FAULTS.items()
+    }
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_list_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", screen)
+    assert run_command(["list-nemeses"]) == 0
+    lines = screen.getvalue().splitlines()
+    assert columns - 10 < max(map(len, lines)) <= columns
+
+
+STATUS = ClusterStatus("x", (NodeStatus("n1", "10.0.0.1", "up"), NodeStatus("n2", "10.0.0.2", "down", "no answer")))
+
+
+@pytest.mark.parametrize(("status", "code"), [(STATUS, 255), (ClusterStatus("x", STATUS.nodes[:1], "pid 4"), 0)])
+def test_the_state_of_a_cluster_as_a_document(
+    status: ClusterStatus, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy = SimpleNamespace(name="x", status=lambda: status)
+    monkeypatch.setattr("harness.cli.cluster.open_cluster", lambda spec, say: say("looking") or toy)
+    assert run_command(["cluster", "status", "--json"]) == code
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {
+        "cluster": "x",
+        "up": code == 0,
+        "nodes": [asdict(node) for node in status.nodes],
+        "holder": status.holder,
+        "notes": [],
+    }
+    assert told.err == "looking\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from harness import run as run_module
 from harness.cli.main import run_command
 from harness.plan import Plan
+from history import RunFiles
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +34,8 @@ class Recorder:
         self.plans.append(plan)
         self.options.append((store, options))
 
-    def execute(self) -> tuple[int, None]:
-        return self.codes.pop(0), None
+    def execute(self) -> tuple[int, RunFiles]:
+        return self.codes.pop(0), RunFiles(Path("store/t") / str(len(self.plans)))
 
 
 @pytest.fixture
@@ -140,3 +142,15 @@ def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.Cap
         assert f"--{option} " in said
         if type(field.default) in (str, int, float) and field.default != "":
             assert f"[default: {field.default}]" in said, field.name
+
+
+def test_as_json_there_is_a_line_for_each_run_and_nothing_else(
+    recorder: type[Recorder], capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder.codes = [2, 255]
+    assert run_command(["run", "--test-count", "2", "--json"]) == 255
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["run"], one["exit_code"], one["verdict"]) for one in told] == [
+        ("store/t/1", 2, None),
+        ("store/t/2", 255, None),
+    ]

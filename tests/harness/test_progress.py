@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import logging
+import os
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from harness.load import Tally
-from harness.progress import PLAIN_EVERY_S, Progress
+from harness.progress import LONGEST, PLAIN_EVERY_S, Progress
+from harness.screen import Screen
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.fixture(autouse=True)
+def no_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COLUMNS", "TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
 
 
 class Clock:
@@ -37,7 +49,7 @@ def tally(ok: int = 0, **changes: Any) -> Tally:
 def test_the_line_says_what_matters() -> None:
     line = Progress(io.StringIO()).line(tally(38, phase="main", fault="kill-one"), PROBES, 12.34)
     assert " ".join(line.split()) == "12.3 s main 0/s ok 38 fail 0 info 2 leader n3 kill-one"
-    assert len(line) <= 110
+    assert len(line) <= LONGEST
 
 
 def test_the_rate_is_that_since_the_last_line() -> None:
@@ -86,3 +98,121 @@ def test_a_living_line_is_drawn_over_and_makes_room_for_lines_that_stay() -> Non
     progress.say("more")
     assert stream.getvalue().endswith("\r\x1b[Kleader n1\nmore\n")
     assert stream.getvalue().count("\r\x1b[K") == 3
+
+
+# -- terminals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80, 120])
+@pytest.mark.parametrize("fault", ["", "kill-one", "partition-majorities-ring+packet-loss+clock-skew"])
+def test_a_living_line_is_never_as_wide_as_its_terminal(
+    columns: int, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    Progress(stream).show(tally(1234567, phase="warm-up", fault=fault), PROBES, 1234.5)
+    (line,) = stream.getvalue().split("\r\x1b[K")[1:]
+    assert len(line) < columns
+    if columns >= 60 and fault == "kill-one":
+        for piece in ("warm-up", "ok 1234567", "n3", "kill-one"):
+            assert piece in line
+
+
+def test_the_width_is_that_of_the_terminal_as_it_is_now() -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as stream, os.fdopen(ours):
+        screen = Screen(stream)
+        for columns, said in ((60, 60), (132, 132), (0, 80)):
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            assert screen.columns == said
+            assert len(screen.cut("x" * 500)) == said - 1
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    Progress(stream).show(tally(), PROBES, 1)
+    assert stream.getvalue().endswith("calm\n")
+    assert not set(stream.getvalue()) & {"\r", "\x1b"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "living", "coloured"),
+    [({}, True, True), ({"TERM": "xterm", "NO_COLOR": "1"}, True, False), ({"TERM": "dumb"}, False, False)],
+)
+def test_what_a_terminal_can_do(
+    variables: dict[str, str], living: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    screen, file = Screen(Terminal()), Screen(io.StringIO())
+    assert (screen.is_terminal, screen.living, screen.coloured) == (True, living, coloured)
+    assert (file.is_terminal, file.living, file.coloured) == (False, False, False)
+
+
+# -- results, and readers that go away ---------------------------------------------------------------------------------
+
+
+def test_results_go_to_standard_output_and_make_room_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = Terminal()
+    progress = Progress(stream)
+    progress.show(tally(), PROBES, 1)
+    progress.result("VALID")
+    assert stream.getvalue().endswith("calm\r\x1b[K")
+    assert capsys.readouterr().out == "VALID\n"
+    assert progress.columns is None
+    assert Progress(stream, results=Terminal()).columns == 80
+
+
+class Broken(Terminal):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.tries = 0
+
+    def write(self, text: str) -> int:
+        self.tries += 1
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BrokenPipeError(errno.EPIPE, "Broken pipe"),
+        OSError(errno.EIO, "Input/output error"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        ValueError("I/O operation on closed file."),
+    ],
+    ids=str,
+)
+def test_nobody_who_looks_on_can_raise(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    stream = Broken(error)
+    progress = Progress(stream, results=Broken(error))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            progress.say("leader n1")
+            progress.warn(["odd"])
+            progress.show(tally(), PROBES, 1)
+            progress.result("VALID")
+    assert stream.tries == 1, "it goes silent for good"
+    assert [record.getMessage() for record in caplog.records] == [f"nobody is told anything any more: {error}"] * 2
+
+
+def test_a_stream_that_is_closed_already_is_silent() -> None:
+    stream = io.StringIO()
+    stream.close()
+    Progress(stream).say("leader n1")
+
+
+def test_a_word_of_a_signals_handler_is_lost_and_no_more() -> None:
+    """Python refuses to write on a stream that the interrupted thread is writing on."""
+    stream = Broken(RuntimeError("reentrant call"))
+    progress = Progress(stream)
+    progress.say("stopping")
+    progress.say("more")
+    assert stream.tries == 2

@@ -194,6 +194,47 @@ def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> 
     assert "\x1b[31mviolation" in stream.getvalue()
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_rows_and_the_living_part_fit_the_terminal(
+    tmp_path: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    log = tmp_path / "log"
+    log.write_text("warning: " + "x" * 300)
+    one = cell("register-" + "kill-leader+" * 5)
+    stream = Terminal()
+    table = Table([one], stream)
+    table.begins(one, 1, log)
+    table.ended(one, attempt(one.name, "violation"), again=False)
+    lines = stream.getvalue().replace("\x1b[3A\x1b[J", "").splitlines()
+    assert len(lines) == 4
+    assert max(map(len, lines)) == columns - 1
+
+
+def test_a_dumb_terminal_gets_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    table = Table([cell("one")], stream)
+    table.begins(cell("one"), 1, Path("/none"))
+    table.ended(cell("one"), attempt("one"), again=False)
+    assert stream.getvalue().count("\n") == 1
+    assert "\x1b" not in stream.getvalue()
+
+
+class Gone(Terminal):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_a_reader_that_goes_away_costs_the_suite_nothing() -> None:
+    table = Table([cell("one")], Gone())
+    table.begins(cell("one"), 1, Path("/none"))
+    table.say("n1: left")
+    table.ended(cell("one"), attempt("one"), again=False)
+    table.skipped(cell("one"), "slow")
+
+
 @pytest.mark.parametrize(("text", "line"), [("", ""), ("a\n\n", "a"), ("a\nb", "b"), ("x" * 9000 + "\nend", "end")])
 def test_the_last_line_of_a_growing_file(tmp_path: Path, text: str, line: str) -> None:
     (tmp_path / "log").write_text(text)

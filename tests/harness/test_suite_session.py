@@ -106,6 +106,18 @@ def test_all_green(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert "6 passed" in capsys.readouterr().out
 
 
+def test_as_a_document_it_is_its_results_and_the_rows_go_to_standard_error(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.ends = {BRIDGE: "violation"}
+    assert world("--no-site", "--json") == 1
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {**world.results, "directory": str(world.folder.resolve())}
+    assert told.out.count("\n") == 1
+    assert "1 violation" in told.err
+    assert world("--dry-run", "--json") == 254
+
+
 @pytest.mark.parametrize(
     ("outcome", "code"), [("violation", 1), ("missing-violation", 1), ("unknown", 2), ("harness-failure", 255)]
 )

@@ -19,7 +19,7 @@ from tests.reports.shapes import KINDS
 WORDS = {"valid": "VALID", "unknown": "UNKNOWN", "harness-failure": "HARNESS FAILURE"}
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_fits(made: Maker, kind: str, columns: int) -> None:
     text = reports.render_run(made(kind), columns)
