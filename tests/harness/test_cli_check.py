@@ -45,6 +45,16 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert told.err == "judging in this process: as asked\n"
 
 
+def test_a_history_that_was_cut_is_judged_as_far_as_it_goes_with_a_warning(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    with run.history.open("ab") as file:
+        file.write(b'{"index":\0\0')
+    assert check(tmp_path) == 0
+    warnings = json.loads(run.results.read_text())["warnings"]
+    assert "history.jsonl: the last line was torn and is left out (11 bytes, 2 of them NUL)" in warnings
+    assert "the last line was torn" in run.summary.read_text()
+
+
 def told(run: RunFiles, store: Path) -> set[str]:
     """The verdict in the results, on the page, in the list of runs, in junit.xml, in the warehouse."""
     (row,) = StoreIndex(store).rows()
