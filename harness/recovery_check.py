@@ -7,12 +7,13 @@ start on a file that we damaged has answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.awake import AwakeClock, gaps
 from harness.damage import NONE, Damages
+from harness.kept import falls
 from harness.leader_complete import short_leaders
 from harness.log_order import breaches
 from harness.recorded import Recorded
@@ -116,11 +117,12 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     if ours := _ours(found, recorded, limit):
         return check("unknown", f"{seen}, but {ours}")
     lost = _lost(recorded, recovery)
-    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": list(lost or recovery.behind)}
+    whole = _whole(recorded, recovery, lost) if lost else []
+    at_fault = sorted({*lost, *recovery.behind} - set(whole))
+    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": at_fault}
     if recovery.seconds is not None:
         details["seconds"] = recovery.seconds
     if lost:
-        whole = [node for node in recovery.behind if node not in lost]
         seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {' and '.join(whole)}" if whole else "")
     return check("invalid", seen + _refusals(found), details)
 
@@ -191,7 +193,7 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
 
     When somebody led whose log lacks committed entries, the nodes that still hold them are those that cannot follow: a
     node that is behind then is not the one at fault.  The same where logs end below what their own nodes had committed
-    when the run ends.  Empty where everybody who is behind lost entries, too, or where all are back, but late.
+    when the run ends.  Empty where all are back, but late.
     """
     if recovery.seconds is not None:
         return {}
@@ -200,9 +202,13 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     for breach in breaches(recorded.probes):
         if breach.above == "committed" and breach.time >= last[breach.node] - _STANDS_NS:
             lost.setdefault(breach.node, breach.told())
-    if recovery.behind and set(recovery.behind) <= set(lost):
-        return {}
     return dict(sorted(lost.items()))
+
+
+def _whole(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
+    """The nodes that are behind and never lost an entry that had been committed, as far as anybody saw."""
+    short = {*lost, *(fall.node for fall in falls(recorded.probes))}
+    return [node for node in recovery.behind if node not in short]
 
 
 def _seconds(found: Found) -> dict[str, Any]:

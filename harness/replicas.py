@@ -13,6 +13,7 @@ which no entry beyond it was applied.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -96,13 +97,20 @@ def comparable(probes: Sequence[Probe]) -> list[Probe]:
 
 
 def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
-    """The answers since ``quiet`` whose digest is that of the state at their applied index."""
-    return [
-        probe
-        for before, probe, _ in _neighbours([probe for probe in probes if probe.time >= quiet])
-        if probe.digest is not None and probe.state_index <= probe.applied and before is not None
-        if _alike(probe, before) and probe.applied == before.applied
-    ]
+    """The answers whose digest is that of the state at their applied index.
+
+    Of each node those after ``quiet``, and the last one before: that all was quiet was seen in the two before it.
+    """
+    found = []
+    for mine in _by_node(probes).values():
+        last = max(bisect_right([probe.time for probe in mine], quiet) - 1, 1)
+        found += [
+            probe
+            for before, probe in zip(mine[last - 1 :], mine[last:], strict=False)
+            if probe.digest is not None and probe.state_index <= probe.applied == before.applied
+            if _alike(probe, before)
+        ]
+    return found
 
 
 def _alike(probe: Probe, other: Probe | None) -> bool:
@@ -111,13 +119,18 @@ def _alike(probe: Probe, other: Probe | None) -> bool:
     )  # fmt: skip
 
 
-def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, Probe | None]]:
-    """Each answer between the ones of the same node before and after it."""
+def _by_node(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
+    """The answers of each node."""
     by_node: dict[str, list[Probe]] = {}
     for probe in probes:
         if probe.answered:
             by_node.setdefault(probe.node, []).append(probe)
-    for mine in by_node.values():
+    return by_node
+
+
+def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, Probe | None]]:
+    """Each answer between the ones of the same node before and after it."""
+    for mine in _by_node(probes).values():
         yield from zip([None, *mine[:-1]], mine, [*mine[1:], None], strict=True)
 
 

@@ -143,7 +143,17 @@ def test_a_batch_that_is_being_applied_is_not_yet_its_applied_index() -> None:
 
 def test_before_all_is_quiet_the_applied_index_is_not_compared() -> None:
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
-    assert differences(rest, None) == differences(rest, 70 * S) == []
+    assert differences(rest, None) == []
+    later = [probe(70 + n, node, 40 + n, "z", applied=40 + n) for n in range(2) for node in NODES]
+    assert differences([*rest, *later], 72 * S) == []
+
+
+def test_the_two_answers_by_which_all_was_seen_to_be_quiet_are_compared() -> None:
+    """The final reads go on from there, so that nothing rests any more afterwards."""
+    rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
+    moving = [probe(61 + n, node, 31 + n, "a", applied=31 + n) for n in range(2) for node in NODES[:2]]
+    ordered = sorted([*rest, *moving], key=lambda one: one.time)
+    assert [one.against for one in differences(ordered, round(60.3 * S))] == [("n3",)]
 
 
 def test_a_difference_is_told_once() -> None:
