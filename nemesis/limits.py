@@ -10,6 +10,7 @@ Nothing but the system's own process is ever in the group: what the group's file
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -232,8 +233,12 @@ class Starve:
 
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:
-    words = (line.split() for line in lines)
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+    """The numbers by name; what is told several times, once a disk, is added up."""
+    found: Counter[str] = Counter()
+    for words in map(str.split, lines):
+        if len(words) == 2 and words[1].isdigit():
+            found[words[0]] += int(words[1])
+    return dict(found)
 
 
 def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)

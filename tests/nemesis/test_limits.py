@@ -30,7 +30,7 @@ def starved(name, printed, *, before=QUIET, left=""):
         ("cpu-starve", "inside\nnr_periods 9\nnr_throttled 7\n"),
         ("memory-pressure", "inside\nfailcnt 3\n"),
         ("memory-pressure", "inside\nhigh 3\n"),
-        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 24\n"),
+        ("disk-slow", "inside\nwrites_served 11\nwrites_served 0\nsamples 25\nwaiting 24\n"),
     ],
 )
 def test_limits_are_felt_by_the_process_itself(name, printed):

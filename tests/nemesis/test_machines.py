@@ -16,6 +16,7 @@ from unittest import mock
 
 import pytest
 
+from harness.systems.dledger import STORE_FILES
 from history import receipts_of
 from nemesis import disks, power
 from nemesis.catalogue import find
@@ -372,3 +373,22 @@ def test_a_run_keeps_in_mind_whose_files_were_damaged():
     receipts = receipts_of(record.events)
     assert {receipt.state for receipt in receipts} == {"indeterminate"}  # nobody answers for the file's digest
     assert len({node for receipt in receipts for node in receipt.nodes}) == 2
+
+
+def test_the_classes_of_the_librarys_store_leave_out_what_it_never_reads(tmp_path):
+    """The layout of DLedger: what is damaged in it must be able to bite."""
+    store = tmp_path / "store"
+    names = {
+        "data": ["data/00000000000000000000", "data/00000000000016777216"],
+        "index": ["index/00000000000000000000"],
+        "snapshot": ["snapshot/snapshot_2000/data", "snapshot/snapshot_2000/snapshot_meta"],
+        "term": ["currterm"],
+        "": ["currterm.bak", "checkpoint", "checkpoint.bak", "lock", "snapshot/tmp/data"],
+    }
+    for name in (name for group in names.values() for name in group):
+        path = store / "dledger-n1" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"content")
+    for kind, patterns in STORE_FILES.items():
+        found = {str(path.relative_to(store / "dledger-n1")) for one in patterns for path in store.glob(one)}
+        assert found == set(names[kind])
