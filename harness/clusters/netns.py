@@ -238,7 +238,9 @@ class NetnsCluster:
         if record is None:
             notes = ("leftovers without notes; remove them: harness cluster down",) if found else ()
             return ClusterStatus(self.name, (), self._lock.holder(), notes)
-        notes: tuple[str, ...] = (f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",)
+        notes: tuple[str, ...] = (
+            f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",
+        )
         if self.orphaned():
             notes += ("left by a process that was killed; the next run, or `harness cluster down`, takes it down",)
         nodes = tuple(self._status_of(record, node) for node in record.nodes)
