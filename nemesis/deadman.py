@@ -15,20 +15,20 @@ from typing import Final, Self
 
 from nemesis.errors import FaultError
 from nemesis.fault import complaint
-from nemesis.sweep import LEASE, LIFTED
+from nemesis.sweep import LEASE
 from nemesis.view import Command, Nodes, run_each
 
 #: Longer than a control node stands still that is only busy, or asleep for a moment.
 LEASE_S: Final = 120.0
 RENEW_S: Final = 5.0
 
-_WATCH: Final = f"""lease=$0; seconds=$1; shift
+_WATCH: Final = """lease=$0; seconds=$1; shift
 while read -r renewed <"$lease"; do
   read -r now rest </proc/uptime
-  if [ $((${{now%.*}} - renewed)) -ge "$seconds" ]; then
+  if [ $((${now%.*} - renewed)) -ge "$seconds" ]; then
     rm -f "$lease"
     said=$(sh -c "$@" 2>&1)
-    echo "$said" >{LIFTED}
+    echo "$said" >"$lease.lifted"
     exit
   fi
   sleep 0.5
@@ -36,15 +36,18 @@ done 2>/dev/null"""
 
 _RENEW: Final = """read -r now rest </proc/uptime && echo "${now%.*}" >"$0.new" && mv "$0.new" "$0" """
 
+# A number alone may be another process by now.
+_WATCHED: Final = """grep -qsF -- "$0" "/proc/$(cat "$0.pid" 2>/dev/null)/cmdline\""""
+
 # What an earlier run armed is ended first.
 _ARM: Final = f"""watch=$1; shift
-[ ! -e "$0.pid" ] || kill -s KILL "$(cat "$0.pid")" 2>/dev/null
-rm -f {LIFTED}
+if {_WATCHED}; then kill -s KILL "$(cat "$0.pid")"; fi
+rm -f "$0.lifted"
 {_RENEW} || exit
 setsid sh -c "$watch" "$0" "$@" >/dev/null 2>&1 </dev/null &
 echo $! >"$0.pid" """
 
-_KEEP: Final = f"""pid=$(cat "$0.pid") && [ -e "$0" ] && [ -e "/proc/$pid" ] || {{ echo "it is gone" >&2; exit 1; }}
+_KEEP: Final = f"""[ -e "$0" ] && {_WATCHED} || {{ echo "it is gone" >&2; exit 1; }}
 {_RENEW}"""
 
 _DISARM: Final = """rm -f "$0" "$0.new" "$0.pid" """
@@ -57,11 +60,17 @@ class DeadMansTimer:
     """
 
     def __init__(
-        self, nodes: Nodes, sweeps: dict[str, Command], *, lease_s: float = LEASE_S, renew_s: float = RENEW_S
+        self,
+        nodes: Nodes,
+        sweeps: dict[str, Command],
+        *,
+        lease_s: float = LEASE_S,
+        renew_s: float = RENEW_S,
+        lease: str = LEASE,
     ) -> None:
         self._nodes = nodes
         self._sweeps = sweeps
-        self._lease_s = lease_s
+        self._lease, self._lease_s = lease, lease_s
         self._renew_s = renew_s
         self._over = threading.Event()
         self._renewing = threading.Thread(target=self._renew_forever, name="dead-man", daemon=True)
@@ -71,7 +80,7 @@ class DeadMansTimer:
     def __enter__(self) -> Self:
         """Raises FaultError when it cannot be armed on every node: without it, nothing should be injected."""
         arm = {
-            node: Command(("sh", "-c", _ARM, LEASE, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
+            node: Command(("sh", "-c", _ARM, self._lease, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
             for node, sweep in self._sweeps.items()
         }
         wrong, unasked = self._on_each(arm)
@@ -94,11 +103,11 @@ class DeadMansTimer:
     def _renew_forever(self) -> None:
         while not self._over.wait(self._renew_s):
             # A node that cannot be asked now may be asked later: only one that answers has lost it.
-            wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, LEASE))))
+            wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, self._lease))))
             self.lost = {**wrong, **self.lost}
 
     def _disarm(self) -> None:
-        self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, LEASE))))
+        self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, self._lease))))
 
     def _on_each(self, commands: dict[str, Command]) -> tuple[dict[str, str], dict[str, str]]:
         """What the nodes complained of, and which could not be asked."""

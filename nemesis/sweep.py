@@ -16,7 +16,7 @@ from nemesis.view import Command, Nodes, run_each
 
 #: A dead man's timer (see ``deadman``), and what it has lifted.
 LEASE: Final = "/run/harness-lease"
-LIFTED: Final = "/run/harness-lifted"
+LIFTED: Final = f"{LEASE}.lifted"
 
 #: By this name the script knows itself: it names whatever it looks for.
 _NAME: Final = "harness-sweep"

@@ -236,13 +236,13 @@ class NetnsCluster:
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}
         if record is None:
-            notes: tuple[str, ...] = ("leftovers without notes; remove them: harness cluster down",) if found else ()
-            return ClusterStatus(self.name, (), self._lock.holder(), notes)
-        notes = (f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config",)
+            lost = ("leftovers without notes; remove them: harness cluster down",) if found else ()
+            return ClusterStatus(self.name, (), self._lock.holder(), lost)
+        notes = [f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config"]
         if self.orphaned():
-            notes += ("left by a process that was killed; the next run, or `harness cluster down`, takes it down",)
+            notes.append("left by a process that was killed; the next run, or `harness cluster down`, takes it down")
         nodes = tuple(self._status_of(record, node) for node in record.nodes)
-        return ClusterStatus(self.name, nodes, self._lock.holder(), notes)
+        return ClusterStatus(self.name, nodes, self._lock.holder(), tuple(notes))
 
     def _status_of(self, record: Record, node: str) -> NodeStatus:
         process = self._init_of(node)

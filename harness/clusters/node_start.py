@@ -148,6 +148,7 @@ class NodeStart:
                 (os.POSIX_SPAWN_DUP2, console, 1),
                 (os.POSIX_SPAWN_DUP2, console, 2),
                 (os.POSIX_SPAWN_DUP2, answers_out, 3),
+                *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in inherited()),
             ],
             # Ctrl-C is for the harness, which needs the nodes to heal and to collect.
             setsid=True,
@@ -179,6 +180,19 @@ class NodeStart:
         lines = console.read_text(errors="replace").strip().splitlines()
         said = "; ".join(lines[-3:]) or "it said nothing"
         return ClusterError(f"node {self.node} did not come up: {said}")
+
+
+def inherited() -> list[int]:
+    """What we were started with, and a child would keep, beyond the four that a node is given.
+
+    A node outlives us: whoever waits for the end of our pipe, or for our caller's lock, would wait for the node's.
+    """
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the directory's own is closed by now
+            if int(entry.name) > 3 and os.get_inheritable(int(entry.name)):
+                found.append(int(entry.name))
+    return found
 
 
 def greets(host: str, timeout: float) -> bool:

@@ -22,7 +22,7 @@ from nemesis.errors import FaultError, SkippedError
 from nemesis.fault import Targets
 from nemesis.runner import Runner
 from nemesis.schedule import Step, cycle
-from nemesis.sweep import sweep_commands
+from nemesis.sweep import LIFTED, sweep_commands
 from tests.cluster.nemesis_world import real_world
 
 pytestmark = pytest.mark.cluster
@@ -142,7 +142,7 @@ def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world
         find("reset").inject(world.ctx, find("reset").plan(world.ctx, random.Random(2)))
         timer.leave()
     deadline = time.monotonic() + 30
-    while set(world.on_all("ls /run/harness-lifted 2>&1 || true").values()) != {"/run/harness-lifted\n"}:
+    while set(world.on_all(f"ls {LIFTED} 2>&1 || true").values()) != {f"{LIFTED}\n"}:
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert run_command(["heal", "--cluster", f"netns:{world.cluster.name}"]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -25,6 +26,20 @@ from harness.clusters.netns import NetnsCluster
 NetnsCluster(sys.argv[1], nodes=1).up(passing=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+class TestWhatTheyKeep:
+    def test_who_waits_for_the_end_of_our_pipe_does_not_wait_for_the_nodes(self, make_cluster: MakeCluster) -> None:
+        reading, writing = os.pipe()
+        try:
+            os.dup2(writing, writing + 100)  # what dup2 makes is inherited
+            make_cluster(nodes=1).up()
+        finally:
+            os.close(writing)
+            os.close(writing + 100)
+        with os.fdopen(reading, "rb") as pipe:
+            assert select.select([pipe], [], [], 5.0)[0]
+            assert pipe.read() == b""
 
 
 class TestWhoseTheyAre:

@@ -18,7 +18,7 @@ from harness.clusters import capabilities, links, processes
 from harness.clusters.control_groups import remove_orphans
 from harness.clusters.locks import FileLock
 from harness.clusters.mounts import loops_below, mounted_below
-from harness.clusters.node_start import _edit_root, _sshd_config, sshd_version
+from harness.clusters.node_start import _edit_root, _sshd_config, inherited, sshd_version
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir, write_whole
 from harness.errors import ClusterBusyError, ClusterError
@@ -117,6 +117,19 @@ class TestProcesses:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert processes.identify(child.pid) is None
         child.wait()
+
+
+def test_what_a_node_must_not_inherit() -> None:
+    reading, writing = os.pipe()
+    os.dup2(writing, writing + 100)  # what dup2 makes is inherited
+    try:
+        assert writing + 100 in inherited()
+        assert reading not in inherited()
+        assert not {0, 1, 2, 3} & set(inherited())
+    finally:
+        os.close(reading)
+        os.close(writing)
+        os.close(writing + 100)
 
 
 class TestRecord:
