@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import run_command
+from harness.store import create_run, link_latest
 from history import RunFiles
 from history.layout import WAREHOUSE
 from history.warehouse import read_runs
 from reports.store_index import StoreIndex
-from tests.harness.recorded_run import record
+from tests.harness.recorded_run import PLAN, record
 
 
 @pytest.fixture(autouse=True)
@@ -200,3 +202,21 @@ def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
     capsys.readouterr()
     assert run_command(["show", "--store", str(tmp_path)]) == 0
     assert "VALID" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["show {}", "check {} --no-spark", "replay {}", "ingest {} --no-spark", "report {}"],
+    ids=lambda v: v.split()[0],
+)
+def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nobody is sent from one verb to the other."""
+    run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
+    link_latest(run)
+    assert run_command([*verb.format("latest").split(), "--store", str(tmp_path)]) == 254
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
+    assert f"run it again: {PLAN.command()}" in said
+    assert run_command(["ingest", "--no-spark", "--store", str(tmp_path)]) == 0
