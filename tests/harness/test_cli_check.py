@@ -209,12 +209,15 @@ def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
     ["show {}", "check {} --no-spark", "replay {}", "ingest {} --no-spark", "report {}"],
     ids=lambda v: v.split()[0],
 )
+@pytest.mark.parametrize("written", [None, b"", b'{"format":"harness-hi'], ids=["nothing", "empty", "half a header"])
 def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
-    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, written: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And nobody is sent from one verb to the other."""
     run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
+    if written is not None:
+        run.history.write_bytes(written)
     assert run_command([*verb.format("latest").split(), "--store", str(tmp_path)]) == 254
     (said,) = capsys.readouterr().err.splitlines()
     assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
