@@ -75,14 +75,28 @@ def find_run(text: str, store: Path) -> RunFiles:
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
 
 
+def has_history(run: RunFiles) -> bool:
+    """Whether a run came to its first operation, as far as can be told; one whose history was lost did as well."""
+    return _has_line(run.history) or _has_line(run.probes)
+
+
 def require_history(run: RunFiles) -> None:
     """Raises UsageError with the mend when a run never came to its first operation: there is nothing to judge."""
-    if not (_is_file(run.history) or _is_file(run.probes)):
+    if not has_history(run):
         command = read_object(run.plan).get("command")
         raise UsageError(
             f"{run.root}: the run broke off before its first operation, or is still starting: there is nothing to judge"
             + (f"; run it again: {command}" if command else "")
         )
+
+
+def _has_line(path: Path) -> bool:
+    """Whether more than nothing, or half a header, was written before a run was killed."""
+    try:
+        with path.open("rb") as file:
+            return b"\n" in file.read(1 << 16)
+    except OSError:
+        return False
 
 
 def _is_file(path: Path) -> bool:

@@ -97,7 +97,9 @@ class WarmSession:
                     os.kill(process, signal.SIGKILL)
             self._thread.join(timeout)
         elif self._session is not None:
-            self._session.stop()
+            # Its JVM may have died meanwhile: whoever has a verdict keeps it.
+            with contextlib.suppress(Exception):
+                self._session.stop()
         self._session = None
 
     def _warm_up(self) -> None:

@@ -88,11 +88,11 @@ def _place(text: str, store: Path) -> str:
 
 def _runs_of(store: Path) -> list[str]:
     """All but those that broke off before their first operation."""
-    from harness.store import require_store
+    from harness.store import has_history, require_store
     from reports.store_index import runs_of
 
     require_store(store)
-    return sorted(str(files.root) for files in runs_of(store) if files.history.exists())
+    return sorted(str(files.root) for files in runs_of(store) if has_history(files))
 
 
 def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:

@@ -22,9 +22,11 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
     if site is not None:
         return _write_site(store, site)
     from harness.conclude import draw
-    from harness.store import find_run
+    from harness.store import find_run, require_history
 
     files = find_run(run_path, store)
+    if not (files.results.exists() or files.state.exists()):
+        require_history(files)
     for warning in draw(files):
         click.echo(f"warning: {warning}", err=True)
     click.echo(files.report)

@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.runstate import RunState
+from harness.store import create_run, link_latest
 from history import RunFiles
 from history.layout import WAREHOUSE
 from history.warehouse import read_runs
 from pipeline import SessionError
 from reports.store_index import StoreIndex
-from tests.harness.recorded_run import record
+from tests.harness.recorded_run import PLAN, record
 
 
 @pytest.fixture(autouse=True)
@@ -301,3 +303,24 @@ def test_spark_is_for_large_histories(
     assert aside.startswith(f"judging {way}\n")
     assert bool(asked) == way.startswith("through")
     assert any("judged without Spark" in text for text in told["warnings"]) == bool(asked)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["show {}", "check {} --no-spark", "replay {}", "ingest {} --no-spark", "report {}"],
+    ids=lambda v: v.split()[0],
+)
+@pytest.mark.parametrize("written", [None, b"", b'{"format":"harness-hi'], ids=["nothing", "empty", "half a header"])
+def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
+    verb: str, written: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nobody is sent from one verb to the other."""
+    run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
+    link_latest(run)
+    if written is not None:
+        run.history.write_bytes(written)
+    assert run_command([*verb.format("latest").split(), "--store", str(tmp_path)]) == 254
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
+    assert f"run it again: {PLAN.command()}" in said
+    assert run_command(["ingest", "--no-spark", "--store", str(tmp_path)]) == 0

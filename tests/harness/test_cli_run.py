@@ -12,6 +12,8 @@ import pytest
 
 from harness import run as run_module
 from harness.cli.main import run_command
+from harness.errors import StoreError, UsageError
+from harness.exits import worst_code
 from harness.plan import Plan
 from history import RunFiles
 
@@ -73,8 +75,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--seed -1", "--seed must be at least 0"),
         ("--cluster cloud", "--cluster cloud: expected netns"),
         ("--cluster inventory:none.toml", "none.toml"),
-        ("--nodes 2", "--nodes must be from 3 to 99, not 2"),
-        ("--nodes 200", "--nodes must be from 3 to 99, not 200"),
+        ("--nodes 2", "--nodes must be at least 3, not 2"),
+        ("--nodes 200", "--nodes must be at most 99, not 200"),
         ("--nemesis ,", "--nemesis: a fault's name is missing in ','"),
         ("--nemesis a,,b", "--nemesis: a fault's name is missing in 'a,,b'"),
         ("--nemesis kill-leader@leder", "'leder' in 'leder' is no choice of nodes: did you mean leader?"),
@@ -126,6 +128,40 @@ def test_the_worst_of_a_series_wins(recorder: type[Recorder], codes: list[int], 
     recorder.codes = list(codes)
     assert run_command(["run", "--test-count", "3"]) == worst
     assert recorder.codes == []
+
+
+@pytest.mark.parametrize("code", [254, -9, 77])
+def test_a_code_that_is_no_verdict_counts_as_ours_and_never_raises(code: int) -> None:
+    assert worst_code([code]) == 255
+    assert worst_code([0, code, 2]) == 255
+    assert worst_code([1, code]) == worst_code([1, 255])
+    assert worst_code([code, 130]) == 130
+
+
+def test_what_a_series_found_stays_found_when_a_later_run_cannot_begin(
+    recorder: type[Recorder], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: Recorder) -> tuple[int, None]:
+        if len(self.plans) == 2:
+            raise StoreError("cannot write to the store")
+        return 0, None
+
+    monkeypatch.setattr(recorder, "execute", full)
+    assert run_command(["run", "--test-count", "3"]) == worst_code([0, 255])
+    assert "harness failure: cannot write to the store\n" in capsys.readouterr().err
+    assert len(recorder.plans) == 2
+
+
+def test_a_series_of_which_none_can_begin_is_254(
+    recorder: type[Recorder], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(self: Recorder) -> tuple[int, None]:
+        raise UsageError("--cluster netns needs root")
+
+    monkeypatch.setattr(recorder, "execute", refused)
+    assert run_command(["run", "--test-count", "3"]) == 254
+    assert capsys.readouterr().err == "harness: --cluster netns needs root\n"
+    assert len(recorder.plans) == 1
 
 
 def test_an_interrupted_run_ends_the_series(recorder: type[Recorder]) -> None:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,10 +28,12 @@ def home() -> Iterator[Path]:
 
 
 def plainly(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    whose = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-    return subprocess.run(
-        words, capture_output=True, text=True, cwd=home, env={**os.environ, "PYTHONPATH": str(ROOT)}, **whose
-    )  # type: ignore[call-overload]
+    whose: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        words, capture_output=True, text=True, cwd=home, env=environment, **whose
+    )
+    return done
 
 
 @pytest.fixture(autouse=True)

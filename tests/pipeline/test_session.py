@@ -64,6 +64,17 @@ def test_a_warm_session_hands_on_what_kept_it_from_starting(monkeypatch, tmp_pat
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:
+    class Dead:
+        def stop(self) -> None:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("pipeline.warm.start_session", lambda *_, **__: Dead())
+    warm = WarmSession(app="tests", rounds=0, nice=0)
+    assert warm.get(5)
+    warm.stop()
+
+
 def test_a_warm_session_that_takes_too_long(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(broken_java(tmp_path, "sleep 1")))
     warm = WarmSession(app="tests")
