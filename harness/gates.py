@@ -69,7 +69,7 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 
 def _operations(recorded: Recorded) -> Check:
     kinds = ("read", "write", "cas") if recorded.plan.workload == "cas-register" else ("read", "write")
-    ok = Counter(op.f for op in recorded.operations if op.applied and op.phase == "main")
+    ok = Counter(op.f for op in recorded.operations if op.applied and op.phase == "main" and not op.refused)
     phase = main_phase(recorded)
     enough = least(recorded, _awake_s(recorded, *phase)) if phase else 1
     asked = f"at least {enough} ok operations of every kind in the main phase"
@@ -165,15 +165,27 @@ def _faults(recorded: Recorded) -> Check:
 
 def _final_reads(recorded: Recorded) -> Check:
     keys = {op.key for op in recorded.operations}
-    moment = recorded.state.moments.get("final-reads")
-    read = {
-        op.key
-        for op in recorded.operations
-        if moment is not None and op.f == "read" and op.applied and op.invoked >= moment
-    }
-    missing = sorted(str(key) for key in keys - read)
-    seen = f"{len(read)} of {len(keys)} keys" + (f", not {', '.join(missing)}" if missing and read else "")
-    return _gate("final-reads", bool(keys) and not missing, "every register was read at the end", seen)
+    moments = recorded.state.moments
+    spans = {"at the end": (moments.get("final-reads"), moments.get("restarting"))}
+    if "restarted" in moments:
+        spans["after the restart"] = (moments["restarted"], None)
+    parts, met = [], bool(keys)
+    for when, (begin, end) in spans.items():
+        read = _read_between(recorded, begin, end)
+        missing = sorted(str(key) for key in keys - read)
+        met = met and not missing
+        part = f"{len(read)} of {len(keys)} keys" + (f" {when}" if len(spans) > 1 else "")
+        parts.append(part + (f", not {', '.join(missing)}" if missing and read else ""))
+    asked = "every register was read at the end" + (", and after the restart" if len(spans) > 1 else "")
+    return _gate("final-reads", met, asked, "; ".join(parts))
+
+
+def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:
+    """The keys with a read invoked in this time and answered by a node that had applied it."""
+    if begin is None:
+        return set()
+    reads = (op for op in recorded.operations if op.f == "read" and op.applied and op.invoked >= begin)
+    return {op.key for op in reads if end is None or op.invoked < end}
 
 
 def _kept_pace(recorded: Recorded) -> Check:

@@ -16,9 +16,10 @@ from harness.damage import NONE, Damages
 from harness.kept import falls
 from harness.leader_complete import short_leaders
 from harness.log_order import breaches
+from harness.node_alarms import setup_failures
 from harness.recorded import Recorded
 from harness.recovery import Recovery, assess, last_heal
-from history import Check, Operation, Verdict
+from history import Check, Operation, Probe, Verdict
 
 #: What the loop that waits for recovery may be late by, in seconds.
 SLACK_S: Final = 1.0
@@ -56,7 +57,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
         return None
     clock = AwakeClock(recorded.state.standstills)
-    probes = clock.probes(recorded.probes)
+    probes = clock.probes(_before_the_restart(recorded))
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
     refused = damages.refused(recorded.probes)
@@ -75,6 +76,12 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         seconds=(end - healed) / 1e9,
         refused={node: f"{node} did not start again on {damage.told()}" for node, damage in refused.items()},
     )  # fmt: skip
+
+
+def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
+    """What all nodes reach when they are started anew at the end says nothing of whether they had come back."""
+    until = recorded.state.moments.get("restarting")
+    return recorded.probes if until is None else [probe for probe in recorded.probes if probe.time < until]
 
 
 def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bool) -> int | None:
@@ -183,6 +190,8 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
         return f"the harness never asked {' and '.join(found.unasked)} since the heal"
+    if failures := [*recorded.state.failures, *setup_failures(recorded.log_hits, recorded.probes)]:
+        return f"the harness failed ({failures[0]})"
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None

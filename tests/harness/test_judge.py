@@ -598,6 +598,23 @@ def test_gate_final_reads_names_the_registers_that_were_not() -> None:
     assert unknown_because("final-reads", more) == "1 of 2 keys, not k1"
 
 
+def test_gate_final_reads_wants_every_register_read_again_after_a_restart() -> None:
+    moments = {**MOMENTS, "restarting": 65 * S, "restarted": 66 * S, "end": 70 * S}
+    run = replace(good(), state=replace(good().state, moments=moments))
+    assert unknown_because("final-reads", run) == "1 of 1 keys at the end; 0 of 1 keys after the restart"
+    again = replace(run, operations=(*OPERATIONS, operation(67, "read", phase="final")))
+    assert check_named("final-reads", judged(again)).verdict == "valid"
+
+
+def test_gate_operations_wants_a_cas_that_swapped() -> None:
+    plan = replace(good().plan, workload="cas-register")
+    cas = replace(operation(6, "cas"), value=[1, 2], result=[1, 2])
+    run = replace(good(), plan=plan, operations=(*OPERATIONS[:2], cas, *OPERATIONS[2:]))
+    assert check_named("operations", judged(run)).verdict == "valid"
+    refused = replace(run, operations=(*OPERATIONS[:2], replace(cas, result=[1, 2, 3]), *OPERATIONS[2:]))
+    assert check_named("operations", judged(refused)).verdict == "unknown"
+
+
 @pytest.mark.parametrize(
     ("changes", "seen"),
     [

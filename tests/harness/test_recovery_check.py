@@ -167,8 +167,6 @@ def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
 
 def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> None:
     run = recorded()
-    if not hasattr(run.state, "restart_failed"):
-        pytest.skip("this release restarts nothing at the end")
     run.state.restart_failed = "n2 did not answer within 60 s"
     check = check_of(run)
     assert (check.verdict, check.details["kind"]) == ("invalid", "no-recovery")
@@ -177,12 +175,26 @@ def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> No
 
 def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
     run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
-    if not hasattr(run.state, "restart_failed"):
-        pytest.skip("this release restarts nothing at the end")
     run.state.moments["restarting"] = 123 * S
     run.state.restart_failed = "n3 ended while starting"
     assert check_of(run).verdict == "valid"
     assert check_of(replace(run, receipts=(receipt(),))).verdict == "invalid"
+
+
+def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back() -> None:
+    answers = [Probe(85 * S + 1, "n3", "follower", 1, "n2", 0, 500, 500, 500, pid=8)]
+    probes = tuple(sorted([*probes_of(stuck=("n3",)), *answers], key=lambda one: one.time))
+    assert check_of(recorded(probes)).verdict == "valid"
+    run = recorded(probes)
+    run.state.moments["restarting"] = 85 * S
+    assert (check_of(run).verdict, check_of(run).details["nodes"]) == ("invalid", ["n3"])
+
+
+def test_nobody_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> None:
+    stuck = recorded(probes_of(stuck=("n3",)))
+    wrong = replace(stuck, log_hits={**stuck.log_hits, "n1": {"IllegalAccessError": 1}})
+    assert check_of(wrong).verdict == "unknown"
+    assert "n3 stuck at 80 of 124, but the harness failed (1 times 'IllegalAccessError' on n1" in check_of(wrong).seen
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
