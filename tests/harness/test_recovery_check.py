@@ -186,7 +186,7 @@ def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back(
     probes = tuple(sorted([*probes_of(stuck=("n3",)), *answers], key=lambda one: one.time))
     assert check_of(recorded(probes)).verdict == "valid"
     run = recorded(probes)
-    run.state.moments["restarting"] = 85 * S
+    run.state.moments |= {"final-reads": 84 * S, "restarting": 85 * S}
     assert (check_of(run).verdict, check_of(run).details["nodes"]) == ("invalid", ["n3"])
 
 
