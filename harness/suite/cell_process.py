@@ -79,7 +79,8 @@ def words_of(cell: Cell, store: Path) -> list[str]:
 def longest_s(plan: Plan) -> float:
     """When a run has surely gone wrong: every deadline that it has itself, one after the other."""
     checking = plan.check_deadline * (1 if plan.spark else plan.keys)
-    return plan.ready_timeout + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + checking + GRACE_S
+    starting = plan.ready_timeout * (2 if plan.restart_at_end else 1)
+    return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + checking + GRACE_S
 
 
 def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], command: list[str] | None = None) -> Attempt:
