@@ -63,7 +63,6 @@ def test_a_warm_session_hands_on_what_kept_it_from_starting(monkeypatch, tmp_pat
     warm.stop()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:
     class Dead:
         def stop(self) -> None:
@@ -75,6 +74,7 @@ def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:
     warm.stop()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_warm_session_that_takes_too_long(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(broken_java(tmp_path, "sleep 1")))
     warm = WarmSession(app="tests")
