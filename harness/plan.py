@@ -173,6 +173,7 @@ _OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 _LEAST: Final[dict[str, float]] = {
     "concurrency": 1,
     "tracks": 1,
+    "nodes": 3,
     "keys": 1,
     "snapshot_threshold": 1,
     "seed": 0,

@@ -105,14 +105,6 @@ PROBES: Final = pa.schema(
         _field("snapshots_saved", pa.int64(), "count since the process started"),
         _field("snapshots_loaded", pa.int64(), "count since the process started"),
         _field("clock_ms", pa.int64(), "ms since 1970, the node's own clock"),
-        _field("state_index", pa.int64(), "furthest entry that the state machine ever applied; -1: not told"),
-        _field("digest", pa.string(), "hash of the state machine after that entry", nullable=True),
-        _field("unapplied_oks", pa.int64(), "acknowledgements of what was never applied, since the process started"),
-        _field("apply_errors", pa.int64(), "failures to apply, since the process started"),
-        _field("reapplied", pa.int64(), "returns to entries applied before, since the process started"),
-        _field("undecodable", pa.int64(), "committed entries that could not be read, since the process started"),
-        _field("fault", pa.string(), "the first thing that went wrong in the process", nullable=True),
-        _field("pid", pa.int64(), "of the process that answered; 0: not told"),
         _field("error", pa.string(), "why there was no answer", nullable=True),
     ]
 )

@@ -88,9 +88,11 @@ def _found(target: str, store: Path) -> RunFiles:
 def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
     from harness.conclude import conclude, draw, feed, summary_of
     from harness.exits import exit_code
+    from harness.store import require_history
     from history.layout import WAREHOUSE
     from pipeline import WarmSession
 
+    require_history(files)
     progress = progress_of(as_json=as_json)
     through_spark, why = _way(files, spark)
     progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")

@@ -111,9 +111,10 @@ def test_a_final_read_that_was_not_applied_is_asked_again(tmp_path: Path, regist
     scene.run()
     reads = [op for op in scene.operations if op.invoked >= scene.state.moments["final-reads"]]
     answers = 3 * SHORT.keys
-    unapplied = [op for op in reads if not op.applied or UNAPPLIED in (op.error or "")]
-    assert len(unapplied) == 7
-    assert len(reads) == answers + 7
+    assert sum(op.error == UNAPPLIED for op in reads) == 7
+    assert (
+        sum(op.applied for op in reads) == answers
+    )  # on a busy machine some are not answered in time, and asked again
 
 
 def test_a_register_that_answers_without_applying_never_gets_warm(
