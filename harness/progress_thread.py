@@ -1,16 +1,12 @@
 """Progress from a thread of its own: a terminal that takes nothing more (Ctrl-S), or is gone, never holds a run up.
 
-What stays is kept until it can be written; of the living lines only the newest is.  Once a write has failed, whoever
-was reading has gone: the run goes on, and says nothing more.
+What stays is kept until it can be written; of the living lines only the newest is.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import select
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -35,7 +31,6 @@ class ProgressThread:
         self._progress = progress
         self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._newest: Call | None = None
-        self._gone = False
         self._thread = threading.Thread(target=self._write, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
@@ -46,7 +41,6 @@ class ProgressThread:
         """Wait until everything that stays is written: here, where nothing else is held up by it."""
         self._calls.put(None)
         self._thread.join()
-        let_go_of_who_is_gone()
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -81,28 +75,6 @@ class ProgressThread:
     def _write(self) -> None:
         while (call := self._calls.get()) is not None:
             try:
-                call() if not self._gone else None
-            except (OSError, ValueError) as error:
-                log.warning("nobody reads the progress any more: %s", error)
-                self._gone = True
-                let_go_of_who_is_gone()
+                call()
             except Exception:
                 log.exception("progress could not be shown")
-
-
-def let_go_of_who_is_gone() -> None:
-    """Let what is still to be said on standard output and error go nowhere where nobody reads it any more.
-
-    Otherwise each later word fails, and the interpreter, which tries again when it ends, ends with a code of its own.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            number = stream.fileno()
-        except (OSError, ValueError, AttributeError):  # closed, or no file at all
-            continue
-        watch = select.poll()
-        watch.register(number, 0)
-        if any(event & (select.POLLERR | select.POLLHUP) for _, event in watch.poll(0)):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, number)
-            os.close(null)

@@ -21,7 +21,7 @@ from harness.recorded import Recorded
 from harness.recovery import Recovery, assess, last_heal
 from history import Check, Operation, Probe, Verdict
 
-#: What the loop that waits for recovery may be late by, in seconds.
+#: A probe tells of its node up to so much later (s): what was reached within the limit may be seen that late.
 SLACK_S: Final = 1.0
 #: A breach so shortly before a node's last word (ns) stood until the end: that word itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
@@ -176,6 +176,8 @@ def _well(found: Found, limit: float) -> str:
     seen = f"all nodes at {heal.target} after {_took(heal):.1f} s"
     if _took(load) > max(_took(heal), limit + SLACK_S):
         seen += f", but at {load.target} only {_took(load):.1f} s after the load"
+    elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
+        seen += f", and probes tell up to {SLACK_S:g} s late"
     return seen + _refusals(found)
 
 

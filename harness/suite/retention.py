@@ -51,6 +51,10 @@ class Removal:
     why: str
 
 
+#: Days and GiB: three thousand years, and more than any disk holds; what is larger is a slip.
+MOST: Final = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Runs go when they are older than ``days``; and the oldest until all take at most ``gib``.  None: no limit."""
@@ -60,8 +64,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("--keep-days", self.days), ("--keep-gib", self.gib)):
-            if value is not None and not 0 <= value < float("inf"):
-                raise UsageError(f"{name} must be at least 0 and finite, not {value:g}")
+            if value is not None and not 0 <= value <= MOST:
+                raise UsageError(f"{name} must be from 0 to {MOST}, not {value:g}")
 
 
 def stored(store: Path) -> list[Stored]:

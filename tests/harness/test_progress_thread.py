@@ -108,6 +108,8 @@ SCRIPT = """
 import sys, time
 from harness.progress import Progress
 from harness.progress_thread import ProgressThread
+from harness.streams import safe_streams
+safe_streams()
 with ProgressThread(Progress()) as progress:
     for number in range(200):
         progress.say("line")

@@ -185,8 +185,9 @@ def test_ack_writes_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["ack", "x"], "Missing option '--reason'"),
         (["ack", "x", "--reason", "y"], "x: no run there"),
-        (["nightly", "--dry-run", "--keep-days", "-1"], "--keep-days must be at least 0 and finite, not -1"),
-        (["nightly", "--dry-run", "--keep-gib", "nan"], "--keep-gib must be at least 0 and finite, not nan"),
+        (["nightly", "--dry-run", "--keep-days", "-1"], "--keep-days must be from 0 to 1000000, not -1"),
+        (["nightly", "--dry-run", "--keep-days", "1e300"], "--keep-days must be from 0 to 1000000, not 1e+300"),
+        (["nightly", "--dry-run", "--keep-gib", "nan"], "--keep-gib must be from 0 to 1000000, not nan"),
     ],
 )
 def test_what_is_refused(
