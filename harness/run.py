@@ -269,8 +269,9 @@ class Run:
     def _fail(self, error: Exception) -> None:
         log.error("the run failed", exc_info=error)
         text = str(error)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            text = f"{os.strerror(error.errno)}: make room where {self._store} lies, or name another place with --store"
+        full = os.strerror(errno.ENOSPC)
+        if full in text or (isinstance(error, OSError) and error.errno == errno.EDQUOT):  # also from Spark's workers
+            text = f"{full}: make room where {self._store} lies, or name another place with --store"
         self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
         self._progress.say(f"harness failure: {text}")
 

@@ -65,7 +65,10 @@ def answer(connection):
 
 toy_life.begin()
 while True:
-    threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+    try:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+    except (OSError, RuntimeError, MemoryError):  # no memory for a connection, or for a thread: later, perhaps
+        time.sleep(0.05)
 """
 
 _LISTEN = """

@@ -99,7 +99,10 @@ def main() -> None:
     listener.listen(128)
     toy_life.begin(LOG.with_name("life"))
     while True:
-        threading.Thread(target=serve, args=(listener.accept()[0], role), daemon=True).start()
+        try:
+            threading.Thread(target=serve, args=(listener.accept()[0], role), daemon=True).start()
+        except (OSError, RuntimeError, MemoryError):  # no memory for a connection, or for a thread: later, perhaps
+            time.sleep(0.05)
 
 
 if __name__ == "__main__":
