@@ -68,7 +68,7 @@ class Trial:
 _SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (
     Trial("stale-reads", seconds=6),
-    Trial("ack-before-commit", nemesis="partition-leader-minority", seconds=12, interval=3),
+    Trial("ack-before-commit", nemesis="partition-leader-minority", seconds=20, interval=5),
     Trial("apply-twice"),
     Trial("skip-entry", more=("--keys", "100")),
     Trial("lose-write", seconds=30, more=("--rate", "500", "--keys", "200")),
@@ -76,7 +76,7 @@ TRIALS: Final = (
     Trial("snapshot-wrong-index", "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
     Trial(NONE, "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
     Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),
-    Trial("deposed-reads", nemesis="partition-leader-minority", seconds=12, interval=3),
+    Trial("deposed-reads", nemesis="partition-leader-minority", seconds=20, interval=5),
 )
 
 

@@ -24,8 +24,9 @@ UPSTREAM = {
     "bridge", "partition-majorities-ring",
 }  # fmt: skip
 
-#: Planted bugs of which seconds of load tell; of the others ``bench.planted`` makes a table.
+#: Planted bugs that show in every short run, or nearly; of the others ``bench.planted`` makes a table.
 SEEN_BY_CLIENTS = {"stale-reads", "ack-before-commit"}
+SHOWN_AT_ONCE = {*SEEN_BY_CLIENTS, "apply-twice", "skip-entry", "vote-twice"}
 
 
 def suite(name: str) -> tuple[Suite, list[Cell]]:
@@ -72,7 +73,7 @@ def test_upstream_has_the_seven_with_the_options_that_upstream_uses() -> None:
 
 def test_every_planted_bug_must_be_found() -> None:
     _, cells = suite("canary")
-    assert {cell.plan.canary for cell in cells} >= SEEN_BY_CLIENTS
+    assert {cell.plan.canary for cell in cells} == SHOWN_AT_ONCE
     assert {cell.expected.verdicts for cell in cells} == {("invalid",)}
 
 
