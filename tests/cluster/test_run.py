@@ -95,7 +95,8 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 
 def run_words(store: Path, *more: str) -> tuple[str, ...]:
-    return ("run", "--cluster", CLUSTER, "--store", str(store), "--seed", "7", *more)
+    """Without Spark, whose start takes longer than such a run."""
+    return ("run", "--cluster", CLUSTER, "--store", str(store), "--seed", "7", "--no-spark", *more)
 
 
 def checks(run: Path) -> dict[str, str]:
@@ -105,7 +106,8 @@ def checks(run: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("moment", ["cluster of", "leads after", "main", "partition-random-node", "final"])
 def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
-    job = start(*run_words(store, "--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4"))
+    faults = ("--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4")
+    job = start(*run_words(store, *faults, *(("--spark",) if moment == "final" else ())))
     if moment in ("main", "partition-random-node", "final"):
         job.until("leads after")
     job.until(f"  {moment}" if moment in ("main", "final") else moment)
@@ -181,7 +183,7 @@ def test_nobody_shares_a_cluster(store: Path) -> None:
 
 
 # 0.3.2 with a fault that it survives, so that whatever is not valid is ours.
-CALM = ("--dledger-version", "0.3.2", "--no-spark", "--nemesis", "hammer-time", "--time-limit", "8", "--interval", "4")
+CALM = ("--dledger-version", "0.3.2", "--nemesis", "hammer-time", "--time-limit", "8", "--interval", "4")
 
 
 def test_all_servers_are_killed_at_the_end_and_everything_is_read_again(store: Path) -> None:
