@@ -56,19 +56,20 @@ def touched_memory():
 
 ANSWERS = {b"clock": lambda: str(time.time()).encode(), b"writes": synced_writes, b"memory": touched_memory}
 
-def answer(connection):
-    try:
-        while data := connection.recv(65536):
-            connection.sendall(ANSWERS.get(data, lambda: data)())
-    except OSError:
-        pass
+def serve():
+    # Threads that are there already: one that is started without memory may keep its starter waiting for ever.
+    while True:
+        try:
+            with listener.accept()[0] as connection:
+                while data := connection.recv(65536):
+                    connection.sendall(ANSWERS.get(data, lambda: data)())
+        except (OSError, MemoryError):
+            time.sleep(0.05)
 
+for _ in range(24):
+    threading.Thread(target=serve, daemon=True).start()
 toy_life.begin()
-while True:
-    try:
-        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
-    except (OSError, RuntimeError, MemoryError):  # no memory for a connection, or for a thread: later, perhaps
-        time.sleep(0.05)
+threading.Event().wait()
 """
 
 _LISTEN = """

@@ -223,7 +223,14 @@ def test_the_process_waits_for_memory_until_it_is_given_some(world):
     assert fault.heal(world.ctx, targets)
 
 
-@pytest.mark.parametrize("name", ["cpu-starve", "memory-pressure", "disk-slow"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cpu-starve",
+        pytest.param("memory-pressure", marks=pytest.mark.nightly),
+        pytest.param("disk-slow", marks=pytest.mark.nightly),
+    ],
+)
 def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
     """It sleeps, as an idle system would; nobody works in its group in its stead."""
     fault, targets = planned(world, name)

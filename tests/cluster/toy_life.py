@@ -28,7 +28,7 @@ def begin(unsynced: Path | None = None) -> None:
 def _talk() -> None:
     while True:
         for peer in PEERS.read_text().split():
-            with suppress(OSError), socket.create_connection((peer, PORT), 0.2) as link:
+            with suppress(OSError, MemoryError), socket.create_connection((peer, PORT), 0.2) as link:
                 link.sendall(HEARTBEAT)
         time.sleep(0.1)
 
@@ -39,8 +39,8 @@ def _work(unsynced: Path | None) -> None:
         until = time.thread_time() + 0.01
         while time.thread_time() < until:
             pass
-        held.append(bytearray(4096))
-        with suppress(OSError):
+        with suppress(OSError, MemoryError):
+            held.append(bytearray(4096))
             for _ in range(8):
                 _write(SYNCED, sync=True)
             if unsynced is not None:
