@@ -28,7 +28,7 @@ from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister, quicken
 
 PLAN = Plan(
-    seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.2, interval=0.1,
+    seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.5, interval=0.2,
     client_timeout=0.3, recovery_time=5.0,
 )  # fmt: skip
 
@@ -66,6 +66,12 @@ class World:
     @property
     def results(self) -> dict[str, Any]:
         return json.loads(self.files.results.read_text())
+
+    @property
+    def why(self) -> str:
+        """What a verdict that nobody expected rests on."""
+        wrong = [check for check in self.results["checks"] if check["verdict"] != "valid"]
+        return f"{self.results['sentence']}\n{wrong}\n{self.said}"
 
 
 class ToyCluster:
@@ -231,7 +237,7 @@ def raising(error: BaseException) -> Event:
 
 
 def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -> None:
-    assert world.run() == 0, world.said
+    assert world.run() == 0, world.why
     files = world.files
     assert files.root.parent == world.store / PLAN.test
     for path in (files.plan, files.history, files.probes, files.state, files.results, files.summary, files.log):
@@ -250,7 +256,7 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
 
 
 def test_the_result_goes_to_standard_output_and_the_rest_to_standard_error(world: World) -> None:
-    assert world.run() == 0
+    assert world.run() == 0, world.why
     assert world.paper.getvalue() == f"{world.files.summary.read_text().rstrip()}\nreport: {world.files.report}\n"
     assert "VALID" not in world.said
     for piece in (str(world.files.root), "n1 leads after", "  warm-up  ", " after the run"):
@@ -268,7 +274,7 @@ class Gone(StringIO):
 
 def test_readers_that_go_away_cost_the_run_nothing(world: World) -> None:
     world.screen, world.paper = Gone(), Gone()
-    assert world.run() == 0
+    assert world.run() == 0, world.why
     assert world.results["verdict"] == "valid"
     assert RunState.read(world.files.state).failures == []
     assert world.files.log.read_text().count("nobody is told anything any more: [Errno 32] Broken pipe") == 2
@@ -276,7 +282,7 @@ def test_readers_that_go_away_cost_the_run_nothing(world: World) -> None:
 
 def test_nodes_that_were_made_a_moment_ago_are_not_searched_for_leftovers(world: World) -> None:
     world.made_anew = True
-    assert world.run() == 0, world.said
+    assert world.run() == 0, world.why
     assert "clean" not in world.steps
 
 
@@ -486,7 +492,7 @@ def test_interrupted_while_it_is_judged_the_raw_data_stays(world: World, step: s
 @pytest.mark.parametrize("step", ["conclude", "draw"])
 def test_a_terminal_that_goes_away_while_it_is_judged_changes_nothing(world: World, step: str) -> None:
     world.at[step] = interrupt(signal.SIGHUP)
-    assert world.run() == 0
+    assert world.run() == 0, world.why
     assert world.results["verdict"] == "valid"
 
 
@@ -497,14 +503,14 @@ class BrokenPipe(StringIO):
 
 def test_a_reader_that_goes_away_costs_nothing(world: World) -> None:
     world.screen = BrokenPipe()
-    assert world.run() == 0
+    assert world.run() == 0, world.why
     assert world.results["verdict"] == "valid"
     assert world.results["harness_failure"] is None
 
 
 def test_spark_that_does_not_get_warm_before_the_load_is_not_started_beside_it(world: World) -> None:
     world.spark_is_warm = False
-    assert world.run() == 0
+    assert world.run() == 0, world.why
     assert world.steps.index("stop Spark") < world.steps.index("collect")
     assert any("judged without Spark" in warning for warning in world.results["warnings"])
 

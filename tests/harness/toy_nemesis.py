@@ -20,7 +20,7 @@ class ToyNemesis:
     standing: bool = False
     heals: int = 0
     unhealed: tuple[Unhealed, ...] = ()
-    stand_s: float = 0.06
+    stand_s: float = 0.4
     closed: bool = False
 
     def run(self, stop: threading.Event) -> None:
