@@ -66,10 +66,18 @@ def serve():
         except (OSError, MemoryError):
             time.sleep(0.05)
 
-for _ in range(24):
-    threading.Thread(target=serve, daemon=True).start()
-toy_life.begin()
-threading.Event().wait()
+def begin(start):
+    while True:
+        try:
+            return start()
+        except (OSError, RuntimeError, MemoryError):  # a machine that has no thread left for us now has one later
+            time.sleep(0.05)
+
+for _ in range(8):
+    begin(threading.Thread(target=serve, daemon=True).start)
+begin(toy_life.begin)
+while True:
+    time.sleep(60)
 """
 
 _LISTEN = """

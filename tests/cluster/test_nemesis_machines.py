@@ -206,6 +206,7 @@ except OSError: print("silence")
 """
 
 
+@pytest.mark.nightly
 def test_the_process_waits_for_memory_until_it_is_given_some(world):
     """64 MB touched anew are too much: the process stands still, its neighbour has no trouble, and it goes on again."""
     assert world.ask("n2", "memory") == "64 MB"
