@@ -31,6 +31,7 @@ class ProgressThread:
         self._progress = progress
         self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._newest: Call | None = None
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
@@ -63,12 +64,14 @@ class ProgressThread:
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""
         now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written
-        waiting, self._newest = self._newest, lambda: self._progress.show(now, probes, seconds)
+        with self._lock:  # a line put where the writer has just taken one would wait for ever, and all later ones
+            waiting, self._newest = self._newest, lambda: self._progress.show(now, probes, seconds)
         if waiting is None:
             self._calls.put(self._show_newest)
 
     def _show_newest(self) -> None:
-        newest, self._newest = self._newest, None
+        with self._lock:
+            newest, self._newest = self._newest, None
         if newest is not None:
             newest()
 

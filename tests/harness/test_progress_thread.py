@@ -127,3 +127,43 @@ def test_a_pipe_that_is_closed_leaves_the_exit_code_alone() -> None:
         ["bash", "-c", f"exec 3>&1; {command}"], cwd=root, capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "7\n"
+
+
+def test_a_line_that_is_put_where_the_last_one_is_just_taken_is_shown() -> None:
+    """The writer takes its line in the very moment in which the next one finds it still there."""
+    shown: list[float] = []
+
+    class Noting(Progress):
+        def show(self, tally: Tally, probes: Any, seconds: float) -> None:
+            shown.append(seconds)
+
+    class Hurried(ProgressThread):
+        hurry = False
+        taker: threading.Thread | None = None
+
+        @property
+        def _newest(self) -> Any:
+            found = self.kept
+            if self.hurry:
+                self.hurry = False
+                take = self._calls.get()
+                assert take is not None
+                self.taker = threading.Thread(target=take)
+                self.taker.start()
+                self.taker.join(0.2)  # as far as it comes
+            return found
+
+        @_newest.setter
+        def _newest(self, call: Any) -> None:
+            self.kept = call
+
+    progress = Hurried(Noting(io.StringIO()))
+    progress.show(Tally(), PROBES, 1.0)  # not entered: nobody takes it yet
+    progress.hurry = True
+    progress.show(Tally(), PROBES, 2.0)
+    assert progress.taker is not None
+    progress.taker.join()
+    progress.show(Tally(), PROBES, 3.0)
+    with progress:
+        pass
+    assert shown[-1] == 3.0
