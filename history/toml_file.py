@@ -14,7 +14,10 @@ _TOO_DEEP: Final = "nested too deeply"
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table in a TOML file.  Raises OSError, and ValueError that says what the file is instead."""
-    text = read_text(path)
+    return _toml(read_text(path))
+
+
+def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -29,7 +32,7 @@ def read_toml_or_object(path: Path) -> dict[str, Any]:
     """The table in a TOML file, or the object in a JSON file.  Raises OSError and ValueError."""
     text = read_text(path)
     if not text.lstrip().startswith("{"):
-        return read_toml(path)
+        return _toml(text)
     try:
         found = json.loads(text)
     except RecursionError:
