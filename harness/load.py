@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clients import Outcome, RegisterClient
+from harness.clients import RegisterClient
 from harness.generators import Pace
-from history import UNAPPLIED, Event, HistoryWriter
+from history import Event, HistoryWriter
 from history.events import Phase, Type
+from history.operations import was_applied
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -135,7 +136,7 @@ class Load:
         self._tally.completions[phase, invocation.f, outcome.type] += 1
         if outcome.type == "info":
             worker.process += self._plan.concurrency
-        applied = _applied(outcome)
+        applied = was_applied(outcome.type, outcome.error)
         self.served |= applied
         return applied
 
@@ -154,11 +155,6 @@ class Load:
             "lag_p99_ms": _ms(lags_s, 0.99),
             "lag_max_ms": _ms(lags_s, 1.0),
         }
-
-
-def _applied(outcome: Outcome) -> bool:
-    """An acknowledgement of an entry that was never applied is no sign that the system serves."""
-    return outcome.type == "ok" and outcome.error != UNAPPLIED
 
 
 def _ms(seconds: Sequence[float], share: float) -> float:

@@ -16,6 +16,12 @@ Outcome: TypeAlias = Literal["ok", "fail", "info"]
 #: happened, so that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
 UNAPPLIED: Final = "acknowledged without having been applied"
 
+
+def was_applied(outcome: str, error: str | None) -> bool:
+    """Whether an operation that ended so was acknowledged by a node that had applied it."""
+    return outcome == "ok" and error != UNAPPLIED
+
+
 #: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a
 #: log answers an index.)
 ECHOED: Final = ("write", "cas", "add", "put", "append")
@@ -48,7 +54,7 @@ class Operation:
     @property
     def applied(self) -> bool:
         """Whether it was acknowledged, and by a node that had applied it."""
-        return self.outcome == "ok" and self.error != UNAPPLIED
+        return was_applied(self.outcome, self.error)
 
     @property
     def refused(self) -> bool:
