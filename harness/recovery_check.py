@@ -136,7 +136,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     """Why the system did not serve again after the restart at the end; None where only damaged nodes stayed away."""
-    reason: str | None = getattr(recorded.state, "restart_failed", None)
+    reason = recorded.state.restart_failed
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
         return reason
