@@ -31,7 +31,7 @@ MARK = "-Dharness.node=toy"
 LIFE = Path(__file__).with_name("toy_life.py").read_text()
 
 _ECHO = """
-import mmap, os, socket, threading, time
+import mmap, os, signal, socket, threading, time
 import toy_life
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -64,20 +64,20 @@ def serve():
                 while data := connection.recv(65536):
                     connection.sendall(ANSWERS.get(data, lambda: data)())
         except (OSError, MemoryError):
-            time.sleep(0.05)
+            toy_life.pause(0.05)
 
 def begin(start):
     while True:
         try:
             return start()
         except (OSError, RuntimeError, MemoryError):  # a machine that has no thread left for us now has one later
-            time.sleep(0.05)
+            toy_life.pause(0.05)
 
 for _ in range(8):
     begin(threading.Thread(target=serve, daemon=True).start)
 begin(toy_life.begin)
 while True:
-    time.sleep(60)
+    signal.pause()
 """
 
 _LISTEN = """
@@ -154,14 +154,15 @@ class ToySystem:
 
     def start(self, nodes: Iterable[str]) -> None:
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
-        script = 'env "$@" >/dev/null 2>&1 </dev/null & exit 0'
+        script = 'env "$@" >/run/toy-output 2>&1 </dev/null & exit 0'
         argv = ("sh", "-c", script, "start", *self.environment, "setsid", PYTHON, PROGRAM, MARK)
         self.remote.run(dict.fromkeys(down, Command(argv)))
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
         deadline = time.monotonic() + 20
         while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
             if time.monotonic() > deadline:
-                raise StartError(dict.fromkeys(down, "does not answer"))
+                said = self.remote.run(dict.fromkeys(down, Command(("tail", "-n", "3", "/run/toy-output"))))
+                raise StartError({n: f"does not answer; it printed {a.stdout!r}" for n, a in said.items()})
 
     def probes(self) -> Mapping[str, Probe]:
         up = self.pids(self.remote.names)
