@@ -19,23 +19,7 @@ pytestmark = pytest.mark.cluster
 
 NAME = f"t-{os.getpid()}-suite"
 CLUSTER = f"netns:{NAME}"
-SUITE = """\
-budget = "20m"
-[defaults]
-version = "0.3.2"
-rate = 100
-time_limit = 8
-interval = 4
-[[matrix]]
-nemesis = "partition-majorities-ring"
-[[matrix]]
-canary = "stale-reads"
-unsafe_test_mode = true
-time_limit = 4
-spark = false
-expect = "invalid"
-kinds = ["stale-read", "lost-write", "split-brain", "read-inversion"]
-"""
+SMOKE = Path(__file__).resolve().parents[2] / "suites" / "smoke.toml"
 LEFT_BY_A_RUN = (
     "plan.json", "history.jsonl", "probes.jsonl", "run.json", "results.json", "summary.txt", "report.html", "junit.xml",
     "harness.log", "tables/operations.parquet", "nodes/n5/register.log", "suite.json",
@@ -45,7 +29,9 @@ LEFT_BY_A_RUN = (
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
     """Afterwards nothing of the cluster may be left."""
-    (tmp_path / "toy.toml").write_text(SUITE)
+    text, with_spark = SMOKE.read_text(), "restart_at_end = true\nspark = true"
+    assert text.count("restart_at_end = true") == 1
+    (tmp_path / "smoke.toml").write_text(text.replace("restart_at_end = true", with_spark))
     before = Machine.look(NAME)
     yield tmp_path
     deadline = time.monotonic() + 10
@@ -56,14 +42,14 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 def begin(place: Path, *more: str) -> subprocess.Popen[str]:
-    words = ["suite", place / "toy.toml", "--store", place / "store", "--cluster", CLUSTER, *more]
+    words = ["suite", place / "smoke.toml", "--store", place / "store", "--cluster", CLUSTER, *more]
     return subprocess.Popen([HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def test_a_suite_is_cut_and_resumed_on_one_cluster_and_both_twins_end_as_expected(place: Path) -> None:
-    folder = place / "store" / "suites" / "toy" / "latest"
+def test_the_smoke_suite_is_cut_and_resumed_on_one_cluster_and_ends_as_it_is_written(place: Path) -> None:
+    folder = place / "store" / "suites" / "smoke" / "latest"
     first = begin(place)
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + 240
     while "main" not in (log.read_text() if (log := folder / "cells" / "002-1.log").exists() else ""):
         assert first.poll() is None, first.communicate()[0]
         assert time.monotonic() < deadline
@@ -71,30 +57,32 @@ def test_a_suite_is_cut_and_resumed_on_one_cluster_and_both_twins_end_as_expecte
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=120)[0]
     assert first.returncode == 130, said
-    assert len((folder / "attempts.jsonl").read_text().splitlines()) == 1
+    before = (folder / "attempts.jsonl").read_text().splitlines()
 
     second = begin(place, "--resume")
-    said = second.communicate(timeout=240)[0]
-    assert second.returncode == 0, said
+    said = second.communicate(timeout=480)[0]
+    assert (folder / "attempts.jsonl").read_text().splitlines()[: len(before)] == before
     results = json.loads((folder / "results.json").read_text())
-    good, bad = results["cells"]
-    assert (good["verdict"], bad["verdict"]) == ("valid", "invalid")
-    assert [attempt["notes"] for cell in results["cells"] for attempt in cell["attempts"]] == [[], []]
+    control, snapshots, planted = results["cells"]
+    # A run that proves nothing is begun again, once; a machine that is too busy for both has proved nothing.
+    assert control["verdict"] in ("valid", "unknown"), said
+    assert snapshots["verdict"] in ("valid", "unknown"), said
+    assert planted["verdict"] == "invalid", said
+    unknown = "unknown" in (control["verdict"], snapshots["verdict"])
+    assert second.returncode == (2 if unknown else 0), said
     assert results["renewed"] == 0
-    assert_run(place / "store" / good["run"], ["valid"])
-    assert_run(place / "store" / bad["run"], ["invalid", "valid"])
+    assert_run(place / "store" / control["run"], {"valid"} if control["verdict"] == "valid" else {"valid", "unknown"})
+    assert_run(place / "store" / planted["run"], {"invalid", "valid"})
     cases = ET.parse(folder / "junit.xml").getroot().iter("testcase")
-    assert ["├─" in "".join(case.itertext()) for case in cases] == [False, True]
+    assert "├─" in "".join(list(cases)[-1].itertext())
     assert (place / "store" / "site" / "index.html").exists()
 
 
-def assert_run(run: Path, verdicts: list[str]) -> None:
+def assert_run(run: Path, verdicts: set[str]) -> None:
     assert [name for name in LEFT_BY_A_RUN if not (run / name).exists()] == []
     results = json.loads((run / "results.json").read_text())
-    assert sorted({check["verdict"] for check in results["checks"]}) == verdicts
-    for receipt in results["receipts"]:
-        assert receipt["state"] == "installed"
-        assert receipt["witness"]["packets_dropped"] > 0
+    assert {check["verdict"] for check in results["checks"]} == verdicts
+    assert all(receipt["witness"] for receipt in results["receipts"] if receipt["state"] == "installed")
     examples = [example for key in results["keys"] for example in key["counterexamples"]]
     assert bool(examples) is ("invalid" in verdicts)
     assert all(len(example["operations"]) <= 6 for example in examples)

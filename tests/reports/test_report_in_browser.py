@@ -292,6 +292,7 @@ def test_prints_on_white(shown: Tab, pictures: Path) -> None:
     assert (pictures / "invalid.pdf").stat().st_size > 20_000
 
 
+@pytest.mark.nightly
 def test_a_large_run_is_quick(tmp_path: Path, browser: Any) -> None:
     files = make(
         tmp_path / "register" / "run", Shape(operations=100_000, rate=1000, clients=20, fault="all"), tables=True

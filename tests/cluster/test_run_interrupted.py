@@ -1,0 +1,89 @@
+"""A run that somebody stops, kills or freezes, in every phase."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from history import read_history
+from tests.cluster.conftest import HARNESS
+from tests.cluster.run_jobs import CALM, CLUSTER, checks, run_words, start, store
+
+__all__ = ["store"]
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("cluster of", marks=pytest.mark.nightly),
+        "leads after",
+        pytest.param("main", marks=pytest.mark.nightly),
+        "partition-random-node",
+        pytest.param("final", marks=pytest.mark.nightly),
+    ],
+)
+def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
+    faults = ("--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4")
+    job = start(*run_words(store, *faults, *(("--spark",) if moment == "final" else ())))
+    if moment in ("main", "partition-random-node", "final"):
+        job.until("leads after")
+    job.until(f"  {moment}" if moment in ("main", "final") else moment)
+    if moment == "partition-random-node":
+        while not any(moment in line and "/s  ok" in line for line in job.lines):
+            time.sleep(0.05)
+    job.process.send_signal(signal.SIGINT)
+    assert job.end(90) == 130, job.text
+    if moment != "cluster of" and (job.run / "history.jsonl").exists():
+        assert (job.run / "nodes" / "n1" / "register.log").exists()
+        assert checks(job.run)["whole"] == "unknown"
+
+
+def test_a_killed_run_is_judged_healed_and_cleaned(store: Path) -> None:
+    # 0.4.0 drops what was committed if the cut takes its leader away: such a run is invalid, not unknown.
+    faults = ("--nemesis", "partition-random-halves", "--time-limit", "30", "--interval", "6")
+    job = start(*run_words(store, "--dledger-version", "0.3.2", *faults))
+    job.until("leads after")
+    while not any("partition-random-halves" in line and "/s  ok" in line for line in job.lines):
+        time.sleep(0.05)
+    job.process.kill()
+    job.end()
+    assert read_history(job.run / "history.jsonl").events
+    judged = subprocess.run([HARNESS, "check", "--no-spark", job.run], capture_output=True, text=True)
+    assert judged.returncode == 2, judged.stdout
+    assert checks(job.run)["linearizable"] == "valid"
+    healed = subprocess.run([HARNESS, "heal", "--cluster", CLUSTER], capture_output=True, text=True, check=True)
+    assert "removed nft table inet harness" in healed.stdout
+    again = subprocess.run([HARNESS, "heal", "--cluster", CLUSTER], capture_output=True, text=True, check=True)
+    assert again.stdout == "nothing to heal\n"
+
+
+def test_a_terminal_that_goes_away_ends_the_run_in_order(store: Path) -> None:
+    job = start(*run_words(store, *CALM))
+    job.until("  main")
+    for _ in range(2):  # once from the kernel, once from the shell
+        job.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+    assert job.end(90) == 130, job.text
+    assert (job.run / "nodes" / "n1" / "register.log").exists()
+    assert checks(job.run)["whole"] == "unknown"
+
+
+def test_a_harness_that_is_stopped_for_a_while_blames_nobody(store: Path) -> None:
+    job = start(*run_words(store, *CALM, "--recovery-time", "5"))
+    job.until("  main")
+    job.process.send_signal(signal.SIGSTOP)
+    time.sleep(8)
+    job.process.send_signal(signal.SIGCONT)
+    job.end()
+    ((begin, end),) = json.loads((job.run / "run.json").read_text())["standstills"]
+    assert end - begin >= 7.5e9
+    found = checks(job.run)
+    assert found["linearizable"] == "valid", job.text
+    assert found["recovery"] != "invalid", job.text
