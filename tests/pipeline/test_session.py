@@ -198,6 +198,7 @@ warm.stop()
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_jvm_that_is_killed_leaves_no_traceback_on_the_terminal(tmp_path) -> None:
     end = """
 import time
