@@ -90,10 +90,13 @@ class Scene:
         return [event for event in self.events if event.process != "nemesis"]
 
     def verdicts(self, model: str = "register") -> set[str]:
+        return set(self.verdict_by_key(model).values())
+
+    def verdict_by_key(self, model: str = "register") -> dict[str, str]:
         by_key = defaultdict(list)
         for operation in self.operations:
             by_key[operation.key].append(operation)
-        return {check_operations(operations, model, deadline_s=10).verdict for operations in by_key.values()}
+        return {key: check_operations(found, model, deadline_s=10).verdict for key, found in by_key.items()}
 
 
 class ToySystem:
