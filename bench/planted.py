@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from history.plans import PLANTED_BUGS
+from history.records.plans import PLANTED_BUGS
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"

@@ -12,12 +12,12 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
     ('invalid', 'lost-write')
 """
 
-from checker.api import CertificateError, Report, check_operations
-from checker.catalogue import MODELS, model_named
-from checker.models import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
-from checker.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
-from checker.warming import warm
-from checker.whole import as_events, check
+from checker.check import as_events, check
+from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
+from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.models.registry import MODELS, model_named
+from checker.per_key import CertificateError, Report, check_operations
+from checker.warmup import warm
 
 __all__ = [
     "ANY",

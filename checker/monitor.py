@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checker.api import check_operations
-from checker.calls import freeze
+from checker.core.calls import freeze
+from checker.per_key import check_operations
 from history import Counterexample, Event, Operation, pair
-from history.events import NEMESIS
+from history.records.events import NEMESIS
 
 _SWEEP: Final = 64
 _NEVER: Final = 1 << 62

@@ -16,7 +16,7 @@ from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_f
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.faults import Machines
+    from harness.execution.faults import Machines
     from harness.systems import DLedgerRegister
 
 #: needed: no run with the default cluster without it; wanted: something is replaced or left out.
@@ -155,7 +155,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     """
     from harness.clusters import open_cluster
     from harness.plan import Plan
-    from harness.remote import Remote
+    from harness.remote.nodes import Remote
     from harness.systems import DLedgerRegister
 
     try:
@@ -176,10 +176,10 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
 
 def ask_faults(nodes: Machines, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
     """The prechecks of the whole catalogue, by family and name."""
-    from harness.faults import RunClock, SystemView
-    from nemesis.catalogue import FAULTS, prechecks
-    from nemesis.facts import survey
-    from nemesis.fault import Context, Settings
+    from harness.execution.faults import RunClock, SystemView
+    from nemesis.core.facts import survey
+    from nemesis.core.fault import Context, Settings
+    from nemesis.faults.registry import FAULTS, prechecks
 
     settings = Settings(snapshots=True, faketime=True, data_dirs=nodes.data_dirs)
     reasons = prechecks(Context(nodes, SystemView(system, dict), RunClock(lambda: 0), survey(nodes), settings))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from checker import ModelError, Report, as_events, check
-from checker.catalogue import starting_with
-from checker.whole import with_makers
+from checker.check import with_makers
+from checker.models.registry import starting_with
 from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
-from history.events import load_json
-from history.foreign import Foreign, read_any
+from history.readers import Foreign, read_any
+from history.records.events import load_json
 
 
 def file_type(path: Path) -> int:

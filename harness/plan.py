@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from harness.errors import UsageError
-from harness.watching import require_watchable
-from history.toml_file import read_text
+from harness.execution.monitor import require_watchable
+from history.readers.toml_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,12 +49,13 @@ SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
 class Plan:
     """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
 
-    ``nemesis`` are turns (see ``nemesis.schedule``), or ``all``: every fault that can work on the cluster.  ``weights``
-    says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults overlap.
-    ``fault_options`` are the faults' own figures (``nemesis.options``); ``beyond_quorum`` lets faults stop a majority.
-    ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every random choice.
-    ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule`` as JSON), instead of the
-    cycle of ``nemesis``.  ``canary`` is a bug planted in the server, which takes one only in ``unsafe_test_mode``.
+    ``nemesis`` are turns (see ``nemesis.schedule.steps``), or ``all``: every fault that can work on the cluster.
+    ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
+    overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
+    stop a majority.  ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every
+    random choice.  ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule.steps`` as
+    JSON), instead of the cycle of ``nemesis``.  ``canary`` is a bug planted in the server, which takes one only in
+    ``unsafe_test_mode``.
     """
 
     seed: int

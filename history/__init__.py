@@ -21,7 +21,7 @@ module              subject
 """
 
 from history.errors import FormatError
-from history.events import (
+from history.records.events import (
     HISTORY_FORMAT,
     HISTORY_VERSION,
     SECOND,
@@ -30,12 +30,12 @@ from history.events import (
     HistoryFile,
     HistoryWriter,
     read_history,
-)  # fmt: skip
-from history.layout import RunFiles
-from history.operations import UNAPPLIED, Operation, pair
-from history.probes import Probe, read_probes
-from history.receipts import Receipt, receipts_of
-from history.verdicts import Check, Counterexample, KeyVerdict, Results, Verdict, worst
+)
+from history.records.layout import RunFiles
+from history.records.operations import UNAPPLIED, Operation, pair
+from history.records.probes import Probe, read_probes
+from history.records.receipts import Receipt, receipts_of
+from history.records.verdicts import Check, Counterexample, KeyVerdict, Results, Verdict, worst
 
 __all__ = [
     "HISTORY_FORMAT",

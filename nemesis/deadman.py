@@ -13,10 +13,10 @@ import threading
 from types import TracebackType
 from typing import Final, Self
 
-from nemesis.errors import FaultError
-from nemesis.fault import complaint
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import complaint
+from nemesis.core.ports import Command, Nodes, run_each
 from nemesis.sweep import LEASE
-from nemesis.view import Command, Nodes, run_each
 
 #: Longer than a control node stands still that is only busy, or asleep for a moment.
 LEASE_S: Final = 120.0

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from nemesis import clocks, disks, firewall, limits, power, shaping
-from nemesis.fault import DATA_DIR, complaint
-from nemesis.view import Command, Nodes, run_each
+from nemesis.core import firewall
+from nemesis.core.fault import DATA_DIR, complaint
+from nemesis.core.ports import Command, Nodes, run_each
+from nemesis.faults import clocks, disks, power
+from nemesis.faults import delay as shaping
+from nemesis.faults import resources as limits
 
 #: A dead man's timer (see ``deadman``), and what it has lifted.
 LEASE: Final = "/run/harness-lease"

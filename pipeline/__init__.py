@@ -14,7 +14,7 @@ module             subject
 ``columns``        events and operations as Arrow columns
 ``judging``        one key's operations to its verdict
 ``windows``        operations to rates and latencies by second
-``recovery``       the table of faults, with the figures that ``history.recovery`` defines
+``recovery``       the table of faults, with the figures that ``history.metrics.recovery`` defines
 ``counting``       counts for the gates
 ``load_figures``   rate, unavailability and latency of a run of any length
 ``storage``        Parquet on disk, never half a table
@@ -32,16 +32,16 @@ Importing this package does not import pyspark.
 """
 
 from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError
-from pipeline.index import append_run, refresh
-from pipeline.ingest import Outcome, ingest
-from pipeline.jobs import run_tables
-from pipeline.local import local_tables
-from pipeline.session import start_session
-from pipeline.storage import read_table
-from pipeline.tables import Tables
-from pipeline.trends import trend_table
-from pipeline.warehouse import read_all
-from pipeline.warm import WarmSession
+from pipeline.spark.jobs import run_tables
+from pipeline.spark.session import start_session
+from pipeline.spark.warm import WarmSession
+from pipeline.tables.local import local_tables
+from pipeline.tables.run_tables import Tables
+from pipeline.tables.storage import read_table
+from pipeline.warehouse.index import append_run, refresh
+from pipeline.warehouse.ingest import Outcome, ingest
+from pipeline.warehouse.tables import read_all
+from pipeline.warehouse.trends import trend_table
 
 __all__ = [
     "JavaMissingError",

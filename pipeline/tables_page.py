@@ -7,9 +7,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from history import recovery
-from history.tables import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
-from pipeline import counting, trends, windows
+from history.metrics import recovery
+from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
+from pipeline.tables import counting, windows
+from pipeline.warehouse import trends
 
 _SUBJECTS: Final = {
     "operations": "Every invocation with its completion, in the order of the invocations.",
@@ -54,8 +55,8 @@ done; `harness ingest` brings many.
 
 `store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
 `store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: what a site over many runs draws from.
-Both are read by `history.warehouse` (`read_runs`, `read_trends`), and made anew from the runs' own rows whenever a run
-comes, changes or goes.
+Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and made anew from the runs' own rows whenever
+a run comes, changes or goes.
 
 {_section("runs", RUNS)}
 {_section("trends", TRENDS)}"""

@@ -33,10 +33,11 @@ from pathlib import Path
 from typing import Any
 
 from history import RunFiles
-from reports import junit, page, summary, terminal
+from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
-from reports.findings import Drawn, prepare
-from reports.run import read_run
+from reports.load.run import read_run
+from reports.page import page
+from reports.text import junit, summary, terminal
 
 __all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
@@ -87,7 +88,7 @@ def _write_plots(drawn: Drawn) -> ReportOutcome:
     nothing: list[Path] = []
 
     def draw() -> list[Path]:
-        from reports import plots  # matplotlib takes half a second to import; the page does not need it
+        from reports.plots import plots  # matplotlib takes half a second to import; the page does not need it
 
         return plots.draw_all(drawn)
 

@@ -61,7 +61,8 @@ def test_only_the_command_line_knows_click() -> None:
 
 
 def test_nothing_of_ours_imports_spark_before_it_is_asked_for_a_session() -> None:
-    program = f"import sys, {', '.join(MAY_IMPORT)}, harness.run, harness.cli.main; sys.exit('pyspark' in sys.modules)"
+    names = ", ".join([*MAY_IMPORT, "harness.execution.run", "harness.cli.main"])
+    program = f"import sys, {names}; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
 
 

@@ -26,7 +26,7 @@ from harness.clusters.inventory import parse_nodes
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
-from history.tables import FAULTS
+from history.tables.schemas import FAULTS
 from tests.harness import test_judge
 
 ROOT = Path(__file__).resolve().parents[1]

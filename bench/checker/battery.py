@@ -10,27 +10,22 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from checker import (
-    ANY,
-    CasRegister,
-    Model,
-    Register,
-    automaton,
-    chains_kernel,
-    compiled_search,
-    gathering_kernel,
-    keys_kernel,
-    slots_kernel,
-    transactions,
-    zones_kernel,
-)
-from checker.answer import Limits
-from checker.calls import NEVER, Call, calls_of
-from checker.deciding import decide
-from checker.definition import SMALL, is_linearization, linearizable
-from checker.objects import Counter, MultiRegister
+from checker import ANY, CasRegister, Model, Register
+from checker.core.calls import NEVER, Call, calls_of
+from checker.core.definition import SMALL, is_linearization, linearizable
+from checker.core.result import Limits
+from checker.dispatch import decide
+from checker.engines import automaton
+from checker.kernels import cas_chains as chains_kernel
+from checker.kernels import encode as gathering_kernel
+from checker.kernels import many_keys as keys_kernel
+from checker.kernels import slots as slots_kernel
+from checker.kernels import zones as zones_kernel
+from checker.models.objects import Counter, MultiRegister
+from checker.search import compiled as compiled_search
+from checker.search import transactions
 from history import Operation
-from history.foreign.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
+from history.readers.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
 from tests.checker.oracle import (
     READ_TWICE,
     TOLD_APART,

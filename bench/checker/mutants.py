@@ -46,17 +46,15 @@ from battery import (  # noqa: E402
     of_zones,
 )
 
-from checker import (  # noqa: E402
-    automaton_kernel,
-    chains_kernel,
-    gathering_kernel,
-    keys_kernel,
-    search_kernel,
-    slots_kernel,
-    tables_kernel,
-    transactions_kernel,
-    zones_kernel,
-)
+from checker.kernels import automaton as automaton_kernel  # noqa: E402
+from checker.kernels import cas_chains as chains_kernel  # noqa: E402
+from checker.kernels import encode as gathering_kernel  # noqa: E402
+from checker.kernels import many_keys as keys_kernel  # noqa: E402
+from checker.kernels import open_calls as tables_kernel  # noqa: E402
+from checker.kernels import search as search_kernel  # noqa: E402
+from checker.kernels import slots as slots_kernel  # noqa: E402
+from checker.kernels import transactions as transactions_kernel  # noqa: E402
+from checker.kernels import zones as zones_kernel  # noqa: E402
 
 # In the order in which they hold parts of each other.
 KERNELS: Final[dict[str, tuple[Any, Battery]]] = {

@@ -146,7 +146,7 @@ def save(calls: Synthetic, key: array[int], path: Path) -> None:
 
 def _table(path: Path) -> list[Any]:
     """kind, value, old, invoke, ret (-1: none), key by columns, in the order of the invocations."""
-    from history.foreign.columns import ABSENT
+    from history.readers.columns import ABSENT
 
     table = np.fromfile(path, np.int64).reshape(-1, 7)
     kind, value, old, invoke, ret, key, known = (np.ascontiguousarray(column) for column in table.T)
@@ -158,7 +158,7 @@ def _table(path: Path) -> list[Any]:
 def _register(columns: list[Any]) -> Any:
     """What ``check_columns`` is given, and its model."""
     from history import Operation
-    from history.foreign.columns import ABSENT, OperationColumns
+    from history.readers.columns import ABSENT, OperationColumns
 
     kind, value, old, invoke, ret, key = columns
 
@@ -179,7 +179,7 @@ def _register(columns: list[Any]) -> Any:
 def _log(columns: list[Any]) -> list[Any]:
     """The operations that ``check_operations`` is given."""
     from history import Operation
-    from history.foreign.columns import ABSENT
+    from history.readers.columns import ABSENT
 
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     entries = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == APPEND)]
@@ -265,7 +265,7 @@ def _cost(check: Callable[[], Any]) -> tuple[Any, float, float]:
 def ours(path: Path, limit: float) -> dict[str, Any]:
     """Load, check, say what it cost: ``cpu`` of the verdict, ``proofs`` if that is to be proven too."""
     from checker import check_operations, warm
-    from checker.by_columns import check_columns
+    from checker.columnar import check_columns
 
     columns = _table(path)
     history: Any

@@ -26,20 +26,20 @@ from tempfile import TemporaryDirectory
 from harness.clients import RegisterClient
 from harness.clients.wire import Wire
 from harness.clusters.netns import NetnsCluster
-from harness.faults import SystemView
+from harness.execution.faults import SystemView
+from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.plan import Plan
-from harness.probes import PERIOD_S, ProbeLog, probe_forever
-from harness.remote import Remote
+from harness.remote.nodes import Remote
 from harness.systems import DLedgerRegister
 from harness.systems.base import StatusPort
 from harness.workloads import Invocation
 from history import Probe
-from nemesis.catalogue import find
-from nemesis.clock import MonotonicClock
-from nemesis.facts import survey
-from nemesis.fault import Context, Settings
-from nemesis.network import try_peers
-from nemesis.view import Command
+from nemesis.core.clock import MonotonicClock
+from nemesis.core.facts import survey
+from nemesis.core.fault import Context, Settings
+from nemesis.core.ports import Command
+from nemesis.faults.partitions import try_peers
+from nemesis.faults.registry import find
 
 CLIENTS = 10
 
@@ -205,7 +205,7 @@ def overhead(system: DLedgerRegister, segments: int, seconds: float) -> dict[str
 
 
 def newest(system: DLedgerRegister) -> dict[str, Probe]:
-    from harness.probes import probe_of
+    from harness.execution.probes import probe_of
 
     asked = {n: StatusPort(*endpoint).ask({"op": "status"}) for n, endpoint in system.endpoints().items()}
     return {node: probe_of(answer, node, time.monotonic_ns()) for node, answer in asked.items()}

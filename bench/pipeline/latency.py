@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from history import Header, HistoryWriter, Probe, RunFiles
-from history.probes import probes_header
+from history.records.probes import probes_header
 from pipeline import WarmSession, local_tables, run_tables
-from pipeline.warm import family, jvm_pid
+from pipeline.spark.warm import family, jvm_pid
 
 SECOND = 1_000_000_000
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from history.tables import OPERATIONS
+from history.tables.schemas import OPERATIONS
 
 CLIENTS = 10
 BATCH = 500_000

@@ -18,8 +18,8 @@ from typing import Any
 
 import reports
 from history import RunFiles
-from reports import site
-from reports.store_index import StoreIndex
+from reports.load.store_index import StoreIndex
+from reports.site import site
 from tests.reports.browser import Tab, chromium, tab
 from tests.reports.runs import make
 from tests.reports.shapes import Shape

@@ -14,7 +14,7 @@ import click
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
-from harness.progress import Progress
+from harness.execution.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,10 +86,10 @@ def _found(target: str, store: Path) -> RunFiles:
 
 
 def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
-    from harness.conclude import conclude, draw, feed, summary_of
     from harness.exits import exit_code
+    from harness.judge.conclude import conclude, draw, feed, summary_of
     from harness.store import require_history
-    from history.layout import WAREHOUSE
+    from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
 
     require_history(files)
@@ -124,8 +124,8 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
 
 def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
     """Whether a run is judged through Spark, and why; by the size of its history where nobody says."""
-    from pipeline.ingest import is_large
-    from pipeline.jobs import LARGE_BYTES
+    from pipeline.spark.jobs import LARGE_BYTES
+    from pipeline.warehouse.ingest import is_large
 
     if spark is not None:
         return spark, "as asked"
@@ -134,7 +134,7 @@ def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
 
 
 def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
-    from checker.summary import render
+    from checker.explain.report import render
     from harness.exits import EXIT_OF_VERDICT
     from harness.files import check_file
 

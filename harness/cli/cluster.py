@@ -10,8 +10,8 @@ import click
 from harness.cli.json_output import json_line, json_option
 from harness.cli.shared_options import CLUSTER_HELP
 from harness.clusters import Cluster, is_netns, open_cluster
-from harness.progress import Progress
-from harness.screen import hanging
+from harness.execution.progress import Progress
+from harness.terminal.screen import hanging
 
 _cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=CLUSTER_HELP)
 

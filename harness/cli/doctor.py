@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.screen import hanging
+from harness.terminal.screen import hanging
 
 if TYPE_CHECKING:
     from harness.doctor import FaultTable, Finding

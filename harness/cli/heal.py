@@ -14,8 +14,8 @@ from harness.cli.shared_options import CLUSTER_HELP
 def heal(cluster: str) -> int:
     """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
     from harness.clusters import open_cluster
-    from harness.faults import heal_leftovers
-    from harness.remote import Remote
+    from harness.execution.faults import heal_leftovers
+    from harness.remote.nodes import Remote
 
     target = open_cluster(cluster)
     with target.lock(), Remote(target.nodes) as remote:

@@ -12,8 +12,8 @@ import click
 
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import StoreError, UsageError
+from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
-from harness.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +46,11 @@ def ingest(
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
     all others are brought. Prints what got worse in the newest run of a kind.
     """
-    from history.layout import WAREHOUSE
+    from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
-    from pipeline.ingest import is_large
-    from pipeline.places import is_remote
+    from pipeline.spark.hadoop_fs import is_remote
+    from pipeline.warehouse.ingest import is_large
 
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
@@ -77,7 +77,7 @@ def _place(text: str, store: Path) -> str:
     """A URI or a history file as it is, else the run of that name.  Raises UsageError when there is none."""
     from harness.files import file_type
     from harness.store import LATEST, find_run, require_history
-    from pipeline.places import is_remote
+    from pipeline.spark.hadoop_fs import is_remote
 
     if is_remote(text) or (text != LATEST and file_type(Path(text)) == stat.S_IFREG):
         return text
@@ -89,14 +89,14 @@ def _place(text: str, store: Path) -> str:
 def _runs_of(store: Path) -> list[str]:
     """All but those that broke off before their first operation."""
     from harness.store import has_history, require_store
-    from reports.store_index import runs_of
+    from reports.load.store_index import runs_of
 
     require_store(store)
     return sorted(str(files.root) for files in runs_of(store) if has_history(files))
 
 
 def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
-    from history.warehouse import read_trends
+    from history.tables.warehouse import read_trends
 
     out = Progress()
     for outcome in outcomes:

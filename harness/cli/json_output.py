@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, exit_code
-from harness.progress import Progress
 from harness.runstate import RunState
 from harness.store import read_object
 

@@ -7,14 +7,14 @@ from itertools import groupby
 import click
 
 from harness.cli.json_output import json_line, json_option
-from harness.screen import hanging
+from harness.terminal.screen import hanging
 
 
 @click.command("list-nemeses")
 @json_option
 def list_nemeses(as_json: bool) -> int:
     """Every fault that --nemesis knows, by family."""
-    from nemesis.catalogue import FAULTS
+    from nemesis.faults.registry import FAULTS
 
     width = max(len(name) for name in FAULTS)
     faults = sorted(FAULTS.values(), key=lambda fault: (fault.family, fault.name))

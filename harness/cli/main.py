@@ -11,7 +11,7 @@ import click
 
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
-from harness.streams import restart_in_utf8, safe_streams
+from harness.terminal.streams import restart_in_utf8, safe_streams
 
 #: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
 #: no verb pays for another one's imports.

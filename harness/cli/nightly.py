@@ -9,7 +9,7 @@ import click
 
 from harness.cli.shared_options import spark_master_option
 from harness.cli.suite_options import suite_options
-from harness.progress import Progress
+from harness.execution.progress import Progress
 
 
 @click.command("nightly")

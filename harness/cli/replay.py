@@ -9,8 +9,8 @@ import click
 
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
+from harness.execution.progress import Progress
 from harness.plan import validate
-from harness.progress import Progress
 
 
 @click.command("replay")
@@ -23,9 +23,9 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
 
     Threads and networks are not deterministic: what is repeated is what was done to the cluster, not what came of it.
     """
-    from harness.conclude import read_recorded
-    from harness.faults import replayed
-    from harness.run import Run
+    from harness.execution.faults import replayed
+    from harness.execution.run import Run
+    from harness.judge.conclude import read_recorded
     from harness.store import find_run
     from history import FormatError
 

@@ -21,7 +21,7 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
     """
     if site is not None:
         return _write_site(store, site)
-    from harness.conclude import draw
+    from harness.judge.conclude import draw
     from harness.store import find_run, require_history
 
     files = find_run(run_path, store)
@@ -35,7 +35,7 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
 
 def _write_site(store: Path, target: Path) -> int:
     from harness.store import require_store
-    from reports.site import write_site
+    from reports.site.site import write_site
 
     require_store(store)
     try:

@@ -13,9 +13,9 @@ from harness.cli.json_output import json_line, json_option, progress_of, run_doc
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
 from harness.errors import HarnessError
+from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
-from harness.progress import Progress
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
 
@@ -108,9 +108,9 @@ def run(
     Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
     standard output, how the run gets on to standard error.
     """
-    from harness.run import Run
-    from nemesis.errors import ScheduleError
-    from nemesis.schedule import turns_of
+    from harness.execution.run import Run
+    from nemesis.core.errors import ScheduleError
+    from nemesis.schedule.steps import turns_of
 
     try:
         names = turns_of(nemesis, ("all",))
@@ -142,7 +142,7 @@ def run(
 
 
 def _scripted(plan: Plan, schedule: Path) -> Plan:
-    from harness.faults import scripted
+    from harness.execution.faults import scripted
 
     if plan.nemesis:
         raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")

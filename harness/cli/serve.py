@@ -17,7 +17,7 @@ from harness.errors import UsageError
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, help="Port; 0 takes a free one.")
 def serve(store: Path, host: str, port: int) -> int:
     """Serve the runs of a store to a browser on this machine, until Ctrl-C."""
-    from reports.serve import make
+    from reports.site.serve import make
 
     try:
         server = make(store, host, port)

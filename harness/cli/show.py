@@ -12,7 +12,7 @@ from harness.cli.json_output import json_line, json_option, run_document
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.runstate import RunState
-from harness.screen import Screen
+from harness.terminal.screen import Screen
 from history import RunFiles
 
 

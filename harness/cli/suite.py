@@ -10,7 +10,7 @@ import click
 
 from harness.cli.json_output import json_line, json_option
 from harness.cli.suite_options import suite_options
-from harness.progress import Progress
+from harness.execution.progress import Progress
 
 
 @click.command("suite")

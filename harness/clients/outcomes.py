@@ -31,7 +31,7 @@ from typing import Any, Final
 from harness.clients.wire import LostError, NotSentError
 from harness.workloads import Invocation
 from history import UNAPPLIED
-from history.events import Type
+from history.records.events import Type
 
 CAS_MISMATCH = "cas-mismatch"
 _UNTOLD: Final = object()

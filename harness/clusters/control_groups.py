@@ -1,7 +1,7 @@
 """Control groups that outlived their node.
 
-A fault that starves a node makes groups named after the node's process namespace (``nemesis.limits``).  The kernel ends
-the processes in them with the node, and leaves the empty groups.
+A fault that starves a node makes groups named after the node's process namespace (``nemesis.faults.resources``).  The
+kernel ends the processes in them with the node, and leaves the empty groups.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Final
 from harness.clusters.base import ClusterStatus, Node, NodeState, NodeStatus
 from harness.clusters.locks import FileLock
 from harness.errors import ClusterError, HostUnreachableError, RemoteError
-from harness.remote import Remote
-from nemesis.view import Command
+from harness.remote.nodes import Remote
+from nemesis.core.ports import Command
 
 #: DLedger writes a peer as NAME-ADDRESS:PORT, hence no hyphens.
 NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")

@@ -30,8 +30,8 @@ from harness.clusters.node_start import NodeStart, greets
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir
 from harness.errors import ClusterError, RemoteError
-from harness.remote import Remote
-from nemesis.view import Command
+from harness.remote.nodes import Remote
+from nemesis.core.ports import Command
 
 STATE_ROOT: Final = Path("/var/lib/harness/clusters")
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from harness.clusters.base import Node, Say
 from harness.errors import ClusterError
-from harness.remote import Remote
-from nemesis.view import Command
+from harness.remote.nodes import Remote
+from nemesis.core.ports import Command
 
 SCRIPT: Final = Path(__file__).with_name("provision.sh")
 

@@ -18,9 +18,9 @@ from typing import Final
 from harness.clusters.base import ClusterStatus, Node, Say
 from harness.clusters.machines import Machines, check_machines
 from harness.errors import ClusterError, UsageError
-from harness.remote import Remote
-from harness.ssh import shown_host_key
-from nemesis.view import Command
+from harness.remote.nodes import Remote
+from harness.remote.ssh import shown_host_key
+from nemesis.core.ports import Command
 
 #: Machines of other names (a control machine) are no nodes.
 NODE: Final = re.compile(r"n[0-9]+")

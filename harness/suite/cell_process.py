@@ -26,7 +26,7 @@ from harness.plan import Plan
 from harness.store import read_object
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
-from harness.suite.known import Defect, Violation, unexplained, violations_of
+from harness.suite.known_defects import Defect, Violation, unexplained, violations_of
 from history import RunFiles
 
 #: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.

@@ -1,8 +1,8 @@
 """What a cell may end with, and what it came to.
 
 A *planted bug* is expected by the kinds of violation that it makes.  A *known defect* of a release is expected by its
-fingerprint (``harness.suite.known``): a violation of the same kind without its marks is a new one.  What shows only now
-and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
+fingerprint (``harness.suite.known_defects``): a violation of the same kind without its marks is a new one.  What shows
+only now and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from harness.suite.known import Defect, Violation
+from harness.suite.known_defects import Defect, Violation
 from history import Verdict
 
 Outcome: TypeAlias = Literal[
@@ -62,7 +62,7 @@ class Expectation:
 
 
 Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
-"""The violations that bear the marks of none of the defects (``harness.suite.known.unexplained``)."""
+"""The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``)."""
 
 
 def compare(

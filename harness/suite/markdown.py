@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.suite.outcome import CellResult, SuiteResults
-from reports.texts import one_line
+from reports.style.format import one_line
 
 _ESCAPED: Final = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_[]<>|@#&"}
 _SHOWN: Final = {"passed": "✅ passed", "skipped": "➖ skipped", "not-run": "⚠️ not run", "unknown": "⚠️ unknown"}

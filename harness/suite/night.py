@@ -17,8 +17,8 @@ from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
 from harness.suite.session import Wishes, list_cells, run_suite, site
-from history.layout import WAREHOUSE
-from reports.store_index import runs_of
+from history.records.layout import WAREHOUSE
+from reports.load.store_index import runs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,7 +107,7 @@ def into_warehouse(night: Night) -> Iterator[str]:
 
 def trends(warehouse: Path) -> Iterator[str]:
     """A line for each kind of run, and each regression of the newest."""
-    from history.warehouse import read_trends
+    from history.tables.warehouse import read_trends
 
     for row in read_trends(warehouse).to_pylist():
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in json.loads(row["verdicts"]).items())

@@ -12,7 +12,7 @@ from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
-from reports.texts import one_line
+from reports.style.format import one_line
 
 FORMAT: Final = "harness-suite-results"
 VERSION: Final = 1

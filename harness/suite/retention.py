@@ -23,7 +23,7 @@ from harness.store import read_object
 from harness.suite.journal import SUITES
 from harness.suite.session import NOTE
 from history import RunFiles
-from reports.store_index import runs_of
+from reports.load.store_index import runs_of
 
 ACKNOWLEDGED: Final = "acknowledged"
 GIB: Final = 2**30

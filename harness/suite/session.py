@@ -13,7 +13,7 @@ from typing import Any, Final, TextIO
 
 from harness.clusters import open_cluster, require_usable
 from harness.errors import HarnessError, StoreError, UsageError
-from harness.interrupts import Interrupts
+from harness.execution.interrupts import Interrupts
 from harness.plan import Plan
 from harness.store import write_json
 from harness.suite import junit
@@ -202,7 +202,7 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
 
 def site(store: Path) -> Iterator[str]:
     """Write the static pages over all runs, and say where they are."""
-    from reports.site import write_site
+    from reports.site.site import write_site
 
     pages = write_site(store, store / "site")
     yield f"{store / 'site' / 'index.html'}, {len(pages)} files"

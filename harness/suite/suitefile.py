@@ -6,7 +6,8 @@
     budget = "2h50m"              # no cell is begun that would end after this; none: no limit
     retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
-    defects = "defects/dledger.toml"      # what ``known`` names (see ``harness.suite.known``), a file beside this one
+    defects = "defects/dledger.toml"      # what ``known`` names (see ``harness.suite.known_defects``), a file beside
+    this one
 
     [defaults]                    # options of every cell, named as in plan.json
     time_limit = 20
@@ -45,13 +46,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from harness.errors import UsageError
-from harness.faults import Faults, scripted
+from harness.execution.faults import Faults, scripted
 from harness.options import checked, option_types, require_known
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
-from harness.suite.known import Defect, read_defects
-from history.toml_file import read_toml
+from harness.suite.known_defects import Defect, read_defects
+from history.readers.toml_file import read_toml
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from harness.screen import Screen
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
-from reports.texts import one_line, printable
+from harness.terminal.screen import Screen
+from reports.style.format import one_line, printable
 
 _DRAW_EVERY_S: Final = 0.5
 _TAIL_BYTES: Final = 4096

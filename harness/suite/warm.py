@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from harness.clusters import open_cluster
 from harness.errors import HarnessError
-from harness.faults import heal_leftovers
-from harness.remote import Remote
+from harness.execution.faults import heal_leftovers
+from harness.remote.nodes import Remote
 from harness.systems import DLedgerRegister
-from nemesis.view import Command
+from nemesis.core.ports import Command
 
 if TYPE_CHECKING:
     from harness.plan import Plan

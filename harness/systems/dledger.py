@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from harness.errors import NotReadyError, RemoteError, StoreError, UsageError
 from harness.systems.base import StatusPort, SystemOnNodes
-from nemesis.view import Command, Completed
+from nemesis.core.ports import Command, Completed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ def find_jar(version: str) -> Path:
 
 
 class RemoteNodes(Protocol):
-    """What this module needs of the nodes; ``harness.remote.Remote`` is one."""
+    """What this module needs of the nodes; ``harness.remote.nodes.Remote`` is one."""
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]: ...
 

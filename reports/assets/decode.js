@@ -1,5 +1,5 @@
 "use strict";
-// The packed data: base64 of deflate of [u32 head length | head JSON | byte planes]. See reports/pack.py.
+// The packed data: base64 of deflate of [u32 head length | head JSON | byte planes]. See reports/page/pack.py.
 function bytesOfBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const raw = atob(text), bytes = new Uint8Array(raw.length);

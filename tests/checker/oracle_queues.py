@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from history import Operation
-from history.operations import Outcome
+from history.records.operations import Outcome
 
 
 @dataclass

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import by_columns, keys_kernel
-from checker.by_columns import check_columns
-from checker.calls import NEVER
-from checker.columns import prepare, takes_part
-from checker.gathering_kernel import gather
-from checker.zones import zones
-from checker.zones_kernel import INVALID, REPEATED, VALID, judge
+from checker import columnar as by_columns
+from checker.columnar import check_columns
+from checker.core.calls import NEVER
+from checker.engines.zones import zones
+from checker.engines.zones_columns import prepare, takes_part
+from checker.kernels import many_keys as keys_kernel
+from checker.kernels.encode import gather
+from checker.kernels.zones import INVALID, REPEATED, VALID, judge
 from history import Operation
-from history.foreign.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
+from history.readers.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
 from tests.checker.oracle import Sampler, dense_history, is_linearizable
 
 

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from checker import Counter
-from checker.answer import Limits
-from checker.calls import Call, calls_of
-from checker.compiled_search import compiled_search
-from checker.deciding import decide
-from checker.definition import is_linearization, linearizable
+from checker.core.calls import Call, calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.dispatch import decide
+from checker.search.compiled import compiled_search
 from history import Operation
 from tests.checker.oracle_objects import object_history
 

@@ -11,13 +11,13 @@ from random import Random
 import pytest
 
 from checker import Counter, check_operations
-from checker.answer import Answer, Limits
-from checker.calls import calls_of
-from checker.compiled_search import compiled_search
-from checker.counter_sums import PartOfCounter, out_of_bounds, refute
-from checker.counter_violations import find_in_counter
-from checker.definition import linearizable
-from checker.search import ENGINE
+from checker.core.calls import calls_of
+from checker.core.definition import linearizable
+from checker.core.result import Answer, Limits
+from checker.counterexamples.counters import find_in_counter
+from checker.engines.counter_sums import PartOfCounter, out_of_bounds, refute
+from checker.search.compiled import compiled_search
+from checker.search.jit import ENGINE
 from history import Counterexample, Operation
 from tests.checker.oracle_counters import Claims, counted, counter_history, ended, possible
 

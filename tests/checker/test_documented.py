@@ -16,7 +16,7 @@ def test_the_page_of_the_checker(tmp_path: Path) -> None:
     assert (failed, tried > 8) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["checker", "checker.models"])
+@pytest.mark.parametrize("name", ["checker", "checker.core.model"])
 def test_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(import_module(name))
     assert (failed, tried > 0) == (0, True)

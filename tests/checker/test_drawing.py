@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 from checker import check, check_operations
-from checker.drawing import draw
-from checker.summary import render
+from checker.explain.drawing import draw
+from checker.explain.report import render
 from history import Counterexample, Operation
 from tests.checker.oracle import Sampler
 

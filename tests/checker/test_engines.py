@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from checker import ANY, CasRegister, Model, ModelError, Register, check_operations
-from checker.answer import Limits
-from checker.calls import Call, calls_of
-from checker.chains_kernel import INVALID, VALID, judge_chains
-from checker.compiled_search import compiled_search
-from checker.deciding import ENGINES, decide
-from checker.definition import is_linearization, linearizable
-from checker.gathering_kernel import gather
-from checker.slots_kernel import SLOTS, earliest
+from checker.core.calls import Call, calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.dispatch import ENGINES, decide
+from checker.kernels.cas_chains import INVALID, VALID, judge_chains
+from checker.kernels.encode import gather
+from checker.kernels.slots import SLOTS, earliest
+from checker.search.compiled import compiled_search
 from tests.checker.oracle import (
     READ_TWICE,
     TOLD_APART,

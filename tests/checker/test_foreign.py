@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from checker import check
-from checker.objects import Log
+from checker.models.objects import Log
 from history import FormatError
-from history.foreign import read_any
-from history.foreign.edn import EdnReader, read_edn
-from history.foreign.jepsen_log import read_jepsen_log
+from history.readers import read_any
+from history.readers.edn import EdnReader, read_edn
+from history.readers.jepsen_log import read_jepsen_log
 
 STORY = """{:type :invoke, :f :write, :value 7, :process 0, :time 10, :index 0}
 {:type :ok, :f :write, :value 7, :process 0, :time 20, :index 1}

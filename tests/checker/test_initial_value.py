@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from checker import CasRegister, ModelError, check
-from checker.catalogue import MODELS, starting_with
+from checker.models.registry import MODELS, starting_with
 from history import Operation
-from history.foreign import read_any
+from history.readers import read_any
 from tests.checker.oracle import Sampler
 from tests.checker.test_refusals import jsonl
 

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from checker import Register, check_operations
-from checker.answer import Limits
-from checker.by_columns import check_columns
-from checker.calls import calls_of
-from checker.deciding import decide
-from checker.least import fewest
-from checker.shrink import Core
+from checker.columnar import check_columns
+from checker.core.calls import calls_of
+from checker.core.result import Limits
+from checker.counterexamples.minimize import fewest
+from checker.counterexamples.shrink import Core
+from checker.dispatch import decide
 from history import Operation
 from tests.checker.oracle import history_of, is_linearizable
 from tests.checker.test_compiled_columns import columns_of

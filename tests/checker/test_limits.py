@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from checker import CasRegister, Model, automaton, check, compiled_search, model_named
-from checker import search as searching
-from checker.answer import Limits
-from checker.calls import Call, calls_of
-from checker.deciding import ENGINES, decide
+from checker import CasRegister, Model, check, model_named
+from checker.core.calls import Call, calls_of
+from checker.core.result import Limits
+from checker.dispatch import ENGINES, decide
+from checker.engines import automaton
+from checker.search import compiled as compiled_search
+from checker.search import jit as searching
 from history import Operation
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.oracle_objects import object_history
@@ -169,7 +171,8 @@ def test_compiled_code_may_be_interrupted_anywhere_and_grows_as_needed(
 
 
 def test_that_the_time_went_into_compiling_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker import automaton_kernel, search_kernel
+    from checker.kernels import automaton as automaton_kernel
+    from checker.kernels import search as search_kernel
 
     class Uncompiled:
         signatures: tuple[str, ...] = ()

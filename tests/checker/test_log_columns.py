@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import ModelError, api, check_operations
-from checker.calls import calls_of
-from checker.definition import is_linearization, linearizable
-from checker.log_columns import bounds, is_log_linearization, linearization, log_columns
-from checker.objects import Log
+from checker import ModelError, check_operations
+from checker import per_key as api
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.engines.log_columns import bounds, is_log_linearization, linearization, log_columns
+from checker.models.objects import Log
 from history import KeyVerdict, Operation
 from tests.checker.oracle_objects import object_history
 

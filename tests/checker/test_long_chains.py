@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from checker import MODELS, CasRegister, as_events, check, check_operations
-from checker.answer import Limits
-from checker.calls import Call, calls_of
-from checker.chain_cores import chain_core, known_of
-from checker.chains import decide_by_chains, new_values_unique, suspects
-from checker.roots import made_by
+from checker.core.calls import Call, calls_of
+from checker.core.result import Limits
+from checker.counterexamples.cas_chains import chain_core, known_of
+from checker.counterexamples.support import made_by
+from checker.engines.cas_chains import decide_by_chains, new_values_unique, suspects
 from history import Operation, pair
 from tests.checker.oracle import Sampler
 from tests.checker.test_compiled_columns import columns_of

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import ANY, CasRegister, definition
-from checker.answer import Limits
-from checker.automaton import timeline, timeline_columns
-from checker.by_columns import check_columns
-from checker.calls import NEVER, Call
-from checker.compiled_search import NumberedCalls, search_numbers
-from checker.deciding import decide
-from checker.models import UNKNOWN, StrictCasRegister
+from checker import ANY, CasRegister
+from checker.columnar import check_columns
+from checker.core import definition
+from checker.core.calls import NEVER, Call
+from checker.core.model import UNKNOWN, StrictCasRegister
+from checker.core.result import Limits
+from checker.dispatch import decide
+from checker.engines.automaton import timeline, timeline_columns
+from checker.search.compiled import NumberedCalls, search_numbers
 from history import Operation
-from history.foreign.columns import ABSENT, OperationColumns
+from history.readers.columns import ABSENT, OperationColumns
 from tests.checker.oracle_compiled import CAS, FAIL, INFO, OK, READ, REFUSED, Histories, draw, truths
 
 # Compiling the sampler takes longer than the tests of every run may.
@@ -67,7 +68,7 @@ def from_anywhere(samples: int, seed: int, *, cas: bool) -> None:
             names, ids = np.unique(np.concatenate([value, old]), return_inverse=True)
             value, old = ids[: kind.size], ids[kind.size :]
             if cas:
-                from checker.search_kernel import ANY_STATE
+                from checker.kernels.search import ANY_STATE
 
                 words = [str(name) for name in names]
                 answer = search_numbers(NumberedCalls(kind, value, old, invoke, ret, words, ANY_STATE), NO_LIMITS)

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker import check_operations
-from checker.answer import Limits
-from checker.calls import calls_of
-from checker.deciding import decide
-from checker.definition import is_linearization
-from checker.models import Register
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization
+from checker.core.model import Register
+from checker.core.result import Limits
+from checker.dispatch import decide
 from history import Operation
 from tests.checker.oracle import Sampler, is_linearizable
 

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from checker import MODELS, Model, ModelError, check_operations
-from checker.answer import Limits
-from checker.calls import calls_of
-from checker.deciding import decide
-from checker.definition import is_linearization, linearizable
-from checker.sets import final_read
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.dispatch import decide
+from checker.engines.sets import final_read
 from history import Operation
 from tests.checker.oracle_objects import OBJECTS, is_part_of, object_history
 from tests.checker.test_quality import unanswered

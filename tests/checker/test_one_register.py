@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from checker import as_events, check, check_operations
-from checker.calls import calls_of
-from checker.definition import linearizable
-from checker.objects import MultiRegister
+from checker.core.calls import calls_of
+from checker.core.definition import linearizable
+from checker.models.objects import MultiRegister
 from history import Operation
 from tests.checker.oracle_objects import object_history, transaction_history
 

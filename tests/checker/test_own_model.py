@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from checker import ILLEGAL, UNKNOWN, Model, check_operations, look_ahead, search_columns
-from checker.answer import Limits
-from checker.calls import Call, calls_of, freeze, freeze_all
-from checker.compiled_search import compiled_search
-from checker.definition import is_linearization, linearizable
-from checker.models import ModelError
-from checker.search import search
-from checker.search_columns import decide_operations
+from checker import ILLEGAL, UNKNOWN, Model, check_operations
+from checker.core.calls import Call, calls_of, freeze, freeze_all
+from checker.core.definition import is_linearization, linearizable
+from checker.core.model import ModelError
+from checker.core.result import Limits
+from checker.engines import search_columns
+from checker.engines.search_columns import decide_operations
+from checker.search import lookahead as look_ahead
+from checker.search.compiled import compiled_search
+from checker.search.jit import search
 from history import Operation
 from tests.checker import oracle_objects
 
@@ -26,7 +28,7 @@ NO_LIMITS = Limits(lambda: 0.0)
 @pytest.fixture(autouse=True)
 def looking_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first question on, which short histories would not come to."""
-    monkeypatch.setattr("checker.compiled_search._FEW_QUESTIONS", 0)
+    monkeypatch.setattr("checker.search.compiled._FEW_QUESTIONS", 0)
 
 
 ACCOUNTS = 3

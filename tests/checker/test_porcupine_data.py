@@ -8,7 +8,7 @@ import pytest
 
 from checker import check, check_operations
 from history import FormatError
-from history.foreign import read_any
+from history.readers import read_any
 
 DATA = Path(__file__).parent / "porcupine"
 LINEARIZABLE = {2, 5, 7, 18, 25, 31, 38, 45, 48, 49, 51, 53, 56, 67, 75, 76, 80, 87, 92, 98, 100, 101, 102}

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from checker import MODELS, Model, Register, check_operations
-from checker.calls import calls_of
-from checker.definition import linearizable
-from checker.objects import GrowSet, Log, SparseLog
-from checker.stories import part_of_set
-from checker.telling import who
+from checker.core.calls import calls_of
+from checker.core.definition import linearizable
+from checker.explain.logs_and_sets import part_of_set
+from checker.explain.wording import who
+from checker.models.objects import GrowSet, Log, SparseLog
 from history import Counterexample, Operation
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.oracle_objects import OBJECTS, is_part_of, object_history

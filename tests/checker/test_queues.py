@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from checker import ModelError, check_operations
-from checker.answer import Answer, Limits
-from checker.calls import NEVER, Call, calls_of
-from checker.deciding import decide
-from checker.definition import is_linearization, linearizable
-from checker.objects import FifoQueue
-from checker.queue_columns import QueueColumns, columns_of, columns_of_operations
-from checker.queues import ENGINE, decide_by_queue_sweep
+from checker.core.calls import NEVER, Call, calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Answer, Limits
+from checker.dispatch import decide
+from checker.engines.queue_columns import QueueColumns, columns_of, columns_of_operations
+from checker.engines.queues import ENGINE, decide_by_queue_sweep
+from checker.models.objects import FifoQueue
 from history import Counterexample, Operation
 from tests.checker.oracle_queues import operation, random_queue, served
 from tests.checker.test_limits import Clock, queue_operation

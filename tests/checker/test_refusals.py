@@ -11,17 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.history.readers_files import edn
 
 from checker import CasRegister, Report, as_events, check, check_operations
-from checker.calls import calls_of
-from checker.chains import new_values_unique
-from checker.drawing import draw
+from checker.core.calls import calls_of
+from checker.engines.cas_chains import new_values_unique
+from checker.explain.drawing import draw
 from history import Header, HistoryWriter, Operation, read_history
-from history.foreign import OperationColumns, read_any
-from history.foreign.columns import ABSENT, READ
-from pipeline.columns import operations_table
+from history.readers import OperationColumns, read_any
+from history.readers.columns import ABSENT, READ
+from pipeline.tables.columns import operations_table
 from tests.checker.oracle import Sampler, is_linearizable
-from tests.history.foreign_files import edn
 
 Spans = list[tuple[str, Any, Any, int, int]]
 

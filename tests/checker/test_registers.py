@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from checker import CasRegister, ModelError, Register, check, check_operations
-from checker.calls import freeze
-from checker.zones import crossing
+from checker.core.calls import freeze
+from checker.engines.zones import crossing
 from history import Operation
 from tests.checker.oracle import Sampler, is_linearizable
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker.answer import Limits
-from checker.calls import NEVER
-from checker.columns import numbered
-from checker.search_columns import CasColumns, decide_cas
+from checker.core.calls import NEVER
+from checker.core.result import Limits
+from checker.engines.search_columns import CasColumns, decide_cas
+from checker.engines.zones_columns import numbered
 from history import Operation
-from history.foreign.columns import ABSENT
+from history.readers.columns import ABSENT
 from tests.checker.oracle import Sampler, is_linearizable
 
 

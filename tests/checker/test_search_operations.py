@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from checker import MODELS, Model, ModelError, api, check_operations, search_columns
-from checker.answer import Limits
-from checker.calls import Call, calls_of
-from checker.compiled_search import compiled_search
-from checker.definition import is_linearization, linearizable
-from checker.models import ILLEGAL, UNKNOWN, State
-from checker.numbered import Numbers, Sums, Table, numbers_of
-from checker.objects import Counter, MultiRegister
-from checker.search import shapes_of
-from checker.search_columns import decide_operations
-from checker.transactions import Transactions
+from checker import MODELS, Model, ModelError, check_operations
+from checker import per_key as api
+from checker.core.calls import Call, calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.model import ILLEGAL, UNKNOWN, State
+from checker.core.result import Limits
+from checker.engines import search_columns
+from checker.engines.search_columns import decide_operations
+from checker.models.objects import Counter, MultiRegister
+from checker.search.compiled import compiled_search
+from checker.search.encoding import Numbers, Sums, Table, numbers_of
+from checker.search.jit import shapes_of
+from checker.search.transactions import Transactions
 from history import Operation
 from tests.checker.oracle_objects import object_history
 

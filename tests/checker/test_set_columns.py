@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import ModelError, api, check_operations
-from checker.answer import Limits
-from checker.calls import calls_of
-from checker.definition import is_linearization, linearizable
-from checker.objects import GrowSet
-from checker.set_columns import is_set_linearization, levels, linearization, set_columns
-from checker.sets import decide_by_set_sweep
+from checker import ModelError, check_operations
+from checker import per_key as api
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.engines.set_columns import is_set_linearization, levels, linearization, set_columns
+from checker.engines.sets import decide_by_set_sweep
+from checker.models.objects import GrowSet
 from history import KeyVerdict, Operation
 from tests.checker.oracle_objects import object_history
 from tests.checker.test_log_columns import _changed, op

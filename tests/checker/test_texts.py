@@ -7,15 +7,15 @@ from random import Random
 import pytest
 
 from checker import ModelError, check_operations
-from checker.answer import Limits
-from checker.calls import calls_of
-from checker.deciding import decide
-from checker.definition import is_linearization, linearizable
-from checker.objects import KeyValue
-from checker.part_of_texts import PartOfTexts
-from checker.text_pieces import pieces_of
-from checker.text_stories import find_texts
-from checker.texts import ENGINE, decide_by_texts
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.dispatch import decide
+from checker.engines.kv import ENGINE, decide_by_texts
+from checker.engines.kv_partial import PartOfTexts
+from checker.engines.kv_pieces import pieces_of
+from checker.explain.kv import find_texts
+from checker.models.objects import KeyValue
 from history import Operation
 from tests.checker.oracle_texts import random_texts
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from checker import compiled_search, transactions
-from checker.answer import Limits
-from checker.calls import calls_of
-from checker.compiled_search import compiled_search as searched
-from checker.definition import is_linearization, linearizable
-from checker.numbered import numbers_of
-from checker.objects import MultiRegister
-from checker.search import shapes_of
-from checker.transactions import Transactions
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.models.objects import MultiRegister
+from checker.search import compiled as compiled_search
+from checker.search import transactions
+from checker.search.compiled import compiled_search as searched
+from checker.search.encoding import numbers_of
+from checker.search.jit import shapes_of
+from checker.search.transactions import Transactions
 from history import Operation
 from tests.checker.oracle_objects import transaction_history
 

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checker import ILLEGAL, UNKNOWN, Model, Register, as_events, by_columns, check
-from checker.by_columns import check_columns
-from checker.summary import render
+from checker import ILLEGAL, UNKNOWN, Model, Register, as_events, check
+from checker import columnar as by_columns
+from checker.columnar import check_columns
+from checker.explain.report import render
 from history import Event, FormatError, Header, HistoryWriter, pair
-from history.foreign import OperationColumns, read_any
-from history.foreign.jsonl_columns import NotColumnarError, read_columns
-from history.tables import OPERATIONS
+from history.readers import OperationColumns, read_any
+from history.readers.jsonl_columns import NotColumnarError, read_columns
+from history.tables.schemas import OPERATIONS
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.test_monitor import events_of
 

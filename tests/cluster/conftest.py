@@ -14,8 +14,8 @@ import pytest
 
 from harness.clusters.links import stem
 from harness.clusters.netns import NetnsCluster
-from harness.remote import Remote
-from nemesis.view import Command, Completed
+from harness.remote.nodes import Remote
+from nemesis.core.ports import Command, Completed
 
 HARNESS = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "harness"
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from harness.clusters.netns import STATE_ROOT, NetnsCluster
-from harness.remote import Remote
+from harness.remote.nodes import Remote
 from history import Probe
-from nemesis.clock import MonotonicClock
-from nemesis.facts import survey
-from nemesis.fault import Context, Settings
-from nemesis.view import Command, StartError
+from nemesis.core.clock import MonotonicClock
+from nemesis.core.facts import survey
+from nemesis.core.fault import Context, Settings
+from nemesis.core.ports import Command, StartError
 
 PORT = 20911
 PROGRAM = "/run/toy-system.py"

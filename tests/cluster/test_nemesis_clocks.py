@@ -10,10 +10,10 @@ import pytest
 
 from harness.cli.main import run_command
 from history import Probe
-from nemesis.catalogue import find
-from nemesis.clocks import environment, prepare
-from nemesis.fault import Targets
-from nemesis.view import Command
+from nemesis.core.fault import Targets
+from nemesis.core.ports import Command
+from nemesis.faults.clocks import environment, prepare
+from nemesis.faults.registry import find
 from tests.cluster.nemesis_world import PYTHON, ToySystem, real_world
 
 pytestmark = pytest.mark.cluster

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.faults import PROCESS_PATTERN
+from harness.execution.faults import PROCESS_PATTERN
 from history import Event, Probe, receipts_of
-from nemesis.catalogue import FAULTS, find
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Targets
 from nemesis.deadman import DeadMansTimer
-from nemesis.errors import FaultError, SkippedError
-from nemesis.fault import Targets
-from nemesis.runner import Runner
-from nemesis.schedule import Step, cycle
+from nemesis.faults.registry import FAULTS, find
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.steps import Step, cycle
 from nemesis.sweep import LIFTED, sweep_commands
 from tests.cluster.nemesis_world import real_world
 

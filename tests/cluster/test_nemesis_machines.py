@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis.catalogue import find
-from nemesis.errors import FaultError
-from nemesis.fault import Targets
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Targets
+from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
 from tests.cluster.nemesis_world import real_world
 

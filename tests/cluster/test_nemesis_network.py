@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis.catalogue import find
-from nemesis.errors import FaultError
-from nemesis.facts import Facts
-from nemesis.fault import Targets
+from nemesis.core.errors import FaultError
+from nemesis.core.facts import Facts
+from nemesis.core.fault import Targets
+from nemesis.core.ports import Command
+from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from nemesis.view import Command
 from tests.cluster.nemesis_world import World, real_world
 
 pytestmark = pytest.mark.cluster

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from harness.faults import SystemView
+from harness.execution.faults import SystemView
 from harness.plan import Plan
-from harness.remote import Remote
+from harness.remote.nodes import Remote
 from harness.systems import DLedgerRegister
 from harness.systems.base import StatusPort
 from harness.systems.dledger import find_jar
 from history import Probe
-from nemesis.catalogue import find
-from nemesis.clock import MonotonicClock
-from nemesis.clocks import environment, prepare
-from nemesis.errors import FaultError, SkippedError
-from nemesis.facts import survey
-from nemesis.fault import Context, Settings, Targets
-from nemesis.view import Command
+from nemesis.core.clock import MonotonicClock
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.facts import survey
+from nemesis.core.fault import Context, Settings, Targets
+from nemesis.core.ports import Command
+from nemesis.faults.clocks import environment, prepare
+from nemesis.faults.registry import find
 from tests.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster
@@ -69,7 +69,7 @@ class Servers:
 
 
 def probes(system: DLedgerRegister) -> Mapping[str, Probe]:
-    from harness.probes import probe_of
+    from harness.execution.probes import probe_of
 
     found = {}
     for node, endpoint in system.endpoints().items():

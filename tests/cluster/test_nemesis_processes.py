@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from history import Event, receipts_of
-from nemesis.catalogue import find
-from nemesis.runner import Runner
-from nemesis.schedule import Step
+from nemesis.faults.registry import find
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
 from tests.cluster.nemesis_world import PROGRAM, World, real_world
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis.catalogue import find
-from nemesis.fault import Targets
+from nemesis.core.fault import Targets
+from nemesis.core.ports import Command
+from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from nemesis.view import Command
 from tests.cluster.nemesis_world import PYTHON, real_world
 
 pytestmark = pytest.mark.cluster

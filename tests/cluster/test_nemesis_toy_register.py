@@ -11,13 +11,13 @@ import pytest
 
 from checker import check_operations
 from history import Event, Probe, receipts_of
-from nemesis.catalogue import FAULTS
-from nemesis.clocks import environment, prepare
-from nemesis.fault import Targets
-from nemesis.runner import Runner
-from nemesis.schedule import Step
+from nemesis.core.fault import Targets
+from nemesis.core.ports import Command, StartError
+from nemesis.faults.clocks import environment, prepare
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from nemesis.view import Command, StartError
 from tests.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
 from tests.cluster.toy_register import Clients
 

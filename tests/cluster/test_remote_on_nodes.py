@@ -22,8 +22,8 @@ from harness.errors import (
     RemoteError,
     RemoteTimeout,
 )
-from harness.remote import Remote
-from nemesis.view import Command
+from harness.remote.nodes import Remote
+from nemesis.core.ports import Command
 from tests.cluster.conftest import HARNESS, MakeCluster
 
 pytestmark = pytest.mark.cluster

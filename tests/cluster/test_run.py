@@ -21,8 +21,8 @@ pytestmark = pytest.mark.cluster
 def test_a_server_that_dies_at_start_shows_its_last_words(store: Path) -> None:
     subprocess.run([HARNESS, "cluster", "up", "--cluster", CLUSTER], check=True, capture_output=True)
     from harness.clusters import open_cluster
-    from harness.remote import Remote
-    from nemesis.view import Command
+    from harness.remote.nodes import Remote
+    from nemesis.core.ports import Command
 
     occupy = "import socket,time\ns=socket.socket();s.bind(('0.0.0.0',20911));s.listen();time.sleep(60)"
     script = f'setsid -f python3 -c "{occupy}" </dev/null >/dev/null 2>&1'

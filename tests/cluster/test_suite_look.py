@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.remote import Remote
+from harness.remote.nodes import Remote
 from harness.suite.warm import Look, differences, look_command
-from nemesis.view import Command
+from nemesis.core.ports import Command
 from tests.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster

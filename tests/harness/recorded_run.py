@@ -12,7 +12,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import create_run, link_latest
 from history import Header, HistoryWriter, Probe, RunFiles
-from history.probes import probes_header
+from history.records.probes import probes_header
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")

@@ -11,7 +11,7 @@ import pytest
 
 from bench import planted
 from harness.cli.run import run
-from history.plans import PLANTED_BUGS
+from history.records.plans import PLANTED_BUGS
 
 STORE = Path("store")
 

@@ -16,10 +16,10 @@ from harness.cli.main import run_command
 from harness.runstate import RunState
 from harness.store import create_run, link_latest
 from history import RunFiles
-from history.layout import WAREHOUSE
-from history.warehouse import read_runs
+from history.records.layout import WAREHOUSE
+from history.tables.warehouse import read_runs
 from pipeline import SessionError
-from reports.store_index import StoreIndex
+from reports.load.store_index import StoreIndex
 from tests.harness.recorded_run import PLAN, record
 
 
@@ -27,7 +27,7 @@ from tests.harness.recorded_run import PLAN, record
 def plotted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs of which the plots were drawn: the real ones take a second each, and have tests of their own."""
     runs: list[str] = []
-    monkeypatch.setattr("reports.plots.draw_all", lambda drawn: runs.append(drawn.run.verdict) or [])
+    monkeypatch.setattr("reports.plots.plots.draw_all", lambda drawn: runs.append(drawn.run.verdict) or [])
     return runs
 
 
@@ -296,7 +296,7 @@ def test_spark_is_for_large_histories(
 
     asked: list[Session] = []
     monkeypatch.setattr("pipeline.WarmSession", Session)
-    monkeypatch.setattr(importlib.import_module("pipeline.ingest"), "staged_size", lambda place: size)
+    monkeypatch.setattr(importlib.import_module("pipeline.warehouse.ingest"), "staged_size", lambda place: size)
     record(tmp_path)
     code, told, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
     assert (code, told["spark"]) == (0, False)  # it was judged, if not as asked

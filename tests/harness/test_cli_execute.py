@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from harness import run as run_module
 from harness.clusters import ClusterStatus, Node, NodeStatus, require_usable
 from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
+from harness.execution import run as run_module
+from harness.execution.progress import Progress
+from harness.execution.run import Run
 from harness.plan import Plan
-from harness.progress import Progress
-from harness.run import Run
 from harness.runstate import RunState
 from history import RunFiles, read_history
-from nemesis.view import Command, Completed
+from nemesis.core.ports import Command, Completed
 from pipeline import SessionError
 from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister, quicken

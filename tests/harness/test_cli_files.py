@@ -23,8 +23,8 @@ import pytest
 from checker import check
 from harness.cli.main import run_command
 from history import Header, HistoryWriter
-from history.foreign import read_any
-from reports.serve import make
+from history.readers import read_any
+from reports.site.serve import make
 
 # Without an initial value Jepsen's register starts as nil.
 EDN_GOOD = """{:process 0, :type :invoke, :f :write, :value [1 7]}

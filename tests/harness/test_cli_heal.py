@@ -8,10 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import clusters, faults, remote
+from harness import clusters
 from harness.cli.main import run_command
 from harness.errors import ClusterBusyError, ClusterError, HarnessError
-from harness.faults import Healed
+from harness.execution import faults
+from harness.execution.faults import Healed
+from harness.remote import nodes as remote
 
 
 @pytest.fixture

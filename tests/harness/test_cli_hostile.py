@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import run as run_module
 from harness.cli.main import run_command
+from harness.execution import run as run_module
 
 DEEP = 5000
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.conclude import feed
-from history.warehouse import read_runs, read_trends
+from harness.judge.conclude import feed
+from history.tables.warehouse import read_runs, read_trends
 from tests.harness.recorded_run import record
 
 

@@ -131,7 +131,7 @@ def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    from nemesis.catalogue import FAULTS
+    from nemesis.faults.registry import FAULTS
 
     assert run_command(["list-nemeses"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -143,7 +143,7 @@ def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureF
 
 
 def test_list_nemeses_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    from nemesis.catalogue import FAULTS
+    from nemesis.faults.registry import FAULTS
 
     assert run_command(["list-nemeses", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["faults"]

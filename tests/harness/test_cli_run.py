@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness import run as run_module
 from harness.cli.main import run_command
 from harness.errors import StoreError, UsageError
+from harness.execution import run as run_module
 from harness.exits import worst_code
 from harness.plan import Plan
 from history import RunFiles
@@ -26,7 +26,7 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 class Recorder:
-    """Stands for ``harness.run.Run``: ends with the next of ``codes``."""
+    """Stands for ``harness.execution.run.Run``: ends with the next of ``codes``."""
 
     codes: list[int]
     plans: list[Plan]

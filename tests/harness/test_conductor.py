@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 
 from checker import check_operations
-from harness import conductor as conductor_module
-from harness import final_phase
 from harness.clients import RegisterClient
-from harness.conductor import Conductor
+from harness.execution import conductor as conductor_module
+from harness.execution import final_phase
+from harness.execution.conductor import Conductor
+from harness.execution.probes import ProbeLog
+from harness.execution.standstills import Standstills
 from harness.plan import Plan
-from harness.probes import ProbeLog
 from harness.runstate import MOMENTS, RunState
-from harness.standstills import Standstills
 from history import Event, Header, HistoryWriter, Operation, pair, read_history, read_probes, receipts_of
-from nemesis.runner import Unhealed
+from nemesis.schedule.runner import Unhealed
 from tests.harness.toy_nemesis import ToyNemesis
 from tests.harness.toy_register import ToyRegister, quicken
 

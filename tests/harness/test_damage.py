@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.damage import NONE, Damage, Damages, damages_of
-from harness.terms import election_safety, terms_kept
+from harness.judge.damage import NONE, Damage, Damages, damages_of
+from harness.judge.election_safety import election_safety, terms_kept
 from history import Probe, Receipt
 
 S = 1_000_000_000

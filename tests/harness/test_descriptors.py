@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from harness.descriptors import HELPERS, OWN, require_descriptors
 from harness.errors import UsageError
+from harness.execution.descriptors import HELPERS, OWN, require_descriptors
 
 
 class Limits:

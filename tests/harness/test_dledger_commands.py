@@ -22,7 +22,7 @@ from harness.errors import NotReadyError, RemoteError, UsageError
 from harness.plan import Plan
 from harness.systems import DLedgerRegister, StatusPort
 from harness.systems import dledger as dledger_module
-from nemesis.view import Command, Completed
+from nemesis.core.ports import Command, Completed
 
 JAR_HASH = "0163f1eea7894350"  # of b"jar"
 

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.fault_figures import by_fault, load_in, with_details
+from harness.judge.fault_figures import by_fault, load_in, with_details
 from history import Event, Operation, Probe, Receipt, pair
-from history.recovery import Load, never_recovered
-from pipeline.columns import operations_table
-from pipeline.load_figures import load_figures
-from pipeline.recovery import fault_table
-from pipeline.run_row import last_moment
-from pipeline.slices import Slice, _slice
-from pipeline.sources import load_in as load_of_events
-from pipeline.sources import ok_times
-from reports import recovery_text
-from reports.columns import from_table
-from reports.faults import load_in as load_of_columns
+from history.metrics.recovery import Load, never_recovered
+from pipeline.spark.slices import Slice, _slice
+from pipeline.tables.columns import operations_table
+from pipeline.tables.load_figures import load_figures
+from pipeline.tables.recovery import fault_table
+from pipeline.tables.run_row import last_moment
+from pipeline.tables.sources import load_in as load_of_events
+from pipeline.tables.sources import ok_times
+from reports.analysis.faults import load_in as load_of_columns
+from reports.load.columns import from_table
+from reports.text import recovery as recovery_text
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")

@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from harness import faults as faults_module
 from harness.clusters import Node
 from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
-from harness.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers, replayed, scripted
+from harness.execution import faults as faults_module
+from harness.execution.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers, replayed, scripted
 from harness.plan import Plan, validate
 from harness.systems import DLedgerRegister
 from history import Receipt
-from nemesis.catalogue import FAULTS
-from nemesis.errors import FaultError
-from nemesis.facts import Facts
-from nemesis.fault import Targets
-from nemesis.runner import Runner
-from nemesis.successions import Transfers
-from nemesis.view import Command, Completed, StartError
+from nemesis.core.errors import FaultError
+from nemesis.core.facts import Facts
+from nemesis.core.fault import Targets
+from nemesis.core.ports import Command, Completed, StartError
+from nemesis.faults.leadership import Transfers
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.runner import Runner
 
 PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import final_phase
 from harness.errors import NotReadyError, RemoteError
-from harness.final_phase import level, resting
+from harness.execution import final_phase
+from harness.execution.final_phase import level, resting
 from harness.runstate import RunState
 from history import UNAPPLIED, Probe
 from tests.harness.test_conductor import REACHED, RESTART, SHORT, Scene
@@ -120,7 +120,7 @@ def test_a_final_read_that_was_not_applied_is_asked_again(tmp_path: Path, regist
 def test_a_register_that_answers_without_applying_never_gets_warm(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.conductor.WARM_UP_LIMIT_S", 0.5)
+    monkeypatch.setattr("harness.execution.conductor.WARM_UP_LIMIT_S", 0.5)
     register.unapplied, register.deaf_to_writes = 10**6, True
     scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.2, client_timeout=0.1))
     scene.state.on_reach = lambda moment: scene.conductor.stop() if moment == "main" else None

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness.interrupts import SIGNALS, Interrupts
+from harness.execution.interrupts import SIGNALS, Interrupts
 
 ALL = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 

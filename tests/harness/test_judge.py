@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from harness.damage import NONE
-from harness.fault_windows import quorum_left
-from harness.judge import judge, planted
-from harness.kept import committed_kept, falls
-from harness.node_alarms import ALARMS
+from harness.judge.committed_prefix import committed_kept, falls
+from harness.judge.damage import NONE
+from harness.judge.fault_windows import quorum_left
+from harness.judge.judge import judge, planted
+from harness.judge.node_alarms import ALARMS
+from harness.judge.recorded import Recorded
+from harness.judge.recovery import last_heal
+from harness.judge.recovery_check import recovery_of
 from harness.plan import Plan
-from harness.recorded import Recorded
-from harness.recovery import last_heal
-from harness.recovery_check import recovery_of
 from harness.runstate import RunState
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
-from history.operations import UNAPPLIED
+from history.records.operations import UNAPPLIED
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.damage import NONE, Damage, Damages
-from harness.leader_complete import leader_complete, short_leaders
+from harness.judge.damage import NONE, Damage, Damages
+from harness.judge.leader_complete import leader_complete, short_leaders
 from history import Check, Probe
 
 S = 1_000_000_000

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients import Outcome, RegisterClient
-from harness.load import Load, Tally
+from harness.execution.load import Load, Tally
 from harness.plan import Plan
 from harness.workloads import Invocation
 from history import UNAPPLIED, Header, HistoryWriter, pair, read_history

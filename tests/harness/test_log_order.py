@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.damage import Damage, Damages
-from harness.kept import committed_kept
-from harness.log_order import MOMENTS, breaches, log_order
-from harness.stretches import stretches
+from harness.judge.committed_prefix import committed_kept
+from harness.judge.damage import Damage, Damages
+from harness.judge.log_order import MOMENTS, breaches, log_order
+from harness.judge.stretches import stretches
 from history import Check, Probe
 from tests.harness.healthy_node import Node, S, answers, run_of, steps
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.conclude import log_hits
-from harness.judge import judge
-from harness.node_alarms import node_alarms, setup_failures
-from harness.recorded import Recorded
+from harness.judge.conclude import log_hits
+from harness.judge.judge import judge
+from harness.judge.node_alarms import node_alarms, setup_failures
+from harness.judge.recorded import Recorded
 from history import Check, KeyVerdict, Probe, Receipt
 from tests.harness.test_judge import NODES, S, good, receipt
 

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from checker import check_operations
-from checker.census import sightings
-from harness.occasions import occasions, told
+from checker.counterexamples.violation_times import sightings
+from harness.judge.violation_times import occasions, told
 from history import Counterexample, KeyVerdict, Operation, Receipt
 from tests.checker.oracle import Sampler
 

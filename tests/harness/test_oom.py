@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.oom import Count, count_kills, told
-from nemesis.view import Command, Completed
+from harness.execution.oom import Count, count_kills, told
+from nemesis.core.ports import Command, Completed
 
 
 @dataclass

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from harness.cli.run import run
 from harness.errors import UsageError
-from harness.faults import scripted
+from harness.execution.faults import scripted
 from harness.plan import CANARIES, SNAPSHOT_CANARIES, Plan, field_of, option_of, validate
 from harness.store import create_run
-from history.plans import PLANTED_BUGS
+from history.records.plans import PLANTED_BUGS
 
 OTHERS: dict[str, Any] = {
     "nemesis": ("kill-one", "pause-all"),
@@ -70,7 +70,7 @@ def parsed(command: str, monkeypatch: pytest.MonkeyPatch) -> Plan:
         def execute(self) -> tuple[int, None]:
             return 0, None
 
-    monkeypatch.setitem(sys.modules, "harness.run", SimpleNamespace(Run=Recorder))
+    monkeypatch.setitem(sys.modules, "harness.execution.run", SimpleNamespace(Run=Recorder))
     words = shlex.split(command)
     assert words[:2] == ["harness", "run"]
     result = CliRunner().invoke(run, words[2:], standalone_mode=False)

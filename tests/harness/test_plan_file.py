@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness import run as run_module
 from harness.cli.main import run_command
+from harness.execution import run as run_module
 from harness.plan import Plan
 
 PLANS: list[Plan] = []

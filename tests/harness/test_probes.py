@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness import probes as probes_module
-from harness.probes import ProbeLog, probe_forever, probe_of
+from harness.execution import probes as probes_module
+from harness.execution.probes import ProbeLog, probe_forever, probe_of
 from history import Probe, read_probes
 from tests.harness.toy_server import Request, closed_port, send, serving
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.load import Tally
-from harness.progress import LONGEST, PLAIN_EVERY_S, Progress
-from harness.screen import Screen
+from harness.execution.load import Tally
+from harness.execution.progress import LONGEST, PLAIN_EVERY_S, Progress
+from harness.terminal.screen import Screen
 
 
 class Terminal(io.StringIO):

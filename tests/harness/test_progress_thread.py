@@ -11,9 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from harness.load import Tally
-from harness.progress import Progress
-from harness.progress_thread import ProgressThread
+from harness.execution.load import Tally
+from harness.execution.progress import Progress
+from harness.execution.progress_thread import ProgressThread
 
 PROBES: Any = SimpleNamespace(leader=lambda: "n3")
 
@@ -106,9 +106,9 @@ def test_a_bug_in_what_is_shown_is_no_end_of_it() -> None:
 
 SCRIPT = """
 import sys, time
-from harness.progress import Progress
-from harness.progress_thread import ProgressThread
-from harness.streams import safe_streams
+from harness.execution.progress import Progress
+from harness.execution.progress_thread import ProgressThread
+from harness.terminal.streams import safe_streams
 safe_streams()
 with ProgressThread(Progress()) as progress:
     for number in range(200):

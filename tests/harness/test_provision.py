@@ -14,7 +14,7 @@ from harness.clusters import provision as module
 from harness.clusters.base import Node
 from harness.clusters.provision import SCRIPT, provision, provision_command
 from harness.errors import ClusterError
-from nemesis.view import Command, Completed
+from nemesis.core.ports import Command, Completed
 
 NODES = tuple(Node(f"n{i}", f"10.0.0.{i}", f"10.0.0.{i}", 22, "debian", Path("/k"), None) for i in (1, 2))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.recovery import FRESH_NS, CatchingUp, assess
+from harness.judge.recovery import FRESH_NS, CatchingUp, assess
 from history import Probe
 
 NODES = ("n1", "n2", "n3")

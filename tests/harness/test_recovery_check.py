@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.damage import damages_of
-from harness.judge import judge
-from harness.recorded import Recorded
+from harness.judge.damage import damages_of
+from harness.judge.judge import judge
+from harness.judge.recorded import Recorded
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Probe, Receipt
-from history.operations import UNAPPLIED
+from history.records.operations import UNAPPLIED
 from tests.harness.test_judge import MOMENTS, NODES, check_named, good, operation, receipt
 
 S = 1_000_000_000

@@ -26,8 +26,8 @@ from harness.errors import (
     TransferError,
     UsageError,
 )
-from harness.remote import Remote, command_line
-from nemesis.view import Command, Completed
+from harness.remote.nodes import Remote, command_line
+from nemesis.core.ports import Command, Completed
 from tests.harness.toy_sshd import ToySshd, toy_sshd
 
 

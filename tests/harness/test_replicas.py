@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.replicas import MOMENTS, differences, replicas_agree
+from harness.judge.replicas import MOMENTS, differences, replicas_agree
 from history import Check, Probe
 
 S = 1_000_000_000

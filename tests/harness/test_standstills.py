@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.standstills import Standstills
+from harness.execution.standstills import Standstills
 
 S = 1_000_000_000
 
@@ -96,7 +96,7 @@ def test_what_one_could_not_do_is_noted_and_overlapping_times_count_once(clock: 
 
 SCRIPT = """
 import sys, time
-from harness.standstills import Standstills
+from harness.execution.standstills import Standstills
 with Standstills() as still:
     over = still.deadline(1.0)
     print("go", flush=True)

@@ -83,7 +83,7 @@ def test_closed_streams(store: Path, closed: str, words: list[str], code: int) -
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     """What a child prints would be written into it."""
     program = (
-        "import os, sys; from harness.streams import safe_streams; safe_streams();"
+        "import os, sys; from harness.terminal.streams import safe_streams; safe_streams();"
         f"file = open({str(tmp_path / 'history')!r}, 'w'); assert file.fileno() > 2;"
         "os.system('echo from a child; echo from a child >&2')"
     )
@@ -109,7 +109,7 @@ def test_a_terminal_that_cannot_show_everything_gets_what_it_can(store: Path, en
 
 
 def test_two_values_that_differ_never_look_alike() -> None:
-    program = "from harness.streams import safe_streams; safe_streams(); print('é ü \\udcff 日')"
+    program = "from harness.terminal.streams import safe_streams; safe_streams(); print('é ü \\udcff 日')"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, cwd=ROOT, env=environment)
     assert done.stdout == b"\\xe9 \\xfc \\udcff \\u65e5\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.suite.known import Defect, Violation, read_defects, unexplained, violations_of
+from harness.suite.known_defects import Defect, Violation, read_defects, unexplained, violations_of
 from harness.suite.suitefile import read_suite
 from history import RunFiles
 

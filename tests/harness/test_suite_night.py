@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from harness.cli.main import run_command
-from harness.conclude import conclude
 from harness.errors import StoreError
+from harness.judge.conclude import conclude
 from harness.suite import night as night_module
 from harness.suite.journal import begin
 from history import RunFiles
-from history.warehouse import read_runs, read_trends
+from history.tables.warehouse import read_runs, read_trends
 from tests.harness.recorded_run import record
 from tests.harness.suite_toys import begun
 
@@ -99,7 +99,7 @@ def test_a_step_that_fails_spoils_no_other_but_the_code(
     def fail(*_: object, **__: object) -> None:
         raise StoreError("disk full")
 
-    monkeypatch.setattr("pipeline.ingest", fail)
+    monkeypatch.setattr("pipeline.warehouse.ingest", fail)
     assert nights("--keep-days", "100000") == 255
     said = capsys.readouterr().out
     assert "warehouse failed: disk full" in said

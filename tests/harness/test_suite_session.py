@@ -214,7 +214,7 @@ def test_a_cluster_that_cannot_be_had_is_a_failure_of_the_harness(world: World) 
 
 
 def test_a_site_that_cannot_be_drawn_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.site.write_site", lambda *_: 1 / 0)
+    monkeypatch.setattr("reports.site.site.write_site", lambda *_: 1 / 0)
     assert world() == 0
     assert "the site could not be written: ZeroDivisionError" in world.results["warnings"][0]
 

@@ -12,11 +12,11 @@ from harness.suite.cells import Cell, likely_seconds
 from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
 from history import RunFiles
-from history.tables import TABLES
-from nemesis.catalogue import FAULTS
-from nemesis.schedule import fault_names
-from pipeline.run_row import run_row
-from reports.store_index import row_of
+from history.tables.schemas import TABLES
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.steps import fault_names
+from pipeline.tables.run_row import run_row
+from reports.load.store_index import row_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "suites"
 UPSTREAM = {

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from nemesis.runner import Unhealed
+from nemesis.schedule.runner import Unhealed
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pytest
 
-from harness import conductor, final_phase, load, probes
+from harness.execution import conductor, final_phase, load, probes
 
 Answer = dict[str, Any]
 

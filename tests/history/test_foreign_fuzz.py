@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.history.readers_files import TEXTS, operations, parquet, story_of
 
 from checker import ModelError, check
 from history import FormatError, pair, read_history
-from history.foreign import read_any
-from history.foreign.columns import ABSENT, CAS, OK, READ
-from history.foreign.edn import EdnReader
-from history.foreign.jsonl_columns import NotColumnarError, read_columns
-from tests.history.foreign_files import TEXTS, operations, parquet, story_of
+from history.readers import read_any
+from history.readers.columns import ABSENT, CAS, OK, READ
+from history.readers.edn import EdnReader
+from history.readers.jsonl_columns import NotColumnarError, read_columns
 
 FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = st.one_of(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Operation
-from history.moments import digits_of, seconds_text
+from history.records.time_format import digits_of, seconds_text
 
 
 def operation(invoked: int, returned: int | None) -> Operation:

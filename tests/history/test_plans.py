@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from history.plans import nemesis_name, system_version
+from history.records.plans import nemesis_name, system_version
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from history import FormatError, Probe, read_probes
-from history.probes import by_rank, leader_among, probes_header
+from history.records.probes import by_rank, leader_among, probes_header
 
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),

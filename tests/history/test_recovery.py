@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from history.events import SECOND
-from history.receipts import FaultState, Receipt
-from history.recovery import Load, figures, never_recovered, surroundings
+from history.metrics.recovery import Load, figures, never_recovered, surroundings
+from history.records.events import SECOND
+from history.records.receipts import FaultState, Receipt
 
 LOAD = Load(0, 60 * SECOND, 70 * SECOND)
 

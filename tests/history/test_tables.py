@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from history import Operation, Probe
-from history.tables import OPERATIONS, PROBES, TABLES
+from history.tables.schemas import OPERATIONS, PROBES, TABLES
 
 
 def test_every_column_says_what_it_means() -> None:

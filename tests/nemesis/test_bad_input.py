@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from history import receipts_of
-from nemesis.catalogue import FAULTS, find
-from nemesis.runner import Runner
-from nemesis.schedule import Step
+from nemesis.faults.registry import FAULTS, find
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.steps import Step
 from tests.nemesis.toy import Recorder, world
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis.catalogue import FAULTS, find, prechecks
-from nemesis.errors import UnknownFaultError
-from nemesis.facts import facts_from, survey_command
-from nemesis.view import Completed
+from nemesis.core.errors import UnknownFaultError
+from nemesis.core.facts import facts_from, survey_command
+from nemesis.core.ports import Completed
+from nemesis.faults.registry import FAULTS, find, prechecks
 from tests.nemesis.toy import world
 
 

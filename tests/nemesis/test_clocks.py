@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from history import Probe
-from nemesis.catalogue import find
-from nemesis.clocks import Tune, environment
-from nemesis.errors import FaultError, NotYetError
-from nemesis.facts import Facts
-from nemesis.fault import Settings
-from nemesis.view import Command, Completed
+from nemesis.core.errors import FaultError, NotYetError
+from nemesis.core.facts import Facts
+from nemesis.core.fault import Settings
+from nemesis.core.ports import Command, Completed
+from nemesis.faults.clocks import Tune, environment
+from nemesis.faults.registry import find
 from tests.nemesis.toy import ToyClock, ToyNodes, ToySystem, facts, world
 
 LIBRARY = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from history import Probe
-from nemesis.conditions import parse
-from nemesis.errors import ScheduleError
+from nemesis.core.errors import ScheduleError
+from nemesis.schedule.conditions import parse
 
 NAMES = ("n1", "n2", "n3")
 

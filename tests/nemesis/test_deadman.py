@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nemesis.core.errors import FaultError
+from nemesis.core.ports import Command, Completed
 from nemesis.deadman import DeadMansTimer
-from nemesis.errors import FaultError
-from nemesis.view import Command, Completed
 
 
 class Here:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from nemesis import firewall
-from nemesis.firewall import Iptables, Nft, Rule
+from nemesis.core import firewall
+from nemesis.core.firewall import Iptables, Nft, Rule
 
 NFT, IPTABLES = Nft(), Iptables()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis import grudges
+from nemesis.core import grudges
 
 sizes = st.integers(3, 9)
 seeds = st.integers(0, 2**32)

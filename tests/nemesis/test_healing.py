@@ -12,12 +12,12 @@ from itertools import chain, combinations
 import pytest
 
 from history import Probe
-from nemesis import disks, power
-from nemesis.catalogue import FAULTS, find
-from nemesis.errors import FaultError
-from nemesis.fault import Context, Fault, Targets
-from nemesis.healing import UnhealedError, heal
-from nemesis.view import Command, Completed, StartError, run_each
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Context, Fault, Targets
+from nemesis.core.healing import UnhealedError, heal
+from nemesis.core.ports import Command, Completed, StartError, run_each
+from nemesis.faults import disks, power
+from nemesis.faults.registry import FAULTS, find
 from tests.nemesis.toy import SshError, ToyClock, ToyNodes, ToySystem, facts
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis import limits
-from nemesis.errors import FaultError
-from nemesis.fault import Settings
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Settings
+from nemesis.faults import resources as limits
 from tests.nemesis.test_machines import ready
 from tests.nemesis.toy import world
 

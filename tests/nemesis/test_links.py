@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from history import Probe
-from nemesis import traffic
-from nemesis.catalogue import find
-from nemesis.errors import FaultError, NotYetError
-from nemesis.fault import Settings
-from nemesis.traffic import burst
+from nemesis.core.errors import FaultError, NotYetError
+from nemesis.core.fault import Settings
+from nemesis.faults import traffic
+from nemesis.faults.registry import find
+from nemesis.faults.traffic import burst
 from tests.nemesis.toy import world
 
 

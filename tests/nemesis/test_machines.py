@@ -18,13 +18,13 @@ import pytest
 
 from harness.systems.dledger import STORE_FILES
 from history import receipts_of
-from nemesis import disks, power
-from nemesis.catalogue import find
-from nemesis.errors import FaultError, SkippedError
-from nemesis.fault import Context, Settings, Targets
-from nemesis.runner import Runner
-from nemesis.schedule import Step
-from nemesis.view import Command
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Settings, Targets
+from nemesis.core.ports import Command
+from nemesis.faults import disks, power
+from nemesis.faults.registry import find
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.steps import Step
 from tests.nemesis.toy import Recorder, ToyNodes, ToySystem, facts, world
 
 TOOLS = ("xfs_io", "mount", "umount", "dd", "fallocate", "stat", "python3")

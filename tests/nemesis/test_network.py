@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis import network
-from nemesis.catalogue import find
-from nemesis.errors import FaultError
-from nemesis.facts import Facts
-from nemesis.fault import Targets
-from nemesis.network import attempts, try_peers
+from nemesis.core.errors import FaultError
+from nemesis.core.facts import Facts
+from nemesis.core.fault import Targets
+from nemesis.faults import partitions as network
+from nemesis.faults.partitions import attempts, try_peers
+from nemesis.faults.registry import find
 from tests.nemesis.toy import world
 
 RING = find("partition-majorities-ring")

@@ -7,10 +7,10 @@ import pytest
 
 import nemesis
 from harness.systems.dledger import STORE_FILES
-from nemesis.catalogue import FAULTS
-from nemesis.errors import OptionError
-from nemesis.fault import Settings
-from nemesis.options import OPTIONS, check_options
+from nemesis.core.errors import OptionError
+from nemesis.core.fault import Settings
+from nemesis.core.options import OPTIONS, check_options
+from nemesis.faults.registry import FAULTS
 
 SOURCES = [path.read_text() for path in Path(next(iter(nemesis.__path__))).glob("*.py")]
 

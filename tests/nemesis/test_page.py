@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nemesis.catalogue import FAULTS
-from nemesis.errors import ScheduleError
-from nemesis.options import OPTIONS
-from nemesis.script import read_script
+from nemesis.core.errors import ScheduleError
+from nemesis.core.options import OPTIONS
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.script import read_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "nemeses.md").read_text()

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis.catalogue import find
-from nemesis.errors import FaultError, SkippedError
-from nemesis.fault import Settings, Targets
-from nemesis.processes import signal, state_of
-from nemesis.targets import mostly_small
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Settings, Targets
+from nemesis.core.targets import mostly_small
+from nemesis.faults.processes import signal, state_of
+from nemesis.faults.registry import find
 from tests.nemesis.toy import world
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")

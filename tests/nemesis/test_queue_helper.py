@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from nemesis import queue_helper as helper
+from nemesis.faults import queue_helper as helper
 
 
 def packet_message(number: int, payload: bytes = b"") -> bytes:

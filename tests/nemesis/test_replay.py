@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from nemesis.catalogue import FAULTS, find
-from nemesis.fault import Targets
+from nemesis.core.fault import Targets
+from nemesis.faults.registry import FAULTS, find
 from tests.nemesis.test_clocks import clocked
 from tests.nemesis.toy import world
 

@@ -7,12 +7,12 @@ import time
 import pytest
 
 from history import receipts_of
-from nemesis.catalogue import FAULTS
-from nemesis.clock import MonotonicClock
-from nemesis.errors import NotYetError, UnknownFaultError
-from nemesis.fault import Targets
-from nemesis.runner import PATIENCE_S, Runner
-from nemesis.schedule import Step, cycle
+from nemesis.core.clock import MonotonicClock
+from nemesis.core.errors import NotYetError, UnknownFaultError
+from nemesis.core.fault import Targets
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.runner import PATIENCE_S, Runner
+from nemesis.schedule.steps import Step, cycle
 from tests.nemesis.toy import Recorder, SshError, ToyNodes, world
 
 

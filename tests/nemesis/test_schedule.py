@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis.errors import ScheduleError
-from nemesis.schedule import CALM, Step, checked, cycle, steps_of, turns_of
+from nemesis.core.errors import ScheduleError
+from nemesis.schedule.steps import CALM, Step, checked, cycle, steps_of, turns_of
 
 quick = settings(max_examples=60)
 

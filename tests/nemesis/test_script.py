@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from history import Probe, receipts_of
-from nemesis.errors import ScheduleError
-from nemesis.runner import Runner
-from nemesis.schedule import Step, cycle, fault_names, turn_parts, turns_of
-from nemesis.script import read_script, replay
+from nemesis.core.errors import ScheduleError
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.script import read_script, replay
+from nemesis.schedule.steps import Step, cycle, fault_names, turn_parts, turns_of
 from tests.nemesis.toy import Recorder, world
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from nemesis.catalogue import find
-from nemesis.errors import FaultError
-from nemesis.shaping import _COUNTS, PROGRAM, Shape
-from nemesis.view import Command, Completed
+from nemesis.core.errors import FaultError
+from nemesis.core.ports import Command, Completed
+from nemesis.faults.delay import _COUNTS, PROGRAM, Shape
+from nemesis.faults.registry import find
 from tests.nemesis.toy import ToyClock, ToyNodes, facts, world
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from history import Probe
-from nemesis.catalogue import find
-from nemesis.errors import FaultError, SkippedError
-from nemesis.guard import locked, objection
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.guard import locked, objection
+from nemesis.faults.registry import find
 from tests.nemesis.toy import ToySystem, world
 
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from history import Probe
-from nemesis.errors import NotYetError, ScheduleError, SkippedError
-from nemesis.targets import check_words, choose, claimants, leader_now, resolve
+from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
+from nemesis.core.targets import check_words, choose, claimants, leader_now, resolve
 from tests.nemesis.toy import world
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from history import Event, Probe
-from nemesis import processes
-from nemesis.facts import Facts
-from nemesis.fault import Context
-from nemesis.view import Command, Completed
+from nemesis.core.facts import Facts
+from nemesis.core.fault import Context
+from nemesis.core.ports import Command, Completed
+from nemesis.faults import processes
 
 
 class ToyClock:
@@ -160,7 +160,7 @@ class ToySystem:
         return {n: self.last[n] if self.nodes.states[n, self.last[n]] else None for n in nodes}
 
     def start(self, nodes: Iterable[str]) -> None:
-        from nemesis.view import StartError
+        from nemesis.core.ports import StartError
 
         nodes = list(nodes)
         if dead := set(nodes) & self.dead_on_start:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from history import Header, HistoryWriter, Probe, RunFiles
-from history.probes import probes_header
+from history.records.probes import probes_header
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

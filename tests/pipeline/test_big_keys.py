@@ -8,8 +8,8 @@ import pytest
 
 from checker import check_operations
 from history import KeyVerdict, Operation
-from pipeline.big_keys import judge_big_keys
-from pipeline.columns import operations_table
+from pipeline.spark.big_keys import judge_big_keys
+from pipeline.tables.columns import operations_table
 
 pytestmark = pytest.mark.spark
 

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from history import KeyVerdict, RunFiles
-from history.tables import TABLES
-from history.warehouse import read_runs, read_trends
-from pipeline import ingest, local_tables, read_table
-from pipeline.shipping import cluster_settings, is_local, is_on_this_machine
+from history.tables.schemas import TABLES
+from history.tables.warehouse import read_runs, read_trends
+from pipeline import local_tables, read_table
+from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
+from pipeline.warehouse import ingest
 from tests.pipeline.test_large import long_keys
 
 WAIT_S = 300
@@ -102,9 +103,9 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from history import RunFiles
-from pipeline import ingest, run_tables, start_session
-from pipeline.big_keys import judge_big_keys
-from pipeline.large import Sizes
+from pipeline.warehouse.tables import ingest, run_tables, start_session
+from pipeline.spark.big_keys import judge_big_keys
+from pipeline.spark.large import Sizes
 
 master, root, long, warehouse, *others = sys.argv[1:]
 spark = start_session(master, app="tests", memory="512m", settings={

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Operation
-from pipeline.columns import EVENTS, events_table, json_text, key_of, operations_of, operations_table
+from pipeline.tables.columns import EVENTS, events_table, json_text, key_of, operations_of, operations_table
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError, RunFiles
-from history.warehouse import read_runs, read_trends
+from history.tables.warehouse import read_runs, read_trends
 from pipeline import append_run, local_tables, refresh
-from pipeline.warehouse import bring, runs_in
+from pipeline.warehouse.tables import bring, runs_in
 
 
 @pytest.fixture

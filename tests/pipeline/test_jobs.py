@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from history import FormatError, KeyVerdict, Probe, RunFiles, pair, read_history
-from history.tables import TABLES
+from history.tables.schemas import TABLES
 from pipeline import JobError, Tables, local_tables, read_table, run_tables
-from pipeline.actions import cause
-from pipeline.columns import events_table
-from pipeline.pairing import PAIRING
+from pipeline.spark.actions import cause
+from pipeline.spark.pairing import PAIRING
+from pipeline.tables.columns import events_table
 
 pytestmark = pytest.mark.spark
 
@@ -113,7 +113,7 @@ def test_what_does_not_pair_is_refused_alike(spark, recorder, lines: list[str]) 
 
 def test_the_query_itself_finds_the_first_that_does_not_pair(spark, recorder, monkeypatch) -> None:
     recorder.event("invoke", 0, "read", key="a").event("ok", 0, "read", key="b").event("ok", 1, "read")
-    monkeypatch.setattr("pipeline.jobs.pair", lambda events, source, place: [])
+    monkeypatch.setattr("pipeline.spark.jobs.pair", lambda events, source, place: [])
     with pytest.raises(FormatError, match=r'line 3: completes read of "b", but read of "a" was invoked'):
         run_tables(spark, recorder.close(), model="register", deadline_s=10)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from history import KeyVerdict, Operation, pair, read_history
-from pipeline.columns import operations_table
-from pipeline.judging import Budget, judge, verdict_table, verdicts_of
+from pipeline.tables.columns import operations_table
+from pipeline.tables.judging import Budget, judge, verdict_table, verdicts_of
 
 
 def test_a_key_gets_what_is_left_and_never_less_than_its_share() -> None:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from history import FormatError, HistoryWriter, Operation, Probe, RunFiles
-from history.tables import TABLES
+from history.tables.schemas import TABLES
 from pipeline import Tables, local_tables, read_table, run_tables
-from pipeline.large import Sizes
+from pipeline.spark.large import Sizes
 from tests.pipeline.test_big_keys import random_register
 
 pytestmark = pytest.mark.spark

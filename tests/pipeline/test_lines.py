@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import FormatError, read_history
-from pipeline.columns import EVENTS, events_of, events_table
-from pipeline.large import _check_blocks
-from pipeline.lines import BLOCK, Block, events_of_lines
+from pipeline.spark.large import _check_blocks
+from pipeline.spark.lines import BLOCK, Block, events_of_lines
+from pipeline.tables.columns import EVENTS, events_of, events_table
 
 
 def taken_apart(data: bytes, cuts: list[int], size: int = 5) -> tuple[pa.Table, list[Block]]:

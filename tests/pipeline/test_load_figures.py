@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.tables import OPERATIONS
-from pipeline import load_figures as module
-from pipeline.load_figures import COLUMNS, load_figures
+from history.tables.schemas import OPERATIONS
+from pipeline.tables import load_figures as module
+from pipeline.tables.load_figures import COLUMNS, load_figures
 
 SECOND = 10**9
 SCHEMA = pa.schema([(name, OPERATIONS.field(name).type) for name in COLUMNS])

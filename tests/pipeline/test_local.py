@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from history import FormatError, Probe, RunFiles, read_history
-from history.tables import TABLES
+from history.tables.schemas import TABLES
 from pipeline import JobError, local_tables, read_table
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import SECOND, Receipt
-from history.recovery import Load, enough
-from pipeline.recovery import fault_table, installed_spans
+from history.metrics.recovery import Load, enough
+from pipeline.tables.recovery import fault_table, installed_spans
 
 S = SECOND
 LOAD = Load(0, 60 * S, 70 * S)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import JavaMissingError, SessionError, start_session
-from pipeline.session import scratch_prefix
-from pipeline.warm import WarmSession, made_up_run, raise_priority, spark_processes
+from pipeline.spark.session import scratch_prefix
+from pipeline.spark.warm import WarmSession, made_up_run, raise_priority, spark_processes
 
 
 def test_no_java_is_named_with_the_mend(monkeypatch, tmp_path) -> None:
@@ -68,7 +68,7 @@ def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:
         def stop(self) -> None:
             raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr("pipeline.warm.start_session", lambda *_, **__: Dead())
+    monkeypatch.setattr("pipeline.spark.warm.start_session", lambda *_, **__: Dead())
     warm = WarmSession(app="tests", rounds=0, nice=0)
     assert warm.get(5)
     warm.stop()
@@ -117,7 +117,7 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from pipeline import WarmSession, run_tables
-from pipeline.warm import family, jvm_pid, made_up_run
+from pipeline.spark.warm import family, jvm_pid, made_up_run
 
 def surroundings():
     # pyspark leaves two SPARK_ variables of its own behind

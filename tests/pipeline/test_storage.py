@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError
-from history.tables import PROBES, TABLES
+from history.tables.schemas import PROBES, TABLES
 from pipeline import read_table
-from pipeline.storage import replacing, stamp, sweep_dead, write_part
+from pipeline.tables.storage import replacing, stamp, sweep_dead, write_part
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
@@ -36,7 +36,7 @@ def test_a_success_replaces_all_of_it(tmp_path) -> None:
 
 KILLED = """
 import os, pathlib, signal, sys
-from pipeline.storage import replacing
+from pipeline.tables.storage import replacing
 with replacing(pathlib.Path(sys.argv[1]) / "tables") as fresh:
     (fresh / "half").touch()
     os.kill(os.getpid(), signal.SIGKILL)

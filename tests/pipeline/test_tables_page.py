@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from history.tables import TABLES
+from history.tables.schemas import TABLES
 from pipeline.tables_page import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "tables.md"

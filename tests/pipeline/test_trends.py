@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from history.tables import RUNS, TRENDS
-from pipeline.trends import LEAST, regressions, spark_trends, trend_table
+from history.tables.schemas import RUNS, TRENDS
+from pipeline.warehouse.trends import LEAST, regressions, spark_trends, trend_table
 
 
 def row(number: int, **fields: Any) -> dict[str, Any]:

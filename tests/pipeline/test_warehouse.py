@@ -14,16 +14,17 @@ from types import SimpleNamespace
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from tests.history.readers_files import TEXTS, Record, edn, kv, log, story, story_of
 
 from checker import check
 from history import FormatError, RunFiles
-from history.foreign import read_any
-from history.foreign.transcribed import transcribe
-from history.tables import RUNS, TABLES, WINDOWS
-from history.warehouse import read_runs
-from pipeline import append_run, ingest, local_tables, read_all, read_table, staging
-from pipeline.warehouse import runs_in
-from tests.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
+from history.readers import read_any
+from history.readers.convert import transcribe
+from history.tables.schemas import RUNS, TABLES, WINDOWS
+from history.tables.warehouse import read_runs
+from pipeline import append_run, local_tables, read_all, read_table
+from pipeline.warehouse import ingest, staging
+from pipeline.warehouse.tables import runs_in
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_a_bad_run_is_named_and_all_others_are_done(judged, tmp_path) -> None:
 
 
 def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) -> None:
-    from pipeline import warehouse as module
+    from pipeline.warehouse import tables as module
 
     runs, warehouse = [judged(1), judged(2)], tmp_path / "warehouse"
     copy = module._copy
@@ -401,7 +402,7 @@ def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, 
     rows = [read_runs(tmp_path / name).select(same).to_pylist() for name in ("far", "near")]
     assert rows[0] == rows[1]
     assert [row["verdict"] for row in rows[0]] == ["invalid", "valid"]
-    monkeypatch.setattr("pipeline.places.shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    monkeypatch.setattr("pipeline.spark.hadoop_fs.shutil.disk_usage", lambda _: SimpleNamespace(free=100))
     (full,) = ingest([paths[0].as_uri()], tmp_path / "full", deadline_s=10, spark=spark)
     size = paths[0].stat().st_size
     assert full.error.startswith("OSError: ")

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.tables import SPLITS, WINDOWS
-from pipeline.windows import COLUMNS, window_table
+from history.tables.schemas import SPLITS, WINDOWS
+from pipeline.tables.windows import COLUMNS, window_table
 
 Row = tuple[str, str, str | None, str | None, int, int | None]
 ROW = st.tuples(

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles
-from history.probes import probes_header
-from reports.faults import fault_windows
-from reports.run import read_run
-from reports.tracks import tracks_of
+from history.records.probes import probes_header
+from reports.analysis.faults import fault_windows
+from reports.analysis.node_timeline import tracks_of
+from reports.load.run import read_run
 from tests.reports.shapes import HOSTILE, NODES, Fault, S, Shape, outage_at
 
 
@@ -251,7 +251,7 @@ def write_tables(files: RunFiles, operations: list[Operation]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from history.tables import OPERATIONS
+    from history.tables.schemas import OPERATIONS
 
     files.tables.mkdir()
     rows = [asdict(operation) for operation in operations]

@@ -8,10 +8,10 @@ import pytest
 
 import reports
 from history import Operation
-from reports.answers import missed_write, side_of
-from reports.faults import sides_of
-from reports.findings import prepare
-from reports.run import read_run
+from reports.analysis.faults import sides_of
+from reports.analysis.findings import prepare
+from reports.analysis.responder import missed_write, side_of
+from reports.load.run import read_run
 from tests.reports.conftest import Maker
 
 NODES = ("n1", "n2", "n3", "n4", "n5")

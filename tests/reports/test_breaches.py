@@ -9,12 +9,12 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.breaches import MAX_MOMENTS, breaches_of
-from reports.findings import Drawn, headlines_of, prepare
-from reports.marks import marks_of
-from reports.planted import meaning_of
-from reports.run import read_run
-from reports.series import marks_data
+from reports.analysis.canary import meaning_of
+from reports.analysis.findings import Drawn, headlines_of, prepare
+from reports.analysis.invariant_violations import MAX_MOMENTS, breaches_of
+from reports.analysis.marks import marks_of
+from reports.load.run import read_run
+from reports.page.series import marks_data
 from tests.reports.conftest import Maker
 
 S = 10**9

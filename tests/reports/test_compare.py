@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from history import RunFiles
-from reports import compare, serve, site
-from reports.run import commands_of
-from reports.store_index import StoreIndex
+from reports.load.run import commands_of
+from reports.load.store_index import StoreIndex
+from reports.page import compare
+from reports.site import serve, site
 from tests.reports.runs import make
 from tests.reports.shapes import HOSTILE, Shape
 from tests.reports.test_report import unpack

@@ -9,9 +9,9 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.drawn_from import NAME, STALE, digest_of, is_stale
-from reports.run import read_run
-from reports.store_index import row_of
+from reports.load.run import read_run
+from reports.load.staleness import NAME, STALE, digest_of, is_stale
+from reports.load.store_index import row_of
 from tests.reports.conftest import Maker
 
 

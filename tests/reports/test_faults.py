@@ -9,13 +9,14 @@ import pytest
 
 import reports
 from history import Event, Operation, Receipt, receipts_of
-from nemesis.catalogue import FAULTS
-from reports import fault_words, faults, topology
-from reports.columns import from_operations
-from reports.page import late_of
-from reports.palette import FAULT_COLOURS, family_of
-from reports.run import commands_of, read_run
-from reports.series import fault_data
+from nemesis.faults.registry import FAULTS
+from reports.analysis import fault_summaries as fault_words
+from reports.analysis import faults, topology
+from reports.load.columns import from_operations
+from reports.load.run import commands_of, read_run
+from reports.page.page import late_of
+from reports.page.series import fault_data
+from reports.style.palette import FAULT_COLOURS, family_of
 from tests.reports.conftest import Maker
 
 S = 10**9

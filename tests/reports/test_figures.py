@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from history import Operation
-from reports import figures
-from reports.columns import from_operations
+from reports.analysis import figures
+from reports.load.columns import from_operations
 
 S = 10**9
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Counterexample, Operation
-from reports.answers import missed_write
-from reports.counterexample import LEFT, RIGHT, TICK, WIDTH, label_of, picture_of
-from reports.linearize import IMPOSSIBLE, explain, step
+from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, label_of, picture_of
+from reports.analysis.linearize import IMPOSSIBLE, explain, step
+from reports.analysis.responder import missed_write
 
 
 def operation(f: str, value: Any, invoked: int, returned: int, outcome: str = "ok", process: int = 0) -> Operation:

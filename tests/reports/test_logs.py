@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from history import RunFiles
-from reports import logs
+from reports.load import logs
 
 LOG = """2026-03-01T02:00:01.000Z INFO  [a] early
 2026-03-01 02:00:10,500 WARN  [b] [n1] [HeartBeatTimeOut]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
-from reports.store_index import row_of
+from reports.load.store_index import row_of
 from tests.reports.runs import make
 from tests.reports.shapes import Shape
 

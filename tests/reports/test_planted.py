@@ -8,9 +8,9 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.findings import occasions_of
-from reports.planted import meaning_of, word_of
-from reports.run import read_run
+from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.findings import occasions_of
+from reports.load.run import read_run
 from tests.reports.conftest import Maker
 
 

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from history import Receipt
-from reports import faults, plots
-from reports.columns import from_operations
-from reports.faults import FaultWindow
-from reports.findings import Drawn, prepare
-from reports.marks import Marks, marks_of
-from reports.plot_frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
-from reports.run import read_run
+from reports.analysis import faults
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import Drawn, prepare
+from reports.analysis.marks import Marks, marks_of
+from reports.load.columns import from_operations
+from reports.load.run import read_run
+from reports.plots import plots
+from reports.plots.frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
 from tests.reports.conftest import Maker
 from tests.reports.test_breaches import DELETED, with_checks
 

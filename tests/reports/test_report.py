@@ -16,7 +16,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.links import links_of
+from reports.page.links import links_of
 from tests.reports.conftest import Maker
 from tests.reports.shapes import HOSTILE, KINDS
 

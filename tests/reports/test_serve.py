@@ -16,7 +16,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports import serve
+from reports.site import serve
 from tests.reports.runs import make
 from tests.reports.shapes import Shape
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import reports
-from reports import site, trends
-from reports.compare import curves_of
-from reports.logs import log_files
-from reports.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
+from reports.analysis import trends
+from reports.load.logs import log_files
+from reports.load.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
+from reports.page.compare import curves_of
+from reports.site import site
 from tests.reports.runs import make
 from tests.reports.shapes import KINDS, Shape
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import reports
-from reports import serve, site
+from reports.site import serve, site
 from tests.reports.browser import Tab, serious_faults, tab
 from tests.reports.runs import make
 from tests.reports.shapes import HOSTILE, KINDS, Shape

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reports import serve, site
-from reports.store_index import StoreIndex
+from reports.load.store_index import StoreIndex
+from reports.site import serve, site
 from tests.reports.browser import chromium, tab
 from tests.reports.stores import many_runs
 

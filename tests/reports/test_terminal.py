@@ -10,9 +10,10 @@ import pytest
 
 import reports
 from history import Counterexample, Operation, RunFiles
-from reports import boxes, terminal
-from reports.findings import prepare
-from reports.run import read_run
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.text import terminal
+from reports.text import text_diagram as boxes
 from tests.reports.conftest import Maker
 from tests.reports.shapes import KINDS
 

@@ -6,10 +6,11 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 from history import Probe, Receipt
-from reports import faults, snapshots, tracks
-from reports.columns import from_operations
-from reports.sketch import sketch_of
-from reports.stuck import stuck_of
+from reports.analysis import faults, snapshots
+from reports.analysis import node_timeline as tracks
+from reports.analysis.lagging_nodes import stuck_of
+from reports.analysis.sketch import sketch_of
+from reports.load.columns import from_operations
 
 S = 10**9
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from history.tables import RUNS, TRENDS
-from history.warehouse import stamp
-from reports import site, trends
-from reports.store_index import StoreIndex
+from history.tables.schemas import RUNS, TRENDS
+from history.tables.warehouse import stamp
+from reports.analysis import trends
+from reports.load.store_index import StoreIndex
+from reports.site import site
 from tests.reports.shapes import HOSTILE
 
 EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}

@@ -24,7 +24,7 @@ import java.util.Map;
  */
 final class Alarms extends AppenderBase<ILoggingEvent> {
 
-    /** The patterns of harness/node_alarms.py that a server can write itself. */
+    /** The patterns of harness/judge/node_alarms.py that a server can write itself. */
     static final List<String> PATTERNS = List.of(
             "truncate for data file error", "Fail to recover state machine", "[BUG]", "Apply task exception",
             "IllegalAccessError", "OutOfMemoryError");

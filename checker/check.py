@@ -1,0 +1,174 @@
+"""``check``: the one verb for whole histories, whatever they come as."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from checker.core.calls import freeze
+from checker.core.model import CasRegister, Model, Register
+from checker.per_key import Report, check_keys
+from history import Counterexample, Event, FormatError, Operation, pair
+from history.readers import Foreign, OperationColumns, read_any
+from history.records.events import TYPES
+
+_NEEDED: Final = ("process", "type", "f", "value")
+
+
+def check(
+    history: Any,
+    model: str | Model | None = None,
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    proofs: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check a whole history, each key for itself.
+
+    ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
+    and if there are any index, time, key, node), columns, what ``history.readers.read_any`` answered, or a file's path.
+    Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
+    ``memory_cap`` in bytes; ``engine`` forces one (``checker.dispatch.ENGINES``).  Without ``proofs`` there are only
+    verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
+    Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
+    """
+    if isinstance(history, (str, Path)):
+        name: Any = getattr(model, "name", None) or model
+        history = read_any(Path(history), model=name)
+    limits: dict[str, Any] = {
+        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "proofs": proofs,
+        "clock": clock,
+    }  # fmt: skip
+    if isinstance(history, Foreign):
+        model = model or history.model
+        history = history.columns if history.columns is not None else history.operations
+    model = model or "register"
+    if isinstance(history, OperationColumns):
+        return _columns(history, model, limits)
+    return check_keys(operations_of(history), model, **limits)
+
+
+def _columns(columns: OperationColumns, model: str | Model, limits: dict[str, Any]) -> Report:
+    from checker.columnar import check_columns
+    from checker.models.registry import model_named
+
+    chosen = model_named(model)
+    if type(chosen) in (Register, CasRegister):
+        return check_columns(columns, chosen, **limits)
+    return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, **limits)
+
+
+def operations_of(history: Any) -> list[Operation]:
+    """Events, operations, or a table, as operations.  Raises FormatError."""
+    if hasattr(history, "to_pylist"):
+        history = history.to_pylist()
+    elif hasattr(history, "to_dict") and hasattr(history, "columns"):
+        history = history.to_dict("records")
+    records: list[Any] = list(history)
+    if not records or isinstance(records[0], Operation):
+        return records
+    if isinstance(records[0], Mapping):
+        records = [_event(row, record) for row, record in enumerate(records)]
+    return pair(_in_order(records))
+
+
+def _in_order(events: Iterable[Event]) -> Iterable[Event]:
+    last = -1
+    for row, event in enumerate(events):
+        if not isinstance(event, Event):
+            raise FormatError("history", f"item {row}", f"expected an event, found {event!r}")
+        if event.index <= last:
+            raise FormatError("history", f"index {event.index}", f"events out of order: it comes after index {last}")
+        last = event.index
+        yield event
+
+
+def _event(row: int, record: Mapping[str, Any]) -> Event:
+    """One row of a table of events."""
+
+    def wrong(message: str) -> FormatError:
+        return FormatError("table", f"row {row}", message)
+
+    for name in _NEEDED:
+        if name not in record:
+            raise wrong(f"the column {name!r} is missing")
+    if record["type"] not in TYPES:
+        raise wrong(f"type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+    moment = record.get("time", row)
+    if not isinstance(moment, (int, float)) or isinstance(moment, bool) or not math.isfinite(moment):
+        raise wrong(f"time must be a number, found {moment!r}")
+    process = _plain(record["process"])
+    if process != "nemesis" and type(process) is not int:
+        raise wrong(f"process must be an integer or 'nemesis', found {process!r}")
+    if not isinstance(key := _plain(record.get("key")), str | int | None) or isinstance(key, bool):
+        raise wrong(f"key must be a text or an integer, found {key!r}")
+    if type(index := _plain(record.get("index", row))) is not int:
+        raise wrong(f"index must be an integer, found {index!r}")
+    return Event(
+        index, int(moment), record["type"], process, str(record["f"]), _plain(record["value"]), key,
+        _plain(record.get("node")), _plain(record.get("error")),
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON: NaN is null, and what a table made a float because of it is an integer again."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    return value
+
+
+def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Counterexample:
+    """The counterexample of a log or a set, and the appends or adds that made what its answers hold.
+
+    It speaks of some elements only; in a history of its own the others would be out of nowhere.
+    """
+    kept = {operation.invoke_index: operation for operation in example.operations}
+    seen: set[Any] = set()
+    length = 0
+    for o in example.operations:
+        if o.outcome == "ok" and o.f in ("list", "read"):
+            seen.update(map(freeze, o.result or ()))
+            length = max(length, len(o.result or ()))
+        elif o.outcome == "ok" and o.f == "append":
+            length = max(length, o.result + 1)
+        elif o.outcome == "ok" and o.f == "get" and o.result is not None:
+            length = max(length, o.value + 1)
+            seen.add(freeze(o.result))
+    for o in operations:
+        if o.key != example.operations[0].key or o.outcome == "fail" or o.f not in ("append", "add"):
+            continue
+        early = o.f == "append" and (o.outcome == "info" or o.result < length)
+        if early or freeze(o.value) in seen:
+            kept.setdefault(o.invoke_index, o)
+    return replace(example, operations=tuple(kept[place] for place in sorted(kept)))
+
+
+def as_events(example: Counterexample) -> list[Event]:
+    """A counterexample as a history of its own: fresh indexes, the times and processes it had.
+
+    An operation that nobody saw answered ends as ``info`` where its process goes on.
+    """
+    moments: list[tuple[int, bool, int, Operation]] = []
+    for o in example.operations:
+        moments.append((o.invoke_index, True, o.invoked, o))
+        following = (p for p in example.operations if p.process == o.process and p.invoke_index > o.invoke_index)
+        if o.outcome != "info" and o.return_index is not None:
+            moments.append((o.return_index, False, o.invoked if o.returned is None else o.returned, o))
+        elif goes_on := min(following, key=lambda p: p.invoke_index, default=None):
+            moments.append((goes_on.invoke_index, False, goes_on.invoked, o))
+    events = []
+    for index, (_, invoked, moment, o) in enumerate(sorted(moments, key=lambda moment: moment[:2])):
+        echoed = o.outcome != "ok" or (freeze(o.result) is None and o.f in ("write", "cas", "add", "enqueue"))
+        value = o.value if invoked or echoed else o.result
+        events.append(Event(index, moment, "invoke" if invoked else o.outcome, o.process, o.f, value, o.key, o.node))
+    return events

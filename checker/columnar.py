@@ -1,0 +1,396 @@
+"""``check_columns``: the verdict on a history of millions of operations, key by key, in one pass where it can be."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import Call, thaw
+from checker.core.model import CasRegister, Model, ModelError, Register
+from checker.core.result import Answer, Limits
+from checker.counterexamples.minimize import Least, fewest
+from checker.counterexamples.shrink import shrink
+from checker.dispatch import VALUES, decide
+from checker.engines.automaton import ENGINE as AUTOMATON
+from checker.engines.registers import Finder, groups_of, minimal
+from checker.engines.zones import ENGINE as ZONES
+from checker.engines.zones import IntArray, zones
+from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
+from checker.explain.registers import Scene
+from checker.models.registry import model_named
+from checker.per_key import Report, counterexamples, key_verdict, untold
+from history import KeyVerdict, worst
+from history.readers.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
+
+_SMALL: Final = 400
+# With so many operations even loading the compiled zones is worth it.
+_LARGE: Final = 5_000_000
+# Of many keys so much work is done before the clock is looked at again.
+_AT_ONCE: Final = 100_000
+# So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
+_SHORT: Final = 10_000
+_SHORT_WORK: Final = 500_000
+_NEAR: Final = 120
+_TAIL: Final = 4000
+_SHOWN: Final = 8
+_CORES: Final = 4
+_Keys = IntArray | Sequence[int]
+_NONE: Final = np.empty(0, np.int64)
+
+
+class _ColumnScene(Scene):
+    """What sentences refer to, looked up in the columns instead of in a list of operations."""
+
+    def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
+        self.columns, self.number = columns, key
+        super().__init__(Rows(columns), model, columns.keys[key])
+
+    def _collect(self) -> None:
+        """Nothing to collect: the columns are searched when a sentence asks."""
+
+    def _rows(self, value: Any) -> Any:
+        number = ABSENT if value is None else value
+        return (self.columns.value == number) & (self.columns.key == self.number)
+
+    def was_read(self, value: Any) -> bool:
+        number, columns = ABSENT if value is None else thaw(value), self.columns
+        seen = np.where(columns.kind == READ, columns.value, columns.old) == number
+        return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
+
+    def failed_write(self, value: Any) -> Any:
+        columns = self.columns
+        failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)
+        # Of a refused cas, which is a read, ``old`` is what it did not swap in; of a read it is absent.
+        refused = (columns.old == value) & (columns.kind == READ) & (columns.key == self.number)
+        rows = np.flatnonzero(failed | (refused if value is not None else False))
+        return columns.operation(int(rows[0])) if rows.size else None
+
+
+def check_columns(
+    columns: OperationColumns,
+    model: str | Model = "register",
+    *,
+    deadline_s: float | None = None,
+    memory_cap: int = 2 << 30,
+    engine: str | None = None,
+    proofs: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check registers by columns; the arguments are those of ``check``.  Raises ModelError for other models."""
+    started = clock()
+    chosen = model_named(model)
+    if type(chosen) not in (Register, CasRegister):
+        raise ModelError(f"columns are for registers, not for a {chosen.name}")
+    limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
+    check = _Check(columns, chosen, limits, proofs)
+    verdicts, rest = (check.at_once() if engine is None else None) or check.in_passes(engine)
+    for key, rows in _rows_by_key(columns, rest):
+        verdicts.others[key] = check.one(rows, key, engine)
+    return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
+
+
+def _rows_by_key(columns: OperationColumns, keys: _Keys) -> Any:
+    if not len(keys):
+        return []
+    if len(keys) == len(columns.keys) == 1:
+        return [(0, np.arange(columns.key.size))]
+    order = np.argsort(columns.key, kind="stable")
+    bounds = np.searchsorted(columns.key[order], np.arange(len(columns.keys) + 1))
+    return [(int(key), order[bounds[key] : bounds[key + 1]]) for key in keys]
+
+
+class _Verdicts(Sequence[KeyVerdict]):
+    """One verdict a key; those on keys that were found valid in one pass are made when they are asked for.
+
+    ``timed`` marks the keys that the automaton found valid, not the zones; ``others`` are the verdicts made already.
+    """
+
+    def __init__(
+        self, keys: Sequence[str | int | None], counts: IntArray, seconds: float, timed: NDArray[np.bool_]
+    ) -> None:
+        self.keys, self.counts, self.seconds, self.timed = keys, counts, seconds, timed
+        self.others: dict[int, KeyVerdict] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, place: int) -> KeyVerdict: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[KeyVerdict]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self.keys))[place]
+        if number in self.others:
+            return self.others[number]
+        engine = AUTOMATON if self.timed[number] else ZONES
+        return KeyVerdict(self.keys[number], "valid", engine, int(self.counts[number]), self.seconds)
+
+
+def _zones_kernel(size: int) -> Any:
+    """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
+    if size >= _LARGE:
+        import_module("checker.kernels.zones")
+    return sys.modules.get("checker.kernels.zones")
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One check of a history: what is to be decided, and whether proofs are wanted."""
+
+    columns: OperationColumns
+    model: Model
+    limits: Limits
+    proofs: bool
+
+    def at_once(self) -> tuple[_Verdicts, _Keys] | None:
+        """A short history in a single compiled pass, the automaton where values repeat; answers as ``in_passes`` does.
+
+        None where the code is not loaded yet, and for what it is not made for.
+        """
+        columns, keys = self.columns, len(self.columns.keys)
+        kernel: Any = sys.modules.get("checker.kernels.many_keys")
+        if kernel is None or not keys or not _SMALL < columns.kind.size <= _SHORT or self.model.initial is not None:
+            return None
+        if self.limits.over():
+            return None
+        judged = kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
+        if judged is None:
+            return None
+        state, counts, present = judged
+        verdicts = _Verdicts(columns.keys, counts, self._seconds(), state == kernel.EXPLAINED)
+        if present & ~(1 << kernel.AGREED | 1 << kernel.EXPLAINED) == 0:
+            return verdicts, ()
+        contradicted, repeated, unexplained = (
+            np.flatnonzero(state == which) if present >> which & 1 else _NONE
+            for which in (kernel.CONTRADICTED, kernel.REPEATED, kernel.UNEXPLAINED)
+        )
+        self._contradicted(contradicted, verdicts)
+        if self.proofs:
+            return verdicts, np.concatenate([repeated, unexplained])
+        self._wrong(unexplained, AUTOMATON, verdicts)
+        return verdicts, repeated
+
+    def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
+        """(a verdict a key, the keys of which neither zones nor automaton could tell in a pass over all keys)."""
+        keys = len(self.columns.keys)
+        rest: _Keys = range(keys)
+        verdicts = self._verdicts(np.zeros(keys, np.int64))
+        if self.model.initial is not None:
+            return verdicts, rest
+        if engine in (None, "zones"):
+            verdicts, rest = self.by_zones()
+        if len(rest) > 1 and self.columns.kind.size > _SMALL and engine in (None, "automaton"):
+            rest = self.many(rest, verdicts)
+        return verdicts, rest
+
+    def by_zones(self) -> tuple[_Verdicts, IntArray]:
+        """(a verdict a key, the keys that the zones cannot decide)."""
+        columns, keys = self.columns, len(self.columns.keys)
+        kernel = _zones_kernel(columns.kind.size)
+        judged = kernel.judge(*_behaved(_fields(columns)), keys) if kernel is not None and keys else None
+        if judged is None:
+            prepared = prepare(columns)
+            verdicts = self._verdicts(np.bincount(prepared.key, minlength=keys))
+            bad = self._tell(prepared, verdicts)
+            if not self.proofs:
+                self._wrong(bad, ZONES, verdicts)
+            return verdicts, np.flatnonzero(~prepared.simple)
+        state, counts = judged
+        verdicts = self._verdicts(counts)
+        self._contradicted(np.flatnonzero(state == kernel.INVALID), verdicts)
+        return verdicts, np.flatnonzero(state == kernel.REPEATED)
+
+    def many(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
+        """The keys that the zones cannot decide, by the automaton in one compiled pass; answers what is left."""
+        kernel: Any = import_module("checker.kernels.many_keys")
+        columns = self.columns
+        wanted = np.zeros(len(columns.keys), np.bool_)
+        wanted[rest] = True
+        keyed = kernel.arrange_keys(*_behaved(_fields(columns)), wanted)
+        if keyed is None:
+            return np.flatnonzero(wanted)
+        state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
+        while key < wanted.size and not self.limits.over():
+            key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
+        told = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
+        verdicts.counts[told] = np.diff(keyed.starts)[told]
+        verdicts.timed[told] = True
+        self._wrong(np.flatnonzero(told & (state == kernel.INVALID)), AUTOMATON, verdicts)
+        return np.flatnonzero(wanted & ~told)
+
+    def _verdicts(self, counts: IntArray) -> _Verdicts:
+        return _Verdicts(self.columns.keys, counts, self._seconds(), np.zeros(counts.size, np.bool_))
+
+    def _seconds(self) -> float:
+        """A key's share of the time that it took."""
+        return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
+
+    def _contradicted(self, bad: IntArray, verdicts: _Verdicts) -> None:
+        """Verdicts on the keys that the compiled zones found invalid."""
+        if bad.size and self.proofs:
+            self._tell(prepare(self.columns), verdicts)
+        else:
+            self._wrong(bad, ZONES, verdicts)
+
+    def _wrong(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
+        """Plain verdicts on invalid keys."""
+        for key in bad.tolist():
+            name, count = self.columns.keys[key], int(verdicts.counts[key])
+            verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
+
+    def _tell(self, prepared: Prepared, verdicts: _Verdicts) -> IntArray:
+        """Find what is wrong; answers the invalid keys, and makes their verdicts if proofs are wanted."""
+        found = zones(prepared.clusters)
+        if found.valid:
+            return np.empty(0, np.int64)
+        owner = np.zeros(prepared.clusters.clusters, np.int64)
+        owner[prepared.clusters.cluster] = prepared.key
+        by_key: dict[int, list[tuple[int, int]]] = {}
+        for outer, inner in groups_of(found):
+            by_key.setdefault(int(owner[inner]), []).append((outer, inner))
+        finder = Finder(prepared.clusters)
+        for key, groups in by_key.items() if self.proofs else ():
+            cores = []
+            for group in groups[:_SHOWN]:
+                core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
+                cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
+            answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+            verdicts.others[key] = self.verdict(answer, key, int(verdicts.counts[key]))
+        return np.array(sorted(by_key), np.int64)
+
+    def verdict(self, answer: Answer, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
+        """The verdict for an answer, with its counterexamples if proofs are wanted."""
+        if self.proofs:
+            told = counterexamples(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
+        else:
+            told = untold(answer)
+        return key_verdict(self.columns.keys[key], answer, operations, told, self.limits)
+
+    def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
+        """One key that the zones cannot decide."""
+        columns = self.columns
+        if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
+            found = _gathered(columns, rows)
+            if not found.kind.size:
+                return self.verdict(Answer("valid", VALUES), key, 0)
+            if found.kind.max() <= WRITE:
+                return self._by_automaton(found, rows, key)
+            answered = _cas(found, self.limits) if type(self.model) is CasRegister and engine is None else None
+            if answered is not None and (answered.verdict != "invalid" or not self.proofs):
+                return self.verdict(answered, key, found.kind.size)
+        rows = rows[takes_part(columns)[rows]]
+        calls = calls_at(columns, rows)
+        answer = decide(calls, self.model, self.limits, engine=engine, proof=False)
+        return self.verdict(answer, key, rows.size, calls)
+
+    def _by_automaton(self, found: Any, rows: IntArray, key: int) -> KeyVerdict:
+        columns, rows = self.columns, rows[found.row]
+        # The first value is the initial one, which nobody needs to write.
+        if found.written[1:].all():
+            return self.verdict(self._automaton(found, rows), key, rows.size)
+        strays = _never_written(columns, rows)
+        told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
+        rest = self._automaton(_gathered(columns, told), told) if told.size else Answer("valid", VALUES)
+        cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
+        violations = int(strays.size) + rest.violations
+        answer = Answer("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        return self.verdict(answer, key, rows.size)
+
+    def _automaton(self, found: Any, rows: IntArray) -> Answer:
+        from checker.engines.automaton import TimelineColumns, answer_of, timeline
+
+        timed = TimelineColumns(found.kind == WRITE, found.value, found.invoke, found.ret, found.code, found.names.size)
+        answer = answer_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
+        if answer.verdict != "invalid":
+            return answer
+        assert answer.last is not None
+        # What nothing explains is always a return.
+        events = np.array([answer.last, *answer.further])
+        lasts = self.columns.ret[rows[~found.code[events]]].tolist()
+        told = lasts[:_CORES] if self.proofs else ()
+        found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in told]
+        cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
+        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
+
+
+def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
+    """What the compiled engines need to know of these rows."""
+    from checker.kernels.encode import gather
+
+    fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
+    part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
+    return gather(*_behaved(part))
+
+
+def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
+    """What the passes over all keys look at."""
+    return columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret
+
+
+def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+    """As the compiled code was compiled for them: without gaps, and not read-only."""
+    return [field if field.flags.carray else np.array(field) for field in fields]
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The values in words, by their ids."""
+
+    names: IntArray
+
+    def __getitem__(self, number: int) -> str:
+        return str(self.names[number]) if number else "absent"
+
+    def __len__(self) -> int:
+        return self.names.size
+
+
+def _cas(found: Any, limits: Limits) -> Answer | None:
+    """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
+    from checker.engines.search_columns import CasColumns, decide_cas
+
+    return decide_cas(
+        CasColumns(found.kind, found.value, found.old, found.invoke, found.ret, _Names(found.names)), limits
+    )
+
+
+def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
+    """One read, the first to return, of each value that nobody wrote."""
+    distinct, value = numbered(columns.value[rows])
+    reads = columns.kind[rows] == READ
+    written = np.zeros(distinct.size, np.bool_)
+    written[value[~reads]] = True
+    written |= distinct == ABSENT
+    strange: IntArray = rows[reads & ~written[value]]
+    if not strange.size:
+        return strange
+    strange = strange[np.argsort(columns.ret[strange])]
+    _, first = np.unique(columns.value[strange], return_index=True)
+    found: IntArray = strange[np.sort(first)]
+    return found
+
+
+def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Least:
+    """The violation's core from the operations just before it if that will do, else from all of them."""
+    everything, rows = rows, rows[columns.invoke[rows] <= last]
+    for size in (_NEAR, _TAIL, rows.size):
+        moment = columns.invoke[rows[-size:][0]]
+        still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
+        near = rows[(columns.invoke[rows] >= moment) | still_open]
+        core = shrink(calls_at(columns, near), model, last, limits)
+        # A core that starts late starts from any value, so what was left out before it cannot matter; but the writes
+        # of what it reads, which make it a history of its own, may be further back.
+        if near.size == rows.size or core.start:
+            asked = [call.result for call in core.calls if call.f == "read"]
+            known = np.union1d(near, writes_beside(columns, everything, asked, core.start, core.end))
+            return fewest(core, calls_at(columns, known), model, limits)
+    return Least([])

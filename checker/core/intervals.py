@@ -1,0 +1,35 @@
+"""When operations were under way, by columns: what all engines by columns begin with, and what an order must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import NEVER
+from history import Operation
+
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+def spans_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
+    """The places at which each began, and was answered (``NEVER`` if it was not).
+
+    None if one was answered nowhere, or before it began, or at a place that is no whole number of 64 bits.
+    """
+    try:
+        begun = np.array([operation.invoke_index for operation in operations], np.int64)
+        ended = np.array([one.return_index if one.outcome == "ok" else NEVER for one in operations], np.int64)
+    except (TypeError, OverflowError):
+        return None
+    return (begun, ended) if (begun < ended).all() else None
+
+
+def keeps_time(order: IntArray, begun: IntArray, ended: IntArray) -> bool:
+    """Are these rows complete, each there once at most, and none behind one that had begun only when it had ended?"""
+    times = np.bincount(order, minlength=begun.size)
+    if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
+        return False
+    return not (ended[order][1:] <= np.maximum.accumulate(begun[order])[:-1]).any()

@@ -1,0 +1,82 @@
+"""What an engine answers: a verdict with its certificate, or how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from checker.core.calls import Call
+from history import Verdict
+
+LATE: Final = "the deadline passed"
+LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"
+_PACE: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of one engine for one object.
+
+    ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
+    ``cores`` are small sub-histories that contradict themselves, earliest first, at most a handful; ``violations``
+    counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
+    object could be at that moment, for people.  ``reason`` says why a verdict is unknown and how far the engine came;
+    ``kind`` names an anomaly that the engine itself has recognised; ``further`` are the ranks of violations after
+    ``last``, found by going on from an unknown state.
+    """
+
+    verdict: Verdict
+    engine: str
+    order: list[Call] | None = None
+    cores: tuple[tuple[Call, ...], ...] = ()
+    violations: int = 0
+    last: int | None = None
+    states: tuple[str, ...] = ()
+    reason: str | None = None
+    kind: str | None = None
+    further: tuple[int, ...] = ()
+
+
+def not_begun(engine: str, operations: int) -> Answer:
+    """The deadline had passed before the first of so many operations was looked at."""
+    return Answer("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
+
+
+class OutOfTimeError(Exception):
+    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown answer of it."""
+
+    def __init__(self, engine: str, reason: str) -> None:
+        super().__init__(reason)
+        self.answer = Answer("unknown", engine, reason=reason)
+
+
+def is_loaded(kernel: Callable[..., object]) -> bool:
+    """Is the compiled function ready, so that the first call will not take long?"""
+    return bool(getattr(kernel, "signatures", True))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an engine may spend: an absolute deadline on ``clock`` (s, None: no end) and configurations in memory.
+
+    ``memory`` is in bytes; engines convert it to entries by what one entry costs them.
+    """
+
+    clock: Callable[[], float]
+    deadline: float | None = None
+    memory: int = 2 << 30
+    started: float = field(default=0.0)
+
+    def over(self) -> bool:
+        return self.deadline is not None and self.clock() >= self.deadline
+
+    def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
+        """The calls, with a look at the clock every few thousand.  Raises OutOfTimeError."""
+        if self.deadline is None:
+            yield from calls
+            return
+        for place, call in enumerate(calls):
+            if place % _PACE == 0 and self.over():
+                raise OutOfTimeError(engine, f"{LATE}: {place} of {len(calls)} operations looked at")
+            yield call

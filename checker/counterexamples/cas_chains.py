@@ -1,0 +1,92 @@
+"""The few swaps that contradict each other, of a cas register whose new values are unique.
+
+A call is *forgotten* if nothing is known of it but that it may have happened: at any moment, or never; a forgotten read
+is no call at all.  That keeps linearizable histories linearizable, whatever is forgotten.  So a core is a set of calls
+that contradict each other although all others are forgotten, and from which none can be forgotten, too.  It needs no
+past: that a value was swapped in at some time is known of those that are forgotten as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from checker.core.calls import NEVER, Call, asked_by, made_by
+from checker.core.model import UNKNOWN, Model
+from checker.core.result import Limits, OutOfTimeError
+from checker.dispatch import decide
+from checker.engines.cas_chains import suspects
+
+_START: Final = -2
+_NEAR: Final = (2, 4, 8, 16, 32)
+Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
+
+
+def forgotten(call: Call) -> Call:
+    """What is left of a write or swap: it began before everything else, and nobody saw it return."""
+    return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
+
+
+def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
+    """What has to be looked at when only these are known: they, and what made the values that somebody asks for.
+
+    Others are pending and write what nobody asks for: no read would miss them.
+    """
+    known = {call.source: call for call in kept}
+    asking = list(kept)
+    while asking:
+        call = asking.pop()
+        maker = makers.get(asked_by(call))
+        if maker is not None and maker.source not in known:
+            known[maker.source] = forgotten(maker)
+            asking.append(maker)
+    return sorted(known.values(), key=lambda call: call.invoke)
+
+
+def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
+    """The core of an invalid history's earliest violation; more than needs be if the deadline passes.
+
+    Where the chains tell which calls contradict each other, only those are known, or some that returned shortly before
+    if they do, too.  Else only what returned first, as little as contradicts itself; of that the last two, four, ….
+    Then halves, quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either,
+    so each call is tried once alone.
+    """
+    makers = {made_by(call): call for call in calls if call.f != "read"}
+
+    def contradict(kept: Sequence[Call]) -> bool:
+        if limits.over():
+            return False
+        return decide(known_of(kept, makers), model, limits, engine="chains", proof=False).verdict == "invalid"
+
+    try:
+        kept = suspects(calls, model, limits)
+    except OutOfTimeError:
+        kept = []
+    kept = _nearest(calls, kept, contradict) if contradict(kept) else _first_to_contradict(calls, contradict, limits)
+    width = len(kept)
+    while width > 1 and not limits.over():
+        width = (width + 1) // 2
+        for start in reversed(range(0, len(kept), width)):
+            if contradict(rest := kept[:start] + kept[start + width :]):
+                kept = rest
+    return sorted(kept, key=lambda call: call.invoke)
+
+
+def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -> list[Call]:
+    """The last few calls up to what completed the contradiction, or those that were found."""
+    last = max(call.ret for call in found)
+    until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
+    near = (until[-size:] for size in _NEAR)
+    return next((some for some in near if contradict(some)), found)
+
+
+def _first_to_contradict(calls: Sequence[Call], contradict: Contradict, limits: Limits) -> list[Call]:
+    kept = sorted(calls, key=lambda call: (call.ret, call.invoke))
+    low, high = 0, len(kept)
+    while low + 1 < high and not limits.over():
+        middle = (low + high) // 2
+        low, high = (low, middle) if contradict(kept[:middle]) else (middle, high)
+    size = 2
+    while size < high and not contradict(kept[high - size : high]):
+        size *= 2
+    return kept[max(0, high - size) : high]

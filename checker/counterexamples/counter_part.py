@@ -1,0 +1,133 @@
+"""Counters whose answers are within their bounds, and yet in no order what they should be: the part that shows it.
+
+What came before a read is in its answer, so a history may start there: with what the read answered, and the adds that
+had not returned when it began.  Those that were under way may be in that answer, or may come later, or never.  That
+keeps linearizable histories linearizable, and so it does to leave out other reads.  Adds stay: without one of them the
+sums would be others, and the contradiction another story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from checker.core.calls import Call
+from checker.core.definition import SMALL, linearizable
+from checker.core.model import Model
+from checker.core.result import Limits
+from checker.counterexamples.minimize import Least
+from checker.dispatch import decide
+from checker.engines.counter_sums import PartOfCounter
+from checker.models.objects import Counter
+
+# So many reads on either side are tried first; so much memory is for each trial, and compiled code for those of more.
+_NEAR: Final = 4
+_ENOUGH: Final = 4 << 20
+_FEW: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Calls that contradict each other as ``model`` has it: a counter from the start on, or a part of one.
+
+    ``note`` says what is not known of them.
+    """
+
+    model: Model
+    core: tuple[Call, ...]
+    note: str | None = None
+
+
+def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
+    """The history of a counter from what a read answered on, up to the return at ``until``."""
+    kept = [call for call in calls if call.invoke < until]
+    kept = [call if call.ret <= until else call.forgotten() for call in kept if call.f == "add" or call.ret <= until]
+    if start is None:
+        return kept
+    kept = [call for call in kept if call.ret > start.invoke and (call.f == "add" or call.invoke > start.ret)]
+    first = min([start.invoke, *(call.invoke for call in kept)])
+    known = Call("add", start.result, None, first - 2, first - 1, start.source)
+    return [known, *(call if call.invoke > start.ret else call.forgotten() for call in kept)]
+
+
+class _Parts:
+    """The windows of an invalid history, from one read to another by their places in the order of the returns."""
+
+    def __init__(self, calls: Sequence[Call], limits: Limits) -> None:
+        self.calls, self.limits = calls, replace(limits, memory=_ENOUGH)
+        self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
+
+    def wrong(self, part: Sequence[Call]) -> bool | None:
+        """Does this part contradict itself?  None: that could not be decided."""
+        if self.limits.over():
+            return None
+        engine = "search" if len(part) > _FEW else None
+        verdict = decide(part, Counter(), self.limits, engine=engine, proof=False).verdict
+        return None if verdict == "unknown" else verdict == "invalid"
+
+    def window(self, start: int, end: int) -> bool:
+        """Is the history invalid from one read to another?  The whole is."""
+        whole = start < 0 and end == len(self.reads) - 1
+        return whole or bool(self.wrong(since(self.calls, self._start(start), self.reads[end].ret)))
+
+    def _start(self, place: int) -> Call | None:
+        return self.reads[place] if place >= 0 else None
+
+    def least_window(self, last: int | None) -> tuple[int, int]:
+        """The earliest end, and for that the latest start, of an invalid one about the return at ``last``."""
+        newest = len(self.reads) - 1
+        about = next((place for place, read in enumerate(self.reads) if last is not None and read.ret >= last), newest)
+        width = _NEAR
+        while not self.window(start := max(-1, about - width), end := min(newest, about + width)):
+            width *= 4
+        low = start
+        while low + 1 < end:
+            middle = (low + end) // 2
+            low, end = (low, middle) if self.window(start, middle) else (middle, end)
+        high = end
+        while start + 1 < high:
+            middle = (start + high) // 2
+            start, high = (middle, high) if self.window(middle, end) else (start, middle)
+        return start, end
+
+    def least(self, last: int | None) -> Part:
+        """The window without the reads that it does not need."""
+        start, end = self.least_window(last)
+        first, read = self._start(start), self.reads[end]
+        part = since(self.calls, first, read.ret)
+        between = [call for call in part if call.f != "add" and call is not read]
+        needed, width, undecided = between, len(between), 0
+        while width:
+            undecided = 0
+            for place in reversed(range(0, len(needed), width)):
+                gone = {call.source for call in needed[place : place + width]}
+                wrong = self.wrong(fewer := [call for call in part if call.f == "add" or call.source not in gone])
+                undecided += wrong is None
+                if wrong:
+                    part, needed = fewer, needed[:place] + needed[place + width :]
+            width = (width + 1) // 2 if width > 1 else 0
+        return self._told(part, read, undecided)
+
+    def _told(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
+        """The part as it was recorded; of a small one the definition may know more to leave out."""
+        sources = {call.source for call in part}
+        core = [call for call in self.calls if call.source in sources]
+        core = [call if call.ret <= read.ret else call.forgotten() for call in core if call.f != "add" or call.value]
+        others = (call for call in self.calls if call.f == "add" and call.invoke < read.ret)
+        start = 0 if all(call.source in sources for call in others) else None
+        model = PartOfCounter(start)
+        small = len(core) <= SMALL
+        for call in reversed(core) if small else ():
+            if call.f != "add" and not linearizable(fewer := [one for one in core if one is not call], model):
+                core = fewer
+        reads = [call for call in core if call.f != "add"]
+        begun = min(call.invoke for call in reads) if start is None else -1
+        ended = max(call.ret for call in reads)
+        core = [call for call in core if call.ret > begun and call.invoke < ended]
+        return Part(model, tuple(core), Least(core, 0 if small else undecided).note)
+
+
+def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:
+    """The least part of an invalid history that shows it, about the return at ``last`` (None: wherever it is)."""
+    return _Parts(calls, limits).least(last)

@@ -1,0 +1,86 @@
+"""All violations of a counter, each with the fewest operations that show it.
+
+Answers out of their bounds are found in one sweep, and do not count any more then; an answer that was too low, or too
+high, and comes back is the same violation again.  What is left may be wrong all the same: then the read that completed
+that violation is left out, and everything is looked at anew, for it may have made others look wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from checker.core.calls import Call
+from checker.core.result import Answer, Limits
+from checker.counterexamples.counter_part import Part, part_of
+from checker.counterexamples.enumerate import MOST, second_pass
+from checker.dispatch import decide
+from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
+from checker.models.objects import Counter
+
+Shown: TypeAlias = Wrong | Part
+
+
+@dataclass(frozen=True, slots=True)
+class InCounter:
+    """The violations that are shown, earliest first, how many there are, and what is not known of them."""
+
+    held: tuple[Shown, ...]
+    count: int
+    note: str | None
+
+
+def find_in_counter(answer: Answer, calls: Sequence[Call], limits: Limits) -> InCounter:
+    """All violations of an invalid history; after the first one for as long again as the check took."""
+    more, whole = second_pass(limits), are_whole(calls)
+    parts, again = list[Shown](), answer
+    left = list(calls)
+    while True:
+        wrong = out_of_bounds(left) if whole else []
+        rest = _without(left, (read for read, _ in wrong))
+        first = not wrong and not parts
+        again = answer if first else decide(rest, Counter(), more, proof=False)
+        if again.verdict != "invalid" or len(parts) >= MOST:
+            break
+        found = _within_bounds(rest, again, limits if first else more, whole=whole)
+        if found.note and not first and more.over():
+            break
+        parts.append(found)
+        left = _without(left, [_latest(found)])
+    groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
+    shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MOST])
+    held = sorted([*parts, *(one for one in shown if one)], key=lambda one: _latest(one).ret)
+    count, notes = len(parts) + len(groups), [one.note for one in parts]
+    if again.verdict != "valid":
+        why = again.reason or "the rest was not looked for"
+        notes.insert(0, f"there may be more than the first {count} violations: {why}")
+    return InCounter(tuple(held[:MOST]), count, "; ".join(note for note in notes if note) or None)
+
+
+def _within_bounds(calls: Sequence[Call], answer: Answer, limits: Limits, *, whole: bool) -> Shown:
+    """What is wrong where the adds alone do not tell: often they do with what one earlier read had seen."""
+    found = part_of(calls, answer.last, limits)
+    if whole:
+        evidence = Evidence(calls)
+        sides = (evidence.of(_latest(found), low=low) for low in (True, False))
+        return next((wrong for wrong in sides if wrong is not None), found)
+    return found
+
+
+def _without(calls: Sequence[Call], gone: Iterable[Call]) -> list[Call]:
+    sources = {call.source for call in gone}
+    return [call for call in calls if call.source not in sources]
+
+
+def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
+    """Of each answer the first that was too low, and the first that was too high."""
+    first: dict[tuple[int, bool], Call] = {}
+    for read, low in wrong:
+        first.setdefault((read.result, low), read)
+    return [(read, low) for (_, low), read in first.items()]
+
+
+def _latest(one: Shown) -> Call:
+    """The read that completed the violation."""
+    return max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)

@@ -1,0 +1,211 @@
+"""All violations of one object, each with a smallest core: the second pass, which only invalid histories pay for.
+
+Most engines stop at the first contradiction.  Then the operation that completed it is *neutralised*: a read is left
+out, anything else becomes pending, as if nobody had seen it return.  Both keep linearizable histories linearizable, so
+what is still invalid afterwards holds another violation, and one of its own.  Reads that contradict the same operations
+with the same answer are one violation: a replica that is stuck makes thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from checker.core.calls import Call
+from checker.core.definition import SMALL, linearizable
+from checker.core.model import Model
+from checker.core.result import Answer, Limits
+from checker.counterexamples.minimize import fewest, irreducible
+from checker.counterexamples.shrink import shrink
+from checker.dispatch import decide
+from checker.engines.automaton import ENGINE as AUTOMATON
+from checker.engines.logs import ENGINE as LOG_SWEEP
+from checker.engines.queues import ENGINE as QUEUE_SWEEP
+from checker.engines.sets import ENGINE as SET_SWEEP
+from checker.engines.zones import ENGINE as ZONES
+from checker.explain.logs_and_sets import part_of_set
+from checker.models.objects import SparseLog
+
+MOST: Final = 8
+_AUTOMATON_SHOWN: Final = 4
+_AGAIN_S: Final = 1.0
+_FOLDED: Final = 2000
+# What has more operations after the deadline was never looked through, and tells nobody anything.
+_TOO_MANY: Final = 2000
+# These find all violations by themselves.
+_COMPLETE: Final = (ZONES, AUTOMATON, QUEUE_SWEEP)
+# Statements about the whole history, which no few operations can contradict by their order.
+OF_THE_WHOLE: Final = ("log-hole", "never-written")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation: the core, and the answer of the engine that found it (for its kind and states).
+
+    ``note`` says what is not known about the core.
+    """
+
+    core: tuple[Call, ...]
+    answer: Answer
+    note: str | None = None
+
+    @property
+    def moment(self) -> int:
+        """The return at which the violation came to exist."""
+        return max((call.ret for call in self.core if not call.pending), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Violations, earliest first; ``count`` may be more than are held, ``note`` says why it may be too low."""
+
+    held: tuple[Finding, ...] = ()
+    count: int = 0
+    note: str | None = None
+
+
+def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
+    """All violations that an invalid answer stands for; ``calls`` may be empty if the answer brings all cores."""
+    if answer.verdict != "invalid":
+        return Findings()
+    held = _findings(answer, calls, model, limits)
+    note = None
+    if not answer.cores and len(held) < len(_lasts(answer)):
+        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
+    if answer.engine in _COMPLETE or not calls:
+        return _sorted(held, max(answer.violations, len(held)), note)
+    more = second_pass(limits)
+    count, left = max(answer.violations, len(held)), list(calls)
+    fresh = held
+    while fresh:
+        left = _neutralised(left, fresh, model)
+        if len(held) >= MOST or more.over():
+            note = _note(left, model, more, len(held))
+            break
+        again = decide(left, model, more, proof=False)
+        if again.verdict == "unknown":
+            note = f"more than the first {len(held)} violations were not looked for: {again.reason}"
+        if again.verdict != "invalid":
+            break
+        fresh = _findings(again, left, model, more)
+        count += max(again.violations, len(fresh))
+        held += fresh
+    return _sorted(held, count, note)
+
+
+def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
+    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MOST])
+    notes = [note, *(finding.note for finding in shown)]
+    return Findings(shown, count, "; ".join(note for note in notes if note) or None)
+
+
+def second_pass(limits: Limits) -> Limits:
+    """As long again as the first pass took, a second at least, and never beyond the deadline."""
+    now = limits.clock()
+    end = now + max(_AGAIN_S, now - limits.started)
+    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
+
+
+def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | None:
+    """Is there anything after the last violation that is held?"""
+    if not limits.over() and decide(left, model, limits, proof=False).verdict == "valid":
+        return None
+    return f"there may be more than the first {held} violations: the rest was not looked for"
+
+
+def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+    """The violations of one answer about these calls."""
+    if answer.cores:
+        return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+    held: list[Finding] = []
+    for last in _lasts(answer):
+        core = shrink(calls, model, last, limits)
+        if limits.over() and len(core.calls) > _TOO_MANY:
+            break
+        least = fewest(core, calls, model, limits)
+        held.append(Finding(tuple(least.calls), answer, least.note))
+    return held
+
+
+def _lasts(answer: Answer) -> tuple[int | None, ...]:
+    """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
+    return (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
+
+
+def _smallest(core: tuple[Call, ...], model: Model, answer: Answer) -> tuple[Call, ...]:
+    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
+        return core
+    core = tuple({call.source: call for call in core}.values())
+    return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))
+
+
+def _possible(part: Sequence[Call], model: Model, answer: Answer) -> bool:
+    """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
+    if answer.engine == LOG_SWEEP:
+        return linearizable(part, SparseLog())
+    return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
+
+
+def refuted(finding: Finding, model: Model) -> bool:
+    """Does the definition find an order for what should have none?  Small cores only; others are not tried.
+
+    That too few appends exist for a log's length, or that nobody wrote a value, is no matter of order, and the engines
+    have counted it.
+    """
+    if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
+        return False
+    return _possible(finding.core, model, finding.answer)
+
+
+def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
+    """Without what completed these violations, and without the reads that are the same violation again."""
+    gone: set[int] = set()
+    for finding in found:
+        due = completed_by(finding.core, model, finding.answer.last)
+        gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
+    kept = []
+    for call in calls:
+        if call.source not in gone:
+            kept.append(call)
+        elif call.f not in model.reads:
+            kept.append(call.forgotten())
+    return kept
+
+
+def completed_by(core: Sequence[Call], model: Model, last: int | None = None) -> Call:
+    """What completed the violation: the read that returned last, or else the operation; the one at ``last`` if known.
+
+    A write never does: one that returns last may stand last.
+    """
+    answered = [call for call in core if not call.pending]
+    reads = [call for call in answered if call.f in model.reads]
+    others = [call for call in answered if call.f != "write"]
+    # What returned later may be in a core, too: people are shown whole operations.
+    at_last = [call for call in others if call.ret == last]
+    return max(reads or at_last or others or answered, key=lambda call: call.ret)
+
+
+def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model) -> bool:
+    """May an operation beside the core explain the answer of a later read, though it did not explain this one?"""
+    about, inside = model.about(due.f, due.value, due.result), {call.source for call in core}
+    return not about or any(
+        not about.isdisjoint(model.about(call.f, call.value, call.result))
+        for call in calls
+        if call.f not in model.reads and call.source not in inside
+    )
+
+
+def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
+    """Later reads with the same answer that contradict the rest of the core as this one does."""
+    if due.f not in model.reads or len(finding.core) > MOST:
+        return []
+    same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
+    rest = [call for call in finding.core if call.source != due.source]
+    taken = {call.source for call in rest}
+    if finding.answer.kind in OF_THE_WHOLE or not rest:
+        return same
+    if finding.answer.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
+        return []
+    later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
+    return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]

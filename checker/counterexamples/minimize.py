@@ -1,0 +1,230 @@
+"""From a contradiction to the least part of it: operations from which none can be left out.
+
+What goes is judged by the definition, or, of more than ``SMALL`` calls, by an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from checker.core.calls import Call, asked_by, made_by
+from checker.core.definition import SMALL, linearizable
+from checker.core.model import ANY, Model
+from checker.core.result import Limits
+from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
+from checker.counterexamples.support import newest_before, rooted, whole, with_later
+from checker.dispatch import decide
+from checker.models.objects import MultiRegister
+
+# Does a part contradict itself?  None: that could not be decided.
+Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
+# Of more, a lot is left out at a time first.
+_LARGEST: Final = 2000
+# All parts of so many calls are soon looked at.
+_PARTS: Final = 9
+# For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
+_ENOUGH: Final = 4 << 20
+_LEAST_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """What is left of a contradiction; of ``untried`` of its calls nobody knows whether they could be left out, too."""
+
+    calls: list[Call]
+    untried: int = 0
+
+    @property
+    def note(self) -> str | None:
+        """What is not known, for people."""
+        if not self.untried:
+            return None
+        return (
+            f"a counterexample of {len(self.calls)} operations may not be minimal: of {self.untried} of them it was not"
+            " decided whether they can be left out"
+        )
+
+
+def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
+    """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
+
+    What the shrinking had forgotten of a call is put back first: people are shown whole operations.  So is what made
+    the values that are asked for, if that was before the core starts: it is a history of its own then (see ``roots``).
+
+    What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
+    accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
+    after the end stays forgotten.  Of very many of them the newest earlier ones will do.  For reads and writes that is
+    exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
+    """
+    limits = _bounded(limits)
+    judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
+    part = rooted(whole(core.calls, calls), known, core.start, model)
+    found = _reduced(part, model, judged, limits)
+    if not judged(_explained(found.calls, known, model)):
+        found = _wider(core, known, model, judged, limits)
+    return replace(found, calls=with_later(found.calls, calls, core.end, model))
+
+
+def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+    """The least part of the core and of what made the values that it asks for."""
+    wide = _explained(core.calls, known, model)
+    if len(wide) > SMALL and core.start and model.initial is not ANY:
+        makers, _ = newest_before(known, core.start)
+        asked = {asked_by(call) for call in core.calls}
+        roots = [call for value, call in makers.items() if value in asked]
+        part = sorted([*roots, *whole(core.calls, known)], key=lambda call: call.invoke)
+        found = _reduced(part, model, judged, limits)
+        if all(call.f in ("read", "write") for call in part) or judged(_explained(found.calls, known, model)):
+            return found
+    return _reduced(wide, model, judged, limits)
+
+
+def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
+    """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
+    kept = {call.source: call for call in whole(part, known)}
+    asking = list(kept.values())
+    makers: dict[Any, list[Call]] = {}
+    for call in known:
+        if call.source not in kept and call.f not in model.reads:
+            for made in _made(call, model):
+                makers.setdefault(made, []).append(call)
+    while asking:
+        for made in _asked(asking.pop(), model):
+            for call in makers.pop(made, ()):
+                if call.source not in kept:
+                    kept[call.source] = call
+                    asking.append(call)
+    return sorted(kept.values(), key=lambda call: call.invoke)
+
+
+def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
+    """What a call makes: a value, or parts of the object."""
+    if isinstance(model, MultiRegister):
+        return [(True, part) for part in model.parts(call.value, call.result)[1]]
+    if call.f in ("write", "cas"):
+        return [(True, made_by(call))]
+    return [(False, part) for part in model.about(call.f, call.value, call.result)]
+
+
+def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
+    """What of that explains the call."""
+    if isinstance(model, MultiRegister):
+        return [(True, part) for part in model.parts(call.value, call.result)[0]]
+    parts = [(False, part) for part in model.about(call.f, call.value, call.result)]
+    return [*parts, (True, asked_by(call))] if call.f in ("read", "cas") else parts
+
+
+def _judge(model: Model, limits: Limits) -> Judged:
+    def judged(part: Sequence[Call]) -> bool | None:
+        if len(part) <= SMALL:
+            return not linearizable(part, model)
+        verdict = decide(part, model, replace(limits, memory=_ENOUGH), proof=False).verdict
+        return None if verdict == "unknown" else verdict == "invalid"
+
+    return judged
+
+
+def _bounded(limits: Limits) -> Limits:
+    now = limits.clock()
+    end = now + max(_LEAST_S, now - limits.started)
+    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
+
+
+def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list[Call]:
+    """The least part of a contradiction, by a judge that always knows whether a part contradicts itself."""
+    return _reduced(list(core), model, contradicts, Limits(lambda: 0.0)).calls
+
+
+def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+    """The smallest part of a contradiction that is contradiction enough.
+
+    Of more than nine calls it is not the smallest one, but none of them may be left out alone.
+
+    Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
+    contradiction that was there, and no new one: without the write, the read of its value would be another story, and
+    not the system's.
+    """
+    if judged(core) is False:
+        return Least(core)
+    if len(core) <= _PARTS:
+        return Least(_smallest_part(core, model, judged))
+    removal = _Removal(core, model, judged, limits)
+    removal.run()
+    if len(removal.kept) > _PARTS:
+        return Least(removal.kept, removal.untried())
+    return Least(_smallest_part(removal.kept, model, judged))
+
+
+class _Removal:
+    """Leaves out calls one by one, or of very many first a lot at a time.
+
+    A call without which the rest is linearizable need not be tried again: what is left out later, is left out of that
+    rest as well, which keeps linearizable histories linearizable.  So each call is decided about once, unless somebody
+    had asked for what it did and is gone since.
+    """
+
+    def __init__(self, core: list[Call], model: Model, judged: Judged, limits: Limits) -> None:
+        self.kept, self.model, self.judged, self.limits = core, model, judged, limits
+        self.needed: set[int] = set()
+        self.undecided: set[int] = set()
+
+    def run(self) -> None:
+        width = 1 if len(self.kept) <= _LARGEST else _LARGEST // 2
+        before = None
+        while before != len(self.kept) and not self.limits.over():
+            before = len(self.kept)
+            self.undecided.clear()
+            reads_first = sorted(self.kept, key=lambda call: (call.f not in self.model.reads, -call.invoke))
+            todo = [call for call in reads_first if call.source not in self.needed]
+            for place in range(0, len(todo), width):
+                self._leave_out(todo[place : place + width])
+
+    def _leave_out(self, group: list[Call]) -> None:
+        sources = {call.source for call in group}
+        rest = [call for call in self.kept if call.source not in sources]
+        free = [call for call in group if free_to_go(call, rest, self.model)]
+        if not free or self.limits.over():
+            return
+        sources = {call.source for call in free}
+        rest = [call for call in self.kept if call.source not in sources]
+        wrong = self.judged(rest) if all(free_to_go(call, rest, self.model) for call in free) else False
+        if wrong:
+            self.kept = rest
+        elif len(group) > 1:
+            self._leave_out(group[: len(group) // 2])
+            self._leave_out(group[len(group) // 2 :])
+        else:
+            (self.undecided if wrong is None else self.needed).update(sources)
+
+    def untried(self) -> int:
+        """How many calls may perhaps be left out, too."""
+        left = [call for call in self.kept if call.source not in self.needed]
+        if len(left) > _LARGEST:
+            return len(left)
+        return sum(free_to_go(call, self.kept, self.model) for call in left)
+
+
+def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[Call]:
+    """All parts of the core are judged once each; a part is a number with one bit a call."""
+    parts = np.arange(1 << len(core))
+    wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
+    for part in sorted(parts.tolist(), key=int.bit_count):
+        kept = _part(core, part)
+        if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core, model):
+            return kept
+    raise AssertionError("the whole core is a part of itself")
+
+
+def _part(core: list[Call], part: int) -> list[Call]:
+    return [call for place, call in enumerate(core) if part >> place & 1]
+
+
+def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
+    """Was a call left out that made a value which is asked for in what is kept?"""
+    asked = {part for call in kept for part in _asked(call, model) if part[0]}
+    gone = [call for call in core if call not in kept]
+    return any(part in asked for call in gone for part in _made(call, model))

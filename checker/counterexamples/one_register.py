@@ -1,0 +1,129 @@
+"""Transactions on several registers: what contradicts itself on one of them alone is told as of a register.
+
+If transactions are linearizable, so is what they do to each register: the order is the same, and a transaction is a
+read there, a write, or a swap of what it found for what it wrote.  So a contradiction on one register is one of the
+whole.  It needs few operations, as nobody has to explain what the same transactions did elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from checker.core.calls import Call
+from checker.core.model import UNKNOWN, CasRegister
+from checker.core.result import Limits
+from checker.counterexamples.enumerate import MOST, Finding, find_all
+from checker.dispatch import decide
+from checker.explain.registers import Scene
+from history import Counterexample, Operation
+
+_WRITES: Final = ("write", "w")
+_MODEL: Final = CasRegister()
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A violation on one register, by calls on it alone."""
+
+    register: Any
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class AllAlone:
+    """The violations on single registers, earliest first; ``note`` says what is not known."""
+
+    held: tuple[Alone, ...]
+    count: int
+    note: str | None
+
+
+def find_alone(calls: Sequence[Call], limits: Limits) -> AllAlone | None:
+    """The violations of all registers on which there are any; None if there are none, or none was found in time."""
+    held: list[Alone] = []
+    notes: list[str] = []
+    count = 0
+    for register, part in _by_register(calls).items():
+        answer = decide(part, _MODEL, limits, proof=False)
+        found = find_all(answer, part, _MODEL, limits)
+        held += [Alone(register, finding) for finding in found.held if not _half_known(finding)]
+        count += found.count
+        notes += [found.note] if found.note else []
+        if limits.over():
+            notes.append("the deadline passed before all registers had been looked at")
+            break
+    if not held:
+        return None
+    notes.append("what contradicts itself only on several registers together was not looked for")
+    held.sort(key=lambda alone: alone.finding.moment)
+    return AllAlone(tuple(held[:MOST]), count, "; ".join(dict.fromkeys(notes)))
+
+
+def _half_known(finding: Finding) -> bool:
+    """Is there a swap in it that is known to have found something, but not to have returned?  No transaction is."""
+    return any(call.pending and call.f == "cas" for call in finding.core)
+
+
+def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:
+    """What was done to each register; nothing if a transaction contradicts itself, which is another story."""
+    parts: dict[Any, list[Call]] = {}
+    for call in calls:
+        answered = call.result is not UNKNOWN and call.result is not None
+        steps = call.result if answered else call.value
+        found: dict[Any, Any] = {}
+        left: dict[Any, Any] = {}
+        for kind, key, item in steps:
+            if kind in _WRITES:
+                left[key] = item
+            elif answered and (left[key] if key in left else found.setdefault(key, item)) != item:
+                return {}
+        for key in {**found, **left}:
+            parts.setdefault(key, []).append(_on_one(call, found, left, key))
+    return parts
+
+
+def _on_one(call: Call, found: dict[Any, Any], left: dict[Any, Any], key: Any) -> Call:
+    result = UNKNOWN if call.pending else None
+    if key not in left:
+        return replace(call, f="read", value=None, result=found[key])
+    if key not in found:
+        return replace(call, f="write", value=left[key], result=result)
+    return replace(call, f="cas", value=(found[key], left[key]), result=result)
+
+
+def on_register(scene: Scene, register: Any) -> Scene:
+    """The scene as somebody sees it who looks at one register."""
+    name = register if scene.key is None else f"{scene.key}: {register}"
+    return Scene([_seen(operation, register) for operation in scene.operations], _MODEL, name)
+
+
+def _seen(operation: Operation, register: Any) -> Operation:
+    steps = operation.result or operation.value or ()
+    mine = [(kind in _WRITES, item) for kind, key, item in steps if key == register]
+    written = [item for writes, item in mine if writes]
+    if not mine:
+        return operation
+    if not written:
+        answer = mine[0][1] if operation.outcome == "ok" else None
+        return replace(operation, f="read", value=None, result=answer)
+    if mine[0][0] or operation.outcome != "ok":
+        return replace(operation, f="write", value=written[-1], result=None)
+    return replace(operation, f="cas", value=[mine[0][1], written[-1]], result=None)
+
+
+def as_transactions(example: Counterexample, register: Any) -> Counterexample:
+    """The counterexample with its operations as transactions on the one register."""
+    return replace(example, operations=tuple(_transaction(operation, register) for operation in example.operations))
+
+
+def _transaction(operation: Operation, register: Any) -> Operation:
+    steps: list[list[Any]] = [["write", register, operation.value]]
+    if operation.f == "read":
+        steps = [["read", register, operation.result]]
+    elif operation.f == "cas":
+        old, new = operation.value
+        steps = [["read", register, old], ["write", register, new]]
+    asked = [[f, key, None if f == "read" else item] for f, key, item in steps]
+    return replace(operation, f="txn", value=asked, result=steps if operation.outcome == "ok" else None)

@@ -1,0 +1,70 @@
+"""When each violation of a register came to be seen, for all of them and not only those that are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from checker.core.calls import calls_of, ranked
+from checker.core.model import Register
+from checker.engines.registers import cluster_columns, groups_of, values_written_once
+from checker.engines.zones import zones
+from history import KeyVerdict, Operation
+
+#: Beyond so many operations on one key only the told violations are looked at: the columns are built call by call.
+MOST_OPERATIONS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """``by`` shows the violation: the last read that still returned the old value; ``newer`` is what it missed."""
+
+    newer: Operation
+    by: Operation
+
+    @property
+    def begin(self) -> int:
+        """Nanoseconds since the run's start; so is ``end``."""
+        return min(self.newer.invoked, self.by.invoked)
+
+    @property
+    def end(self) -> int:
+        return self.by.invoked if self.by.returned is None else self.by.returned
+
+
+def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sighting]:
+    """One for each violation that the verdict counts, earliest first; ``operations`` are those of its key.
+
+    Known where the zones decide (a register whose values are written once); else one for each that the verdict tells.
+    """
+    if verdict.verdict != "invalid":
+        return []
+    found = _by_zones(operations) if len(operations) <= MOST_OPERATIONS else []
+    if len(found) != verdict.violations:
+        found = [_told(example.operations) for example in verdict.counterexamples if example.operations]
+    return sorted(found, key=lambda sighting: sighting.by.invoked)
+
+
+def _told(operations: Sequence[Operation]) -> Sighting:
+    by = max(operations, key=lambda operation: operation.invoked)
+    changes = [one for one in operations if one.f != "read" and not one.refused and one is not by]
+    return Sighting(max(changes, key=lambda operation: operation.invoked, default=by), by)
+
+
+def _by_zones(operations: Sequence[Operation]) -> list[Sighting]:
+    model = Register()
+    if any(operation.f not in ("read", "write") for operation in operations):
+        return []
+    calls = calls_of(operations, model)
+    if not values_written_once(calls, model.initial):
+        return []
+    columns = cluster_columns(ranked(calls), model.initial)
+    found = []
+    for outer, inner in groups_of(zones(columns)):
+        old, new = (np.flatnonzero(columns.cluster == place) for place in (outer if outer >= 0 else inner, inner))
+        rows = int(new[np.argmin(columns.invoke[new])]), int(old[np.argmax(columns.invoke[old])])
+        found.append(Sighting(*(operations[calls[row].source] for row in rows)))
+    return found

@@ -1,0 +1,242 @@
+"""Registers whose values repeat: the value-timeline automaton, linear in the history's length.
+
+Verifying linearizability of read/write registers is NP-complete in general (Gibbons and Korach 1997), but only the
+number of open operations needs to be in the exponent.  Source: Lowe's just-in-time order (2017), in which nothing
+needs to happen except at returns, with five exact reductions:
+
+* an open read is satisfied as soon as the value equals its own;
+* an open ok write is satisfied as soon as the value equals its own or any change occurs: it hides just before it;
+* of open unspent writes of one value the one that returns first is spent first;
+* pending writes return never, so they come last, and are counted by value;
+* of two configurations with the same value, the one that spent less and satisfied more makes the other needless.
+
+A configuration is (value, open writes spent, open reads satisfied, calls that were open at the last change, pending
+writes spent by value).  At a return, a satisfied call is passed; an unspent write also *changes* the value to its own
+(its last chance); an unsatisfied read has to change the value to its own.  With a change, values that open reads wait
+for may *flash*: be current for an instant just before.  Whether they did is decided late, when the first call returns
+that it matters to: a read that was open at the last change may have seen a flash then, of an unspent write that was
+open then, too; and a write that returns unspent has flashed at the last change, if it was open, which costs nothing any
+more.  Only the last change matters, for what was open at an earlier one and has not returned was open at this one; and
+by waiting nothing is missed, as until then what the flash would have spent and satisfied is still open.
+When no configuration is left, the history is invalid, exactly at the earliest possible event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import NEVER, Call, ranked
+from checker.core.model import ANY, Model
+from checker.core.result import LATE, LOADING, Answer, Limits, is_loaded
+from checker.engines.zones import IntArray
+
+ENGINE: Final = "value-timeline automaton"
+WIDEST: Final = 8192
+_NARROW: Final = 128
+_BUDGET: Final = 2_000_000
+_PENDING_VALUES: Final = 64
+_REVIVED: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineColumns:
+    """Reads and writes of one register, one row a call, in the order of the invocations.
+
+    ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` dense ranks 0..events-1 (``NEVER``
+    for pending writes; reads have all returned).  ``code`` is by rank the call that begins, or the complement of the
+    one that returns.
+    """
+
+    write: NDArray[np.bool_]
+    value: IntArray
+    invoke: IntArray
+    ret: IntArray
+    code: IntArray
+    values: int
+
+    @property
+    def events(self) -> int:
+        return self.code.size
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """``dead``: the events that nothing explains, in order; ``states``: value ids possible before the first of them."""
+
+    dead: tuple[int, ...]
+    states: tuple[int, ...]
+    reached: int
+    peak: int
+    stopped: str | None = None
+
+
+class _Arrays:
+    """Everything the kernel carries from one piece of work to the next."""
+
+    def __init__(self, columns: TimelineColumns, initial: IntArray, *, thrift: bool) -> None:
+        from checker.kernels import automaton as kernel
+        from checker.kernels.encode import order_of_values
+        from checker.kernels.slots import SLOTS
+
+        self.kernel: Any = kernel
+        last_read, pending_from, pending = order_of_values(
+            columns.write, columns.value, columns.invoke, columns.ret, columns.values
+        )
+        self.history = kernel.History(
+            columns.code, columns.write, columns.value, columns.ret, last_read, pending_from, pending
+        )
+        self.scalars = np.zeros(16, np.int64)
+        self.scalars[kernel.COUNT] = initial.size
+        self.scalars[kernel.FREE] = (1 << SLOTS) - 1
+        self.scalars[kernel.NEXT] = -1
+        self.scalars[kernel.THRIFT] = thrift
+        wide = min(_PENDING_VALUES, int(np.count_nonzero(np.diff(pending_from)))) if pending.size else 0
+        self.opened = kernel.Open(
+            slot_of=np.zeros(columns.value.size, np.int8),
+            slot_ret=np.zeros(SLOTS, np.int64),
+            rmask=np.zeros(columns.values, np.int64),
+            wmask=np.zeros(columns.values, np.int64),
+            colof=np.full(columns.values, -1, np.int64),
+            avail=np.zeros(max(1, wide), np.int64),
+            free_columns=np.arange(max(1, wide)),
+        )
+        self.row = np.zeros(wide, np.int32)
+        self.configs = self._room(max(_NARROW, initial.size), wide)
+        self.configs.val[0, : initial.size] = initial
+        self.configs.at[0, : initial.size] = -1
+
+    def _room(self, width: int, wide: int) -> Any:
+        columns = (np.zeros((2, width), np.int64) for _ in range(5))
+        return self.kernel.Configurations(*columns, np.zeros((2, width, wide), np.int32))
+
+    def grow(self) -> bool:
+        """Room for four times as many configurations; False if that is too many."""
+        before = self.configs
+        if before.val.shape[1] >= WIDEST:
+            return False
+        self.configs = self._room(min(WIDEST, 4 * before.val.shape[1]), before.pend.shape[2])
+        for old, new in zip(before, self.configs, strict=True):
+            new[:, : old.shape[1]] = old
+        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
+        return True
+
+    def advance(self, event: int) -> int:
+        """Go on from ``event``; answers the event that comes next."""
+        return int(
+            self.kernel.advance(
+                self.history, self.opened, self.configs, self.row, self.scalars, event, _BUDGET
+            )
+        )  # fmt: skip
+
+    def status(self) -> int:
+        return int(self.scalars[self.kernel.STATUS])
+
+    def states(self) -> tuple[int, ...]:
+        """The value ids of all configurations."""
+        count, side = int(self.scalars[self.kernel.COUNT]), int(self.scalars[self.kernel.SIDE])
+        return tuple(sorted(set(self.configs.val[side, :count].tolist())))
+
+    def peak(self) -> int:
+        return int(self.scalars[self.kernel.PEAK])
+
+    def revive(self, values: int, event: int) -> None:
+        """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
+        if values > _REVIVED:
+            return
+        kernel, side = self.kernel, int(self.scalars[self.kernel.SIDE])
+        while self.configs.val.shape[1] < values:
+            self.grow()
+        self.configs.val[side, :values] = np.arange(values)
+        self.configs.used[side, :values] = 0
+        self.configs.sat[side, :values] = self.scalars[kernel.READS]
+        self.configs.chg[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
+        self.configs.at[side, :values] = event
+        self.configs.pend[side, :values] = 0
+        self.scalars[kernel.COUNT] = values
+        self.scalars[kernel.STATUS] = kernel.RUNNING
+
+
+def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
+    """Run the automaton from any of the ``initial`` value ids (at most ``WIDEST``)."""
+    from checker.kernels import automaton as kernel
+    from checker.kernels.slots import SLOTS
+
+    run = _Arrays(columns, initial, thrift=True)
+    loaded = is_loaded(kernel.advance)
+    event = 0
+    dead: list[int] = []
+    states: tuple[int, ...] = ()
+    while event < columns.events and run.status() == kernel.RUNNING:
+        if limits.over():
+            return Timeline(tuple(dead), states, event, run.peak(), LATE)
+        event = run.advance(event)
+        if not loaded and limits.over():
+            return Timeline((), (), 0, run.peak(), LOADING)
+        loaded = True
+        if run.status() == kernel.TOO_WIDE:
+            run.grow()
+        elif run.status() == kernel.DEAD and run.scalars[kernel.PRUNED]:
+            run, event = _Arrays(columns, initial, thrift=False), 0
+        elif run.status() == kernel.DEAD:
+            run.scalars[kernel.THRIFT] = 0
+            states = states if dead else run.states()
+            dead.append(event)
+            run.revive(columns.values, event)
+    stops = {
+        kernel.TOO_WIDE: f"more than {WIDEST} configurations at once",
+        kernel.TOO_MANY_SLOTS: f"more than {SLOTS} operations open at once",
+        kernel.TOO_MANY_PENDING: f"pending writes of more than {_PENDING_VALUES} values at once",
+    }
+    return Timeline(tuple(dead), states, event, run.peak(), stops.get(run.status()))
+
+
+def timeline_columns(
+    write: NDArray[np.bool_], value: IntArray, invoke: IntArray, ret: IntArray, values: int
+) -> TimelineColumns:
+    """The columns with their ``code``, for ranks that are dense."""
+    done = np.flatnonzero(ret < NEVER)
+    code = np.empty(write.size + done.size, np.int64)
+    code[invoke] = np.arange(write.size)
+    code[ret[done]] = ~done
+    return TimelineColumns(write, value, invoke, ret, code, values)
+
+
+def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+    """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
+    dense = ranked(list(limits.paced(calls, ENGINE)))
+    ids: dict[Any, int] = {model.initial: 0}
+    value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
+    columns = timeline_columns(
+        np.array([call.f == "write" for call in dense], np.bool_),
+        np.array(value, np.int64),
+        np.array([call.invoke for call in dense], np.int64),
+        np.array([call.ret for call in dense], np.int64),
+        len(ids),
+    )
+    starts = len(ids) if model.initial is ANY else 1
+    if starts > WIDEST:
+        return Answer("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
+    answer = answer_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
+    if answer.last is None:
+        return answer
+    whole = {call.source: call.ret for call in calls}
+    moments = {call.ret: whole[call.source] for call in dense}
+    return replace(answer, last=moments[answer.last], further=tuple(moments[event] for event in answer.further))
+
+
+def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> Answer:
+    """The engine's answer; ``names[id]`` are the values in words."""
+    if not found.dead and found.stopped is not None:
+        return Answer(
+            "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
+        )
+    if not found.dead:
+        return Answer("valid", ENGINE)
+    states = tuple(names[state] for state in found.states)
+    first, *further = found.dead
+    return Answer("invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further))

@@ -1,0 +1,242 @@
+"""Cas registers whose new values are unique: chains of swaps, in O(n log n).
+
+Every value is produced once, so at most one successful swap can take it away, and the values form chains
+v1 -> v2 -> … -> vm that are current one right after the other.  With op_i the operation that produced v_i,
+
+    L_i = max(invocation of op_i, invocations of reads of v_(i-1), L_(i-1))   earliest moment at which v_i can begin
+    U_i = min(return of op_i, returns of reads of v_i, U_(i+1))               latest moment at which v_i can begin
+
+and L_i < U_i is needed.  Then a chain is to the zones (see ``zones``) what a value is to a plain register:
+f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or swapped
+away by an operation that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from checker.core.calls import NEVER, Call, made_by
+from checker.core.model import Model
+from checker.core.result import Answer, Limits
+from checker.engines.zones import IntArray, crossing
+
+ENGINE: Final = "cas chains"
+
+
+def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
+    """Do chains apply: is every value produced at most once, and the initial one never?"""
+    seen = {initial}
+    for call in calls:
+        if call.f != "read":
+            new = made_by(call)
+            if new in seen:
+                return False
+            seen.add(new)
+    return True
+
+
+@dataclass(slots=True)
+class _Value:
+    """One value's operations: who made it, who took it away, and its reads."""
+
+    maker: Call | None = None
+    takers: list[Call] = field(default_factory=list)
+    first_read: int = NEVER
+    last_read: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    values: dict[Any, _Value]
+    initial: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """A chain's f and s, and L of each of its values."""
+
+    first: int
+    last: int
+    earliest: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    """A chain contradicts itself: this invocation comes after that return, and ought not to."""
+
+    invocation: int
+    earlier: int
+
+
+def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
+    """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
+    links = _Links(_collect(calls, limits), model.initial)
+    roots = _roots(links)
+    bad = _bad_value(links)
+    chains = [] if bad is not None else [_chain(links, root) for root in roots]
+    if bad is None and sum(len(chain) for chain in chains) < len(links.values):
+        bad = max(call.invoke for call in calls)
+    if bad is not None:
+        return Answer("invalid", ENGINE, violations=1)
+    bounds = [_bounds(links, chain) for chain in chains]
+    sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
+    if len(sound) < len(bounds):
+        return Answer("invalid", ENGINE, violations=1)
+    first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
+    outer, _ = crossing(first, last)
+    if outer.size:
+        return Answer("invalid", ENGINE, violations=int(np.unique(outer).size))
+    return Answer("valid", ENGINE, order=_order(calls, chains, sound, _free_moments(first, last)) if proof else None)
+
+
+def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
+    """The two to four calls of an invalid history whose bounds contradict each other first.
+
+    None if something else is wrong: a value that nobody made, or that two swaps took away.  Raises OutOfTimeError.
+    """
+    links = _Links(_collect(calls, limits), model.initial)
+    if _bad_value(links) is not None:
+        return []
+    bounds = [_bounds(links, _chain(links, root)) for root in _roots(links)]
+    found = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
+    sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
+    first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
+    for pair in zip(*(some.tolist() for some in crossing(first, last)), strict=True):
+        begun, ended = ({getattr(sound[place], end) for place in pair} for end in ("last", "first"))
+        found.append((max(begun), begun, ended))
+    _, begun, ended = min(found, key=lambda one: one[0], default=(0, set[int](), set[int]()))
+    return [call for call in calls if call.invoke in begun or call.ret in ended]
+
+
+def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
+    """The values that count, with their operations."""
+    everything: dict[Any, _Value] = {}
+    waiting: dict[Any, Call] = {}
+    wanted: list[Any] = []
+    for call in limits.paced(calls, ENGINE):
+        if call.f == "read":
+            value = everything.setdefault(call.result, _Value())
+            value.first_read, value.last_read = min(value.first_read, call.ret), max(value.last_read, call.invoke)
+            wanted.append(call.result)
+        elif call.pending:
+            waiting[made_by(call)] = call
+        else:
+            wanted += _include(call, everything)
+    while wanted:
+        value = wanted.pop()
+        if value in waiting:
+            wanted += _include(waiting.pop(value), everything)
+    return everything
+
+
+def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
+    """Count an operation in; answers the value that it took away."""
+    new = made_by(call)
+    values.setdefault(new, _Value()).maker = call
+    if call.f == "write":
+        return []
+    values.setdefault(call.value[0], _Value()).takers.append(call)
+    return [call.value[0]]
+
+
+def _roots(links: _Links) -> list[Any]:
+    roots = [links.initial]
+    links.values.setdefault(links.initial, _Value())
+    roots += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
+    return roots
+
+
+def _bad_value(links: _Links) -> Any:
+    """A value that nobody made, or that two swaps took away; None if there is none."""
+    for value, of in links.values.items():
+        if (of.maker is None and value != links.initial) or len(of.takers) > 1:
+            return (value,)
+    return None
+
+
+def _chain(links: _Links, root: Any) -> list[Any]:
+    chain = [root]
+    while takers := links.values[chain[-1]].takers:
+        chain.append(takers[0].value[1])
+    return chain
+
+
+def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
+    """The bounds of a chain, or why it has none.  The initial value was made at -1."""
+    earliest, before = [], -1
+    reach = -1
+    for value in chain:
+        of = links.values[value]
+        reach = max(reach, before, of.maker.invoke if of.maker else -1)
+        earliest.append(reach)
+        before = of.last_read
+    last = max(reach, before)
+    latest = NEVER
+    for value, low in zip(reversed(chain), reversed(earliest), strict=True):
+        of = links.values[value]
+        latest = min(latest, of.maker.ret if of.maker else -1, of.first_read)
+        if low > latest:
+            return _Clash(low, latest)
+    return _Bounds(latest, last, earliest)
+
+
+def chain_zones(
+    starts: IntArray, begun: IntArray, ended: IntArray, first_read: IntArray, last_read: IntArray
+) -> tuple[IntArray, IntArray] | None:
+    """(f, s) of each chain, or None if one contradicts itself.
+
+    By value: the invocation and return of what made it, the first return and the last invocation of its reads.  The
+    values of a chain lie one after the other, from its place in ``starts`` on.
+    """
+    size = begun.size
+    ends, number = np.append(starts[1:], size) - 1, np.zeros(size, np.int64)
+    number[starts[1:]] = 1
+    # Chains are kept apart by a distance between them that no rank comes near to.
+    top = max(int(begun.max()), int(last_read.max()), 0) + 2
+    shift = np.cumsum(number) * (2 * top)
+    before = np.append(-1, last_read[:-1])
+    before[starts] = -1
+    low = np.maximum.accumulate(np.maximum(begun, before) + shift) - shift
+    high = np.minimum(np.minimum(ended, first_read), top) + shift
+    high = np.minimum.accumulate(high[::-1])[::-1] - shift
+    if (low > high).any():
+        return None
+    first = high[starts]
+    return np.where(first == top, NEVER, first), np.maximum(low[ends], last_read[ends])
+
+
+def _free_moments(first: IntArray, last: IntArray) -> IntArray:
+    """For chains that are done by f: s, or the end of the chain that lasts over s."""
+    lasting = np.flatnonzero(first < last)
+    lasting = lasting[np.argsort(first[lasting])]
+    # They do not intersect, so of those that began before s only the newest can still last.
+    ends = np.concatenate([[-1], last[lasting]])
+    moments: IntArray = np.maximum(last, ends[np.searchsorted(first[lasting], last)])
+    return moments
+
+
+def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[_Bounds], free: IntArray) -> list[Call]:
+    """A linearization: a chain with f < s stands on [f, s], any other at one moment that none of those covers.
+
+    On [f, s] the value v_i is made at max(f, L_i), which is at most U_i, and a read of it stands there or, if that is
+    later, at its own invocation, which is at most L_(i+1).
+    """
+    stands: dict[Any, tuple[int, bool, int, int]] = {}
+    for number, (chain, bound) in enumerate(zip(chains, bounds, strict=True)):
+        lasts = bound.first < bound.last
+        for place, (value, low) in enumerate(zip(chain, bound.earliest, strict=True)):
+            moment = max(bound.first, low) if lasts else int(free[number])
+            stands[value] = (moment, not lasts, number, place)
+    keyed: list[tuple[tuple[int, bool, int, int, bool, int], Call]] = []
+    for call in calls:
+        is_read = call.f == "read"
+        value = call.result if is_read else made_by(call)
+        if value in stands:  # others are pending, and nobody asked for what they may have done
+            moment, squeezed, number, place = stands[value]
+            at = max(moment, call.invoke) if is_read and not squeezed else moment
+            keyed.append(((at, squeezed, number, place, is_read, call.invoke), call))
+    return [call for _, call in sorted(keyed, key=lambda item: item[0])]

@@ -1,0 +1,186 @@
+"""Counters: answers out of their bounds in any order, and the fewest operations that show it.
+
+Let R be a read, and R0 a read that returned before R began, or the start, when the sum was 0 and nothing had begun.
+In any linearization what takes effect between the two makes the difference of their answers, and
+
+* an add that began after R0 had returned, and returned before R began, is in between: it is *sure*;
+* an add that returned before R0 began, or began after R had returned, is not.
+
+So R answers at least R0's answer and what was surely added, less everything that can have been taken away in between
+(by adds of numbers below zero); and at most the same with the signs changed.  Of what was surely added a part will do:
+that makes the bound weaker, and nothing that is added beside it makes it untrue.  So the *evidence* that an answer is
+too low is R, perhaps R0, and the fewest adds whose sum is too large even if all was taken away that could be.  Those
+that can have taken something away are no part of it: without them the answer is too low all the more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import Call
+from checker.core.model import ILLEGAL, Model, State
+from checker.core.result import Answer
+from checker.search.jit import ENGINE
+
+# So many earlier reads are tried with adds beside them, the newest first.
+_TRIED: Final = 64
+_WIDE: Final = 1 << 61
+
+
+class PartOfCounter(Model):
+    """A counter of which only some operations are known: others add up to ``rise``, and take away up to ``fall``.
+
+    Without a ``start`` nobody knows what it was at first.
+    """
+
+    name = "part of a counter"
+
+    def __init__(self, start: int | None = None, rise: float = 0, fall: float = 0) -> None:
+        self.initial = (start, rise, fall)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        known, rise, fall = state
+        if f == "add":
+            return (None if known is None else known + value, rise, fall)
+        change = 0 if known is None else result - known
+        if change > rise or -change > fall:
+            return ILLEGAL
+        return result, rise - max(0, change), fall - max(0, -change)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """An answer that is too ``low``, or too high, and the evidence for it: earlier ``before``, and ``adds``.
+
+    ``sure`` is the sum of all adds that must have moved the counter away from that answer, since ``before`` or the
+    start; ``against`` that of those that can have moved it towards it.  Both are without signs.
+    """
+
+    read: Call
+    low: bool
+    before: Call | None
+    adds: tuple[Call, ...]
+    sure: int
+    against: int
+    note: str | None = None
+
+    @property
+    def core(self) -> tuple[Call, ...]:
+        beside = () if self.before is None else (self.before,)
+        return tuple(sorted((*beside, *self.adds, self.read), key=lambda call: call.invoke))
+
+    @property
+    def model(self) -> Model:
+        """What the core contradicts by the definition."""
+        start = 0 if self.before is None else None
+        return PartOfCounter(start, inf, self.against) if self.low else PartOfCounter(start, self.against, inf)
+
+
+def are_whole(calls: Sequence[Call]) -> bool:
+    """Are these adds of integers, and reads of such?  Other sums depend on the order."""
+    numbers = {"add": lambda call: call.value, "read": lambda call: call.result}
+    return all(call.f in numbers and type(numbers[call.f](call)) is int for call in calls)
+
+
+def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
+    """All reads whose answers are too low (True) or too high, in the order of their returns.  O(n log n).
+
+    Each is judged by all adds, and by those reads before it that are not out of bounds.
+    """
+    events = [(call.invoke, False, call) for call in calls]
+    events += [(call.ret, True, call) for call in calls if not call.pending]
+    wrong: list[tuple[Call, bool]] = []
+    # By sign: what has begun to be added, and what has been; and what reads had seen, less what had been taken away.
+    begun, ended = [0, 0], [0, 0]
+    least = most = 0
+    opened: dict[int, tuple[int, int, int, int]] = {}
+    for _, returns, call in sorted(events, key=itemgetter(0)):
+        if call.f == "add":
+            (ended if returns else begun)[call.value < 0] += call.value
+        elif not returns:
+            opened[call.source] = (max(ended[0], least), min(ended[1], most), ended[0], ended[1])
+        else:
+            floor, ceiling, added, taken = opened.pop(call.source)
+            low = call.result < floor + begun[1]
+            if low or call.result > ceiling + begun[0]:
+                wrong.append((call, low))
+            else:
+                least, most = max(least, call.result - taken), min(most, call.result - added)
+    return wrong
+
+
+def refute(calls: Sequence[Call]) -> Answer | None:
+    """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
+    wrong = out_of_bounds(calls) if are_whole(calls) else []
+    return Answer("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
+
+
+class Evidence:
+    """The adds and the reads of a history, for looking up what shows that an answer is wrong."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        adds = (call for call in calls if call.f == "add" and call.value)
+        self.adds = sorted(adds, key=lambda call: call.invoke)
+        self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
+        numbers = [call.value for call in self.adds], [call.result for call in self.reads]
+        wide = sum(map(abs, numbers[0])) + max(map(abs, numbers[1]), default=0) >= _WIDE
+        self.limit = None if wide else _WIDE
+        self.value, self.result = (np.array(some, object if wide else np.int64) for some in numbers)
+        self.begun, self.ended = _spans(self.adds)
+        self.read_begun, self.read_ended = _spans(self.reads)
+        self.by_end = np.argsort(self.ended)
+
+    def _within(self, answer: int) -> int:
+        """An answer that is beyond everything, as one that a column holds."""
+        return answer if self.limit is None else max(-self.limit, min(self.limit, answer))
+
+    def of(self, read: Call, *, low: bool) -> Wrong | None:
+        """The fewest operations that show that this answer is too low (or too high); None if nothing does.
+
+        The least are looked for without an earlier read, and with one that needs no add beside it; with adds beside
+        it among the newest ones that have enough of them.
+        """
+        sign, answer = (1 if low else -1), self._within(read.result)
+        up, down = np.maximum(sign * self.value, 0), np.maximum(-sign * self.value, 0)
+        against = down[self.begun < read.ret].sum()
+        sure = np.flatnonzero((self.ended < read.invoke) & (up > 0))
+        best, taken = _fewest(up[sure], sign * answer + against), None
+        size = np.inf if best is None else 1 + best.size
+        earlier = np.flatnonzero(self.read_ended < read.invoke)[::-1]
+        past = np.concatenate([np.zeros(1, down.dtype), np.cumsum(down[self.by_end])])
+        gone = past[np.searchsorted(self.ended[self.by_end], self.read_begun[earlier])]
+        need = sign * (answer - self.result[earlier]) + against - gone
+        after = np.searchsorted(self.begun[sure], self.read_ended[earlier])
+        rest = np.concatenate([np.cumsum(up[sure][::-1])[::-1], np.zeros(1, up.dtype)])
+        alone = np.flatnonzero(need < 0)[:1]
+        for place in [*alone, *np.flatnonzero(rest[after] > need)[:_TRIED]]:
+            found = _fewest(up[sure[after[place] :]], need[place])
+            if found is not None and 2 + found.size < size:
+                best, taken, size = found + after[place], place, 2 + found.size
+        if best is None:
+            return None
+        before, first, spent = None, 0, 0
+        if taken is not None:
+            before, first, spent = self.reads[earlier[taken]], after[taken], gone[taken]
+        adds = tuple(self.adds[place] for place in sorted(sure[best].tolist()))
+        return Wrong(read, low, before, adds, int(up[sure[first:]].sum()), int(against - spent))
+
+
+def _spans(calls: Sequence[Call]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.array([call.invoke for call in calls], np.int64), np.array([call.ret for call in calls], np.int64)
+
+
+def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
+    """The places of the fewest of these numbers whose sum is more than is needed; of like ones the last."""
+    if need < 0:
+        return np.zeros(0, np.int64)
+    order = np.argsort(values, kind="stable")[::-1]
+    enough = np.flatnonzero(np.cumsum(values[order]) > need)
+    return order[: enough[0] + 1] if enough.size else None

@@ -1,0 +1,388 @@
+"""Texts that are put, appended to and got: what a get answers tells how its text came about.
+
+If no text that was put or appended is empty or the beginning of another one, every text that a get can answer falls
+into such pieces in one way only.  If moreover nothing was put twice, every text is there at most once, the answers tell
+which append found which text, and the object is a cas register whose values are the texts, each named by its length in
+pieces and by what it began with:
+
+* a put writes; an append that some get shows swaps the text before it for the longer one; a get reads;
+* an append that no get shows is as good as a put of something that nobody reads.  (In an order of the history no get
+  stands between it and the next put, for it would show it; so writing anything else there is as good.  The other way:
+  where an unread write stands, no get follows before the next write, which is a put or another such append, for an
+  append that is shown comes right after the text that it found.)
+
+The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same text
+was appended more than once, it has to be found out who did which: most are too early or too late, and of what is left
+all ways are tried, if they are few.
+
+Gets that cannot agree on the pieces contradict each other whatever the order; they are told apart here, and left out of
+what the chains see.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, product
+from math import prod
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from checker.core.calls import NEVER, Call
+from checker.core.model import CasRegister
+from checker.core.result import Answer, Limits
+from checker.engines.cas_chains import chain_zones, decide_by_chains
+from checker.engines.kv_pieces import START, Pieces, pieces_of
+from checker.engines.zones import IntArray, crossing
+
+ENGINE: Final = "text chains"
+# The value of the text at the start; that of the text up to a piece comes after that of the text before it.
+INITIAL: Final = 0
+_NOBODY: Final = -2
+# By the source of an append the value that it made.
+Way: TypeAlias = dict[int, int]
+_WAYS: Final = 64
+
+
+class UnclearError(Exception):
+    """The gets do not tell how the texts came about: this engine cannot decide."""
+
+
+@dataclass(slots=True)
+class Got:
+    """One text that was got: the get that returned first, and the bounds of all that answered it.
+
+    ``size`` is of how many pieces it is; ``chain`` is None until it is known where it belongs.
+    """
+
+    first: Call
+    last_return: int
+    first_invocation: int
+    last_invocation: int
+    chain: Chain | None = None
+    size: int = 0
+
+    @property
+    def value(self) -> int | None:
+        """The value that stands for it, once the chains have theirs."""
+        return None if self.chain is None else self.chain.base + self.size - 1
+
+
+@dataclass(slots=True)
+class Chain:
+    """The longest text that one put (or the empty text at the start: ``root`` is None) grew to.
+
+    ``shown`` are the texts that were got, by their length.
+    The text up to a piece, that one included, is the value ``base`` + the piece's place.
+    """
+
+    root: Call | None
+    text: str = START
+    pieces: list[str] = field(default_factory=list)
+    shown: list[Got] = field(default_factory=list)
+    base: int = -1
+
+    def piece_at(self, place: int) -> tuple[int, Call]:
+        """Where the piece begins that stands at this place of the text, and the get that showed it first."""
+        begins = list(accumulate(map(len, self.pieces[:-1]), initial=0))
+        number = bisect_right(begins, place) - 1
+        return begins[number], self.by(number)
+
+    def by(self, number: int) -> Call:
+        """The get that showed first that the piece of this number stands there."""
+        return next(got.first for got in self.shown if got.size > number)
+
+    def bounds(self) -> Iterator[tuple[int, int]]:
+        """For each piece: after which rank it was not yet there, and by which it was."""
+        reach, place = (self.root.invoke if self.root else -1), 0
+        low, high = [], []
+        for number in range(len(self.pieces)):
+            while place < len(self.shown) and self.shown[place].size <= number:
+                reach = max(reach, self.shown[place].last_invocation)
+                place += 1
+            low.append(reach)
+        bound, place = NEVER, len(self.shown) - 1
+        for number in reversed(range(len(self.pieces))):
+            while place >= 0 and self.shown[place].size > number:
+                bound = min(bound, self.shown[place].first.ret)
+                place -= 1
+            high.append(bound)
+        return zip(low, reversed(high), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Calls that cannot agree on what the text is made of; those with the same ``about`` are one violation."""
+
+    kind: str
+    about: str
+    core: tuple[Call, ...]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What the gets say: the chains, and the contradictions."""
+
+    pieces: Pieces
+    gets: dict[str, Got] = field(default_factory=dict)
+    chains: dict[str, Chain] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    gone: int = NEVER
+    conflicts: dict[str, Conflict] = field(default_factory=dict)
+
+    def take(self, text: str, got: Got) -> None:
+        """Learn from a text that is at least as long as all before it."""
+        piece = self.pieces.at(text, 0)
+        if piece is None:
+            self._conflict("never-written", text, got.first)
+            return
+        root = self._root(piece, got)
+        name = START if root is None else piece
+        chain = self.chains.get(name) or Chain(root)
+        if not text.startswith(chain.text):
+            differ = next(place for place, pair in enumerate(zip(text, chain.text, strict=False)) if pair[0] != pair[1])
+            fork, witness = chain.piece_at(differ)
+            self._conflict("log-overwrite", text[:fork] + (self.pieces.at(text, fork) or START), witness, got.first)
+            return
+        more = self.pieces.split(text, len(chain.text))
+        if more is None:
+            self._conflict("never-written", text, got.first)
+        elif self._may_follow(chain, more, got.first):
+            self.chains[name] = chain
+            chain.pieces += more
+            chain.text = text
+            for each in more:
+                self.used[each] = self.used.get(each, 0) + 1
+            chain.shown.append(got)
+            got.chain, got.size = chain, len(chain.pieces)
+
+    def _root(self, piece: str, got: Got) -> Call | None:
+        """The put that a text began with, or None if it began with the empty text at the start.
+
+        That one is gone for good when the first put has returned.  Raises UnclearError if both may be.
+        """
+        put, last = self.pieces.puts.get(piece), got.last_return
+        if put is None:
+            return None
+        begun = any(append.invoke < last for append in self.pieces.appends.get(piece, ()))
+        if not begun or got.first_invocation > self.gone:
+            return put
+        if put.invoke > last:
+            return None
+        raise UnclearError
+
+    def _may_follow(self, chain: Chain, more: Sequence[str], get: Call) -> bool:
+        """May these pieces stand at the end of that chain?"""
+        for number, piece in enumerate(more):
+            at_start = not (chain.pieces or number)
+            if at_start and chain.root is not None:
+                continue
+            if piece not in self.pieces.appends:
+                return self._conflict("log-overwrite", piece, self.pieces.puts[piece], get)
+            if self.used.get(piece, 0) + more[: number + 1].count(piece) > self.pieces.makers(piece):
+                others = [other for chain in self.chains.values() for other in self._showing(chain, piece)]
+                return self._conflict("duplicate", piece, *others, get)
+        return True
+
+    @staticmethod
+    def _showing(chain: Chain, piece: str) -> list[Call]:
+        return [chain.by(number) for number, other in enumerate(chain.pieces) if other == piece]
+
+    def _conflict(self, kind: str, about: str, *core: Call) -> bool:
+        ordered = sorted({call.source: call for call in core}.values(), key=lambda call: call.invoke)
+        self.conflicts.setdefault(about, Conflict(kind, about, tuple(ordered)))
+        return False
+
+    def number(self) -> None:
+        """Give every text of the chains its value; the empty text at the start is ``INITIAL``."""
+        base = INITIAL + 1
+        for chain in sorted(self.chains.values(), key=lambda chain: chain.root is not None):
+            chain.base = base
+            base += len(chain.pieces)
+
+    def witness(self, value: int) -> Call:
+        """The get that showed first that there was such a text."""
+        chain = next(chain for chain in self.chains.values() if 0 <= value - chain.base < len(chain.pieces))
+        return chain.by(value - chain.base)
+
+    def ways(self) -> list[Way]:
+        """By the source of an append the value that it made: all ways that are not impossible for a single one.
+
+        Raises UnclearError if they are too many.
+        """
+        certain: Way = {}
+        doubtful: list[tuple[int, list[Call]]] = []
+        for chain in self.chains.values():
+            bounds: list[tuple[int, int]] = []
+            for number, piece in enumerate(chain.pieces):
+                if number == 0 and chain.root is not None:
+                    continue
+                appends = self.pieces.appends[piece]
+                if len(appends) == 1:
+                    certain[appends[0].source] = chain.base + number
+                    continue
+                bounds = bounds or list(chain.bounds())
+                low, high = bounds[number]
+                fitting = [append for append in appends if append.invoke < high and append.ret > low]
+                doubtful.append((chain.base + number, fitting or appends[:1]))
+        return _assigned(certain, doubtful)
+
+
+def _assigned(certain: Way, doubtful: list[tuple[int, list[Call]]]) -> list[Way]:
+    """First what has one way only, then all ways for the rest.  Raises UnclearError."""
+    before = None
+    while before != len(doubtful):
+        before = len(doubtful)
+        for place, appends in [one for one in doubtful if len(one[1]) == 1]:
+            certain.setdefault(appends[0].source, place)
+        doubtful = [
+            (place, [append for append in appends if append.source not in certain] or appends[:1])
+            for place, appends in doubtful
+            if len(appends) > 1
+        ]
+    if prod(len(appends) for _, appends in doubtful) > _WAYS:
+        raise UnclearError
+    ways = []
+    for choice in product(*(appends for _, appends in doubtful)):
+        if len({append.source for append in choice}) == len(choice):
+            chosen = {append.source: place for append, (place, _) in zip(choice, doubtful, strict=True)}
+            ways.append({**certain, **chosen})
+    return ways or [certain]
+
+
+def swaps_of(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
+    """The history of the register whose values are the texts; gets that contradict others are left out."""
+    swaps = []
+    value: int | tuple[int, int] | None
+    for call in calls:
+        f, value, result = "read", None, None
+        if call.f == "get":
+            result = reading.gets[call.result].value if call.result else INITIAL
+            if result is None:
+                continue
+        elif call.f == "put":
+            chain = reading.chains.get(call.value)
+            # What nobody reads has a value of its own.
+            f, value = "write", -1 - call.source if chain is None else chain.base
+        elif (made := way.get(call.source)) is not None:
+            f, value = "cas", (made - 1, made)
+        else:
+            f, value = "write", -1 - call.source
+        swaps.append(Call(f, value, result, call.invoke, call.ret, call.source))
+    return swaps
+
+
+def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
+    """What the gets say, and in which ways the appends may stand in it.  Raises UnclearError."""
+    reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
+    gets = reading.gets
+    for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
+        if call.f != "get":
+            continue
+        text, invoke = call.result or START, call.invoke
+        got = gets.get(text)
+        if got is None:
+            gets[text] = Got(call, call.ret, invoke, invoke)
+            continue
+        got.last_return = call.ret
+        if invoke < got.first_invocation:
+            got.first_invocation = invoke
+        elif invoke > got.last_invocation:
+            got.last_invocation = invoke
+    for text in sorted(gets, key=len):
+        if text:
+            reading.take(text, gets[text])
+    # Nothing more is taken.
+    reading.used.clear()
+    reading.number()
+    return reading, reading.ways()
+
+
+def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer | None:
+    """Decide one object of texts, or None if what was got does not tell how the texts came about."""
+    pieces = pieces_of(calls)
+    if pieces is None:
+        return None
+    try:
+        reading, ways = read_texts(calls, pieces, limits)
+    except UnclearError:
+        return None
+    if reading.conflicts:
+        return Answer("invalid", ENGINE, violations=len(reading.conflicts))
+    if not proof and len(ways) == 1:
+        ends = ends_of(reading, ways[0])
+        # Most of the memory; it would be the peak, together with that of the zones.
+        del pieces, reading, ways
+        return Answer("valid", ENGINE) if chains_fit(ends) else Answer("invalid", ENGINE, violations=1)
+    way = next((way for way in ways if chains_fit(ends_of(reading, way))), None)
+    if way is None:
+        return Answer("invalid", ENGINE, violations=1)
+    if not proof:
+        return Answer("valid", ENGINE)
+    answer = decide_by_chains(swaps_of(calls, reading, way), CasRegister(INITIAL), limits)
+    whole = {call.source: call for call in calls}
+    return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order or ()])
+
+
+class Ends(NamedTuple):
+    """When the texts began and ended to be there, as far as is known.
+
+    Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
+    are the values that chains start with.  ``unread``: the rank by which, and that from which on, what nobody reads was
+    there, a column each.
+    """
+
+    starts: IntArray
+    begun: IntArray
+    ended: IntArray
+    first: IntArray
+    last: IntArray
+    unread: IntArray
+
+
+def ends_of(reading: Reading, way: Way) -> Ends | None:
+    """By value, if its makers are as in ``way``; None if one has none.  What is pending and unread is left out."""
+    chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
+    values = 1 + sum(len(chain.pieces) for chain in chains)
+    begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOBODY, -1, NEVER, -1))
+    begun[INITIAL] = -1
+    unread = [put for text, put in reading.pieces.puts.items() if text not in reading.chains and not put.pending]
+    for chain in chains:
+        if chain.root is not None:
+            begun[chain.base], ended[chain.base] = chain.root.invoke, chain.root.ret
+    for appends in reading.pieces.appends.values():
+        for append in appends:
+            made = way.get(append.source)
+            if made is not None:
+                begun[made], ended[made] = append.invoke, append.ret
+            elif not append.pending:
+                unread.append(append)
+    for got in reading.gets.values():
+        value = got.value or INITIAL
+        first[value], last[value] = got.first.ret, got.last_invocation
+    if _NOBODY in begun:
+        return None
+    # The chain of the start begins with the initial value, whether it goes on or not.
+    starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)], np.int64)
+    alone = np.array([(call.ret, call.invoke) for call in unread], np.int64).reshape(-1, 2).T
+    return Ends(starts, _ranks(begun), _ranks(ended), _ranks(first), _ranks(last), alone)
+
+
+def _ranks(column: array[int]) -> IntArray:
+    return np.frombuffer(column, np.int64)
+
+
+def chains_fit(ends: Ends | None) -> bool:
+    """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
+
+    What nobody reads is a chain of one value.
+    """
+    zones = None if ends is None else chain_zones(*ends[:-1])
+    if ends is None or zones is None:
+        return False
+    outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends.unread, strict=True)))
+    return not outer.size

@@ -1,0 +1,85 @@
+"""Texts of which only some operations are known: the judge of their counterexamples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from checker.core.calls import Call
+from checker.core.model import ILLEGAL, Model, State
+from checker.engines.kv_pieces import START, Pieces
+
+
+class PartOfTexts(Model):
+    """What is left of a history of texts when some of its operations are not looked at.
+
+    They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of
+    a linearizable history is a linearizable history of this object.  An append of something that was appended or put
+    more than once is taken for one that is not looked at, because nobody knows where it stands.
+
+    The state is the text (None if pieces that nobody shows may be in it), and how often each piece was made by what is
+    not looked at.
+    """
+
+    name = "part of texts"
+    initial: State = (START, frozenset())
+    reads = frozenset({"get"})
+
+    def __init__(self, part: Iterable[Call], pieces: Pieces) -> None:
+        part = list(part)
+        self._pieces = pieces
+        self._mine = Counter(call.value for call in part if call.f == "put" or self._is_clear(call.value))
+        self._before: dict[str, tuple[str, ...]] = {}
+        for call in part:
+            if call.f == "get":
+                parts = pieces.split(call.result or START) or []
+                for place, piece in enumerate(parts):
+                    self._before.setdefault(piece, tuple(parts[:place]))
+
+    def _is_clear(self, piece: str | None) -> bool:
+        return piece is not None and self._pieces.makers(piece) == 1
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "get":
+            parts = self._pieces.split(result or START)
+            return ILLEGAL if parts is None else self._grown(state, parts)
+        if f == "append" and not self._is_clear(value):
+            return state
+        text, made = state
+        if f == "append" and value in self._before:
+            found = self._grown(state, self._before[value])
+            if found is ILLEGAL:
+                return ILLEGAL
+            text, made = found
+            return text + value, made
+        return (value if f == "put" else None), made
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
+        return frozenset() if f == "get" else frozenset({value})
+
+    def _grown(self, state: State, parts: Sequence[str]) -> State:
+        """The state once the text is made of these pieces, by operations that are not looked at."""
+        text, made = state
+        whole = START.join(parts)
+        if text is not None and whole.startswith(text):
+            # Texts have one way to fall apart, so these are the pieces after the present ones.
+            parts = self._pieces.split(whole, len(text)) or []
+            begins = not text
+        else:
+            begins = True
+            if not parts or parts[0] not in self._pieces.puts:
+                return ILLEGAL
+        first = parts[:1] if begins else []
+        if any(piece not in self._pieces.appends for piece in parts[len(first) :]):
+            return ILLEGAL
+        made = _with(made, parts)
+        if any(count + self._mine[piece] > self._pieces.makers(piece) for piece, count in made if piece in parts):
+            return ILLEGAL
+        return whole, made
+
+
+def _with(made: frozenset[tuple[str, int]], pieces: Iterable[str]) -> frozenset[tuple[str, int]]:
+    counts = Counter(dict(made))
+    counts.update(pieces)
+    return frozenset(counts.items())

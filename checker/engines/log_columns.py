@@ -1,0 +1,224 @@
+"""Logs by columns: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
+
+It decides what the bounds decide.  Histories whose operations do not agree on the entries, or whose values, indexes or
+functions are none that fit into columns, are left to the sweep over calls, which names what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from checker.core.calls import NEVER
+from checker.core.intervals import IntArray, keeps_time, spans_of
+from history import Operation
+
+_NOTHING: Final = -1
+_STRANGE: Final = -2
+_ENTRIES: Final = frozenset({int, str})
+
+
+@dataclass(frozen=True, slots=True)
+class LogColumns:
+    """Appends, gets and lists of one log, a row each; ranks are distinct integers.
+
+    Appends: the ``index`` that was answered (-1: unknown) between ``begun`` and ``ended`` (``NEVER``: pending).
+    Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: nobody's).
+    Lists: their ``length``; all of them are beginnings of the longest, which are the entries of the appends ``listed``.
+    """
+
+    index: IntArray
+    begun: IntArray
+    ended: IntArray
+    asked: IntArray
+    seen: IntArray
+    get_begun: IntArray
+    get_ended: IntArray
+    length: IntArray
+    list_begun: IntArray
+    list_ended: IntArray
+    listed: IntArray
+
+    @property
+    def size(self) -> int:
+        return self.index.size + self.asked.size + self.length.size
+
+    def without(self, begun: Iterable[int]) -> LogColumns:
+        """Without the reads that were invoked at these ranks, and with such appends as if nobody saw them return."""
+        ranks = list(begun)
+        lost, kept = np.isin(self.begun, ranks), ~np.isin(self.get_begun, ranks)
+        lists = ~np.isin(self.list_begun, ranks)
+        return LogColumns(
+            np.where(lost, _NOTHING, self.index), self.begun, np.where(lost, NEVER, self.ended),
+            self.asked[kept], self.seen[kept], self.get_begun[kept], self.get_ended[kept],
+            self.length[lists], self.list_begun[lists], self.list_ended[lists],
+            self.listed[: self.length[lists].max(initial=0)],
+        )  # fmt: skip
+
+
+def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
+    """The operations that take part, by columns; None if they do not fit."""
+    if not {operation.f for operation in operations} <= {"append", "get", "list"}:
+        return None
+    appends = [operation for operation in operations if operation.f == "append" and operation.outcome != "fail"]
+    gets = [operation for operation in operations if operation.f == "get" and operation.outcome == "ok"]
+    entries: list[Any] = [operation.value for operation in appends]
+    seen: list[Any] = [operation.result for operation in gets]
+    answered: list[Any] = [operation.result for operation in appends if operation.outcome == "ok"]
+    asked: list[Any] = [operation.value for operation in gets]
+    if not (
+        set(map(type, entries)) <= _ENTRIES
+        and set(map(type, seen)) <= _ENTRIES | {type(None)}
+        and {*map(type, answered), *map(type, asked)} <= {int}
+    ):
+        return None
+    rows: dict[Any, int] = dict(zip(entries, range(len(entries)), strict=True))
+    if len(rows) < len(entries):
+        return None
+    rows[None] = _NOTHING
+    lists = [operation for operation in operations if operation.f == "list" and operation.outcome == "ok"]
+    longest = _longest([operation.result for operation in lists])
+    if longest is None:
+        return None
+    known, places = _indexes(answered), _indexes(asked)
+    appending, getting, listing = spans_of(appends), spans_of(gets), spans_of(lists)
+    if known is None or places is None or appending is None or getting is None or listing is None:
+        return None
+    index = np.full(len(appends), _NOTHING, np.int64)
+    index[appending[1] != NEVER] = known
+    found, listed = (np.array([rows.get(entry, _STRANGE) for entry in some], np.int64) for some in (seen, longest))
+    length = np.array([len(operation.result) for operation in lists], np.int64)
+    return LogColumns(index, *appending, places, found, *getting, length, *listing, listed)
+
+
+def _longest(lists: list[Any]) -> Sequence[Any] | None:
+    """The list of which all others are beginnings; None if there is none, or if something in them is no entry."""
+    if not set(map(type, lists)) <= {list} or not set(map(type, chain.from_iterable(lists))) <= _ENTRIES:
+        return None
+    longest: list[Any] = max(lists, key=len, default=[])
+    return longest if all(longest[: len(entries)] == entries for entries in lists) else None
+
+
+def _indexes(numbers: list[int]) -> IntArray | None:
+    """The numbers as a column; None if one of them is below zero, or too large for it."""
+    try:
+        column = np.array(numbers, np.int64)
+    except OverflowError:
+        return None
+    return column if column.min(initial=0) >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """``filled``: the append of each index; ``low`` and ``high``: no sooner and no later was it filled."""
+
+    filled: IntArray
+    low: IntArray
+    high: IntArray
+
+    @property
+    def valid(self) -> bool:
+        return bool((self.low <= self.high).all())
+
+    def crossings(self) -> list[tuple[int, int]]:
+        """(return of who saw an entry by then, invocation of who did not see it later), earliest first."""
+        crossed = np.flatnonzero(self.low > self.high)
+        early, first = np.unique(self.high[crossed], return_index=True)
+        return list(zip(early.tolist(), self.low[crossed[first]].tolist(), strict=True))
+
+
+def bounds(columns: LogColumns) -> Bounds | None:
+    """The running bounds of all indexes; None if the operations do not agree on the entries.  O(n)."""
+    filled = _filled(columns)
+    if filled is None:
+        return None
+    low, high = columns.begun[filled], columns.ended[filled]
+    unseen = (columns.seen == _NOTHING) & (columns.asked < filled.size)
+    np.maximum.at(low, columns.asked[unseen], columns.get_begun[unseen])
+    saw = columns.seen >= 0
+    np.minimum.at(high, columns.asked[saw], columns.get_ended[saw])
+    # A list has seen the last of its entries, and not the one that would come next.
+    short, filling = columns.length < filled.size, columns.length > 0
+    np.maximum.at(low, columns.length[short], columns.list_begun[short])
+    np.minimum.at(high, columns.length[filling] - 1, columns.list_ended[filling])
+    np.maximum.accumulate(low, out=low)
+    high = np.minimum.accumulate(high[::-1])[::-1]
+    return Bounds(filled, low, high)
+
+
+def _filled(columns: LogColumns) -> IntArray | None:
+    """The append of every index, gaps filled by pending ones in the order of their invocations."""
+    if (columns.seen == _STRANGE).any() or (columns.listed < 0).any():
+        return None
+    done, saw = np.flatnonzero(columns.index >= 0), columns.seen >= 0
+    index = np.concatenate([columns.index[done], columns.asked[saw], np.arange(columns.listed.size)])
+    append = np.concatenate([done, columns.seen[saw], columns.listed])
+    size = int(index.max(initial=-1)) + 1
+    if size > columns.index.size:
+        return None
+    filled, place = np.full(size, -1, np.int64), np.full(columns.index.size, -1, np.int64)
+    filled[index], place[append] = append, index
+    if (filled[index] != append).any() or (place[append] != index).any():
+        return None
+    gaps = np.flatnonzero(filled < 0)
+    if gaps.size:
+        spare = np.flatnonzero(place < 0)
+        if gaps.size > spare.size:
+            return None
+        filled[gaps] = spare[np.argsort(columns.begun[spare])][: gaps.size]
+    return filled
+
+
+def linearization(columns: LogColumns, found: Bounds) -> IntArray:
+    """Rows, the gets' after the appends', then the lists'.
+
+    Appends are at their earliest moments, reads as early as can be.
+    """
+    blind, saw = np.flatnonzero(columns.seen < 0), np.flatnonzero(columns.seen >= 0)
+    appends, lists = columns.index.size, np.argsort(columns.length, kind="stable")
+    length = columns.length[lists]
+    rows = np.concatenate([blind + appends, found.filled, lists + appends + columns.asked.size, saw + appends])
+    seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
+    listing = np.maximum(columns.list_begun[lists], np.append(found.low, -1)[length - 1])
+    moment = np.concatenate([columns.get_begun[blind], found.low, listing, seen])
+    # At one moment: first who sees nothing yet, then the appends by their indexes, with the lists that end at each,
+    # then who sees them.
+    last = found.filled.size
+    place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
+    order: IntArray = rows[np.lexsort((place, moment))]
+    return order
+
+
+def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
+    """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
+
+    It shares nothing with the sweep, and says of each row what the definition says of a call.
+    """
+    appends = columns.index.size
+    begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
+    ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
+    if not keeps_time(order, begun, ended):
+        return False
+    appending = order < appends
+    log = order[appending]
+    before = np.cumsum(appending)
+    listing = order >= appends + columns.asked.size
+    lists = order[listing] - appends - columns.asked.size
+    if (columns.length[lists] != before[listing]).any():
+        return False
+    longest = int(columns.length[lists].max(initial=0))
+    if (log[:longest] != columns.listed[:longest]).any():
+        return False
+    getting = ~appending & ~listing
+    length = before[getting]
+    if ((columns.index[log] >= 0) & (columns.index[log] != np.arange(log.size))).any():
+        return False
+    get = order[getting] - appends
+    asked = columns.asked[get]
+    there = np.full(get.size, _NOTHING, np.int64)
+    there[asked < length] = log[asked[asked < length]]
+    return bool((there == columns.seen[get]).all())

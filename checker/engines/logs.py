@@ -1,0 +1,158 @@
+"""Append-only logs: agreement on the entries, then one sweep over the indexes.
+
+With t_i the moment at which index i was filled, t_0 <= t_1 <= …, and
+
+    L_i = max(invocation of the append of i, invocations of reads that did not see i)
+    U_i = min(return of the append of i, returns of reads that saw i)
+
+the history is linearizable iff the running maximum of L stays at or below the running minimum (from behind) of U.
+Pending appends that nobody saw are dropped, but a gap below the greatest index must be filled by one of them: the gaps
+in order take the earliest invoked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from checker.core.calls import Call
+from checker.core.result import Answer, Limits
+
+ENGINE: Final = "log sweep"
+
+
+def entries_unique(calls: Sequence[Call]) -> bool:
+    """Does the sweep apply: was no value appended twice, and are all indexes numbers?"""
+    appended = [call.value for call in calls if call.f == "append"]
+    return len(set(appended)) == len(appended) and all(call.f in ("append", "get", "list") for call in calls)
+
+
+@dataclass(slots=True)
+class _Disagreement(Exception):  # noqa: N818 (a finding, not an error)
+    """Operations that cannot agree on the log's entries."""
+
+    kind: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(slots=True)
+class _Entries:
+    """index -> value, with one call that says so, and the appends by value."""
+
+    at: dict[int, tuple[Any, Call]] = field(default_factory=dict)
+    place: dict[Any, tuple[int, Call]] = field(default_factory=dict)
+    appends: dict[Any, Call] = field(default_factory=dict)
+
+    def claim(self, index: int, value: Any, call: Call) -> None:
+        known = self.at.setdefault(index, (value, call))
+        if known[0] != value:
+            raise _Disagreement("log-overwrite", (known[1], call))
+        where = self.place.setdefault(value, (index, call))
+        if where[0] != index:
+            raise _Disagreement("duplicate", (where[1], call))
+        if value not in self.appends:
+            raise _Disagreement("never-written", (call,))
+
+
+def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
+    """Decide one log whose values are appended once each."""
+    try:
+        filled = _agree(calls, limits)
+        return _sweep(calls, filled, limits, proof=proof)
+    except _Disagreement as found:
+        core = tuple(sorted(found.calls, key=lambda call: call.invoke))
+        last = max((call.ret for call in core if not call.pending), default=None)
+        return Answer("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
+
+
+def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
+    """The append of every index, gaps filled.  Raises _Disagreement."""
+    entries = _Entries(appends={call.value: call for call in calls if call.f == "append"})
+    longest: tuple[int, Call] | None = None
+    for call in limits.paced(sorted(calls, key=lambda call: call.ret), ENGINE):
+        for index, value in _claims(call):
+            entries.claim(index, value, call)
+            if longest is None or index >= longest[0]:
+                longest = (index, call)
+    if longest is None:
+        return []
+    spare = [call for call in calls if call.f == "append" and call.pending and call.value not in entries.place]
+    spare.sort(key=lambda call: call.invoke, reverse=True)
+    filled = []
+    for index in range(longest[0] + 1):
+        if index in entries.at:
+            filled.append(entries.appends[entries.at[index][0]])
+        elif spare:
+            filled.append(spare.pop())
+        else:
+            raise _Disagreement("log-hole", (longest[1],))
+    return filled
+
+
+def _claims(call: Call) -> list[tuple[int, Any]]:
+    if call.pending:
+        return []
+    if call.f == "append":
+        return [(call.result, call.value)]
+    if call.f == "get":
+        return [] if call.result is None else [(call.value, call.result)]
+    return list(enumerate(call.result))
+
+
+def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: bool) -> Answer:
+    size = len(filled)
+    low: list[tuple[int, Call]] = [(call.invoke, call) for call in filled]
+    high: list[tuple[int, Call]] = [(call.ret, call) for call in filled]
+    for call in limits.paced(calls, ENGINE):
+        if call.f == "append":
+            continue
+        unseen, seen = _sight(call)
+        if unseen is not None and unseen < size and call.invoke > low[unseen][0]:
+            low[unseen] = (call.invoke, call)
+        if seen is not None and call.ret < high[seen][0]:
+            high[seen] = (call.ret, call)
+    for index in range(1, size):
+        low[index] = max(low[index], low[index - 1], key=lambda bound: bound[0])
+    for index in range(size - 2, -1, -1):
+        high[index] = min(high[index], high[index + 1], key=lambda bound: bound[0])
+    cores = _crossings(low, high)
+    if cores and cores[0][1].f == "append" and cores[0][1].pending:
+        # A pending append that fills a gap came too late, and there is no earlier one.
+        raise _Disagreement("log-hole", cores[0][:1])
+    # A later one is no matter of order either, and is found once the others are out of its way.
+    cores = [core for core in cores if not core[1].pending]
+    if cores:
+        return Answer("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
+    return Answer("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
+
+
+def _sight(call: Call) -> tuple[int | None, int | None]:
+    """The least index that a read did not see, and the greatest that it saw."""
+    if call.f == "list":
+        return len(call.result), len(call.result) - 1 if call.result else None
+    return (call.value, None) if call.result is None else (None, call.value)
+
+
+def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> list[tuple[Call, ...]]:
+    """Pairs (saw it by then, did not see it later), one for each that came too early, earliest first."""
+    pairs: dict[int, tuple[Call, ...]] = {}
+    for (late, after), (early, before) in zip(low, high, strict=True):
+        if late > early:
+            pairs.setdefault(before.source, (before, after))
+    return sorted(pairs.values(), key=lambda pair: pair[0].ret)
+
+
+def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Call]:
+    """Appends at their earliest moments, reads as early as what they saw allows."""
+    keyed = [((moment, index, 0), call) for index, (moment, call) in enumerate(zip(at, filled, strict=True))]
+    for call in calls:
+        if call.f == "append":
+            continue
+        unseen, seen = _sight(call)
+        if call.f == "get" and seen is None:
+            keyed.append(((call.invoke, -1, 0), call))
+        else:
+            moment = max(call.invoke, at[seen] if seen is not None else -1)
+            keyed.append(((moment, len(filled) if call.f == "get" else (unseen or 0) - 1, 1), call))
+    return [call for _, call in sorted(keyed, key=lambda item: item[0])]

@@ -1,0 +1,117 @@
+"""Find out by columns whether a queue is wrong: the conditions of ``engines.queues``, each for all items at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.core.calls import NEVER, Call
+from checker.core.intervals import spans_of
+from history import Operation
+
+Ranks: TypeAlias = npt.NDArray[np.int64]
+NOTHING: Final = -1
+NOWHERE: Final = -2
+_FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
+# What is equal to nothing of another type.
+_ITEMS: Final = frozenset({int, str, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class QueueColumns:
+    """The ranks of n enqueues, from ``begun`` to ``ended``, and of m dequeues, from ``asked`` to ``answered``.
+
+    ``item`` (m) is the number of the enqueue of what was answered, ``NOTHING``, or ``NOWHERE`` if nobody enqueued it;
+    where the dequeue is pending it means nothing.
+    """
+
+    begun: Ranks
+    ended: Ranks
+    asked: Ranks
+    answered: Ranks
+    item: Ranks
+
+    @property
+    def size(self) -> int:
+        """How many operations take part."""
+        return self.begun.size + self.asked.size
+
+    def nothing_wrong(self) -> bool:
+        """Is the queue linearizable?  O(n log n)."""
+        known = self.answered != NEVER
+        item, asked, answered = self.item[known], self.asked[known], self.answered[known]
+        found = item != NOTHING
+        taken = item[found]
+        if (taken == NOWHERE).any() or (np.bincount(taken) > 1).any():
+            return False
+        until = self._until(taken, asked[found], np.sort(self.asked[~known]))
+        since = asked.copy()
+        since[found] = self.begun[taken]
+        return bool(
+            (since < answered).all()
+            and not self._overtaken(until, since, answered).any()
+            and self._empty(until, asked[~found], answered[~found]).all()
+        )
+
+    def _until(self, taken: Ranks, asked: Ranks, takers: Ranks) -> Ranks:
+        """Up to when each item must be there; those that stay are given to the pending dequeues."""
+        until = np.full(self.begun.size, NEVER)
+        until[taken] = asked
+        staying = np.flatnonzero((until == NEVER) & (self.ended != NEVER))
+        given = staying[np.argsort(self.ended[staying])][: takers.size]
+        until[given] = takers[: given.size]
+        return until
+
+    def _overtaken(self, until: Ranks, since: Ranks, answered: Ranks) -> npt.NDArray[np.bool_]:
+        """By answer: was anything put in before ``since`` that nobody had begun to take?"""
+        by_return = np.argsort(self.ended)
+        longest = np.maximum.accumulate(np.append(-1, until[by_return]))
+        return longest[np.searchsorted(self.ended[by_return], since)] > answered
+
+    def _empty(self, until: Ranks, asked: Ranks, answered: Ranks) -> npt.NDArray[np.bool_]:
+        """By answer that found nothing: is there a moment at which nothing must have been there?"""
+        lasting = self.ended < until
+        begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
+        # As many have come as have gone.
+        gaps = np.append(ends[np.searchsorted(begins, ends) == np.arange(1, ends.size + 1)], NEVER)
+        at_once: npt.NDArray[np.bool_] = np.searchsorted(begins, asked) == np.searchsorted(ends, asked)
+        return at_once | (gaps[np.searchsorted(gaps, asked)] < answered)
+
+
+def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColumns | None:
+    """The columns of calls, or None where an item was enqueued twice, or is nothing, or not even equal to itself."""
+    item = _places([call.value for call in enqueues], [call.result for call in dequeues])
+    if item is None:
+        return None
+    begun, asked = (_ranks(call.invoke for call in part) for part in (enqueues, dequeues))
+    ended, answered = (_ranks(call.ret for call in part) for part in (enqueues, dequeues))
+    return QueueColumns(begun, ended, asked, answered, item)
+
+
+def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | None:
+    """The columns of what takes part, or None where that has to be made calls of first, to see what it is."""
+    enqueues = [one for one in operations if one.f == "enqueue" and one.outcome != "fail"]
+    dequeues = [one for one in operations if one.f == "dequeue" and one.outcome != "fail"]
+    items, answers = [one.value for one in enqueues], [one.result for one in dequeues]
+    plain = {*map(type, items), *map(type, answers)} <= _ITEMS and {one.f for one in operations} <= _FUNCTIONS
+    item = _places(items, answers) if plain else None
+    if item is None:
+        return None
+    coming, going = spans_of(enqueues), spans_of(dequeues)
+    return None if coming is None or going is None else QueueColumns(*coming, *going, item)
+
+
+def _places(items: Sequence[Any], answers: Sequence[Any]) -> Ranks | None:
+    place: dict[Any, int] = {item: number for number, item in enumerate(items)}
+    if len(place) < len(items) or None in place or any(item != item for item in place):
+        return None
+    place[None] = NOTHING
+    return _ranks(place.get(answer, NOWHERE) for answer in answers)
+
+
+def _ranks(numbers: Iterable[int]) -> Ranks:
+    return np.fromiter(numbers, np.int64)

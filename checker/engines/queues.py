@@ -1,0 +1,271 @@
+"""FIFO queues whose items are enqueued once each: one sweep over the dequeues, O(n log n).
+
+Let an item v be put in between the ranks E(v) and E'(v), the invocation and the return of its enqueue, and taken out
+between D(v) and D'(v); what stays is taken out beyond everything.  A history without pending calls is linearizable iff
+
+1. what was dequeued was enqueued, is dequeued once, and E(v) < D'(v);
+2. no item is overtaken: there are no v and w with E'(v) < E(w) and D'(w) < D(v);
+3. every dequeue that found nothing has a moment at which nothing must have been there, outside all (E'(v), D(v)).
+
+(Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability proofs, CONCUR 2013.)  Each is needed.  That they are
+enough: let E' be at most D' and D at least E, which changes none of the three, and take a dequeue that found nothing
+for an item that is put in and taken out at its moment.  Then "v before w" if E'(v) < E(w) or D'(v) < D(w) is the union
+of two interval orders.  If v before w by the one, w before x by the other, x before y by the first again, and so on in
+a circle, then by the first also v before y or x before w; either way there is a shorter circle, and in the end one of
+two items, which 2 and 3 exclude.  So the items can be put in an order.  Put in each when it and all ahead of it have
+been invoked to be put in, and take out each when, moreover, it and all ahead of it have been invoked to be taken out:
+nobody has returned by then, or he would have been before one of those ahead of him.
+
+*Pending.*  An enqueue whose item nobody dequeued is left out: no order needs it.  A dequeue may have taken any item
+that no other did.  By when an item must be gone is told by 2 and 3, and what is told of one holds for all whose
+enqueues returned before its own.  So if there is a way at all, it is one to let the dequeue that was invoked k-th take
+the item whose enqueue returned k-th among those that stay; with that nothing is pending any more.
+
+Each violation has an item, or a dequeue that found nothing, of its own: it is left out of what is looked at afterwards,
+which keeps linearizable histories linearizable.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, zip_longest
+from operator import attrgetter
+from typing import Any, Final
+
+from checker.core.calls import NEVER, Call
+from checker.core.result import LATE, Answer, Limits, OutOfTimeError, not_begun
+from checker.engines.queue_columns import columns_of, columns_of_operations
+from checker.engines.queue_orders import Pair, linearization
+from history import Operation
+
+ENGINE: Final = "queue sweep"
+_SHOWN: Final = 8
+# Fewer are decided sooner as calls.
+_FEW: Final = 60
+_BY_INVOCATION: Final = attrgetter("invoke")
+_BY_RETURN: Final = attrgetter("ret")
+
+
+@dataclass(slots=True)
+class _Queue:
+    """A history, sorted out, and what there is to tell of it.
+
+    ``taken`` has each item's first dequeue; ``answers`` are these and the dequeues that found nothing, by their
+    returns.  ``takers`` may have taken anything, by their invocations: pending, or with an answer that cannot be true.
+    ``told`` are the items of violations, ``told_empty`` the sources of dequeues that must have found something.
+    """
+
+    enqueues: dict[Any, Call]
+    taken: dict[Any, Call] = field(default_factory=dict)
+    answers: list[Call] = field(default_factory=list)
+    takers: list[Call] = field(default_factory=list)
+    told: set[Any] = field(default_factory=set)
+    told_empty: set[int] = field(default_factory=set)
+    cores: list[tuple[Call, ...]] = field(default_factory=list)
+    violations: int = 0
+
+    def tell(self, due: Call, others: Iterable[Call]) -> None:
+        """A violation that came to exist when ``due`` returned; only the earliest are kept."""
+        self.violations += 1
+        if len(self.cores) < _SHOWN or due.ret < self.cores[-1][0].ret:
+            insort(self.cores, (due, *others), key=lambda core: core[0].ret)
+            del self.cores[_SHOWN:]
+        if due.result is None:
+            self.told_empty.add(due.source)
+        else:
+            self.told.add(due.result)
+
+    def counts(self, answer: Call) -> bool:
+        """Is there nothing told of it so far?"""
+        return answer.source not in self.told_empty and answer.result not in self.told
+
+    def asked(self, answer: Call) -> list[Call]:
+        """The enqueue of what was answered, if anything was."""
+        return [] if answer.result is None else [self.enqueues[answer.result]]
+
+    def dequeued(self) -> list[Call]:
+        """The enqueues that count of items that somebody is known to have taken, by their returns."""
+        return sorted((self.enqueues[item] for item in self.taken if item not in self.told), key=_BY_RETURN)
+
+    def staying(self) -> list[Call]:
+        """The enqueues that count and returned of items that nobody is known to have taken, by their returns."""
+        left = (call for item, call in self.enqueues.items() if item not in self.taken and item not in self.told)
+        return sorted((call for call in left if call.ret != NEVER), key=_BY_RETURN)
+
+    def pairs(self) -> list[Pair]:
+        """The enqueues that count with their dequeues: their own, or a pending one, or none."""
+        staying = self.staying()
+        return [
+            *((call, self.taken[call.value]) for call in self.dequeued()),
+            *zip_longest(staying, self.takers[: len(staying)]),
+        ]
+
+
+def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer | None:
+    """Decide one queue, or None if an item was enqueued twice, or one that cannot be told from nothing."""
+    enqueues = [call for call in limits.paced(calls, ENGINE) if call.f == "enqueue"]
+    dequeues = [call for call in calls if call.f == "dequeue"]
+    columns = columns_of(enqueues, dequeues) if len(enqueues) + len(dequeues) == len(calls) else None
+    if columns is None:
+        return None
+    if not proof and columns.nothing_wrong():
+        return Answer("valid", ENGINE)
+    queue = _Queue({call.value: call for call in enqueues})
+    reason, moments = None, list[tuple[float, Call]]()
+    try:
+        _sort_out(queue, dequeues, limits)
+        _overtaken(queue, limits)
+        moments = _empty_at(queue, limits)
+    except OutOfTimeError:
+        if not queue.cores:
+            raise
+        reason = f"{LATE}: there may be more violations"
+    if queue.cores:
+        cores = tuple(tuple(sorted(core, key=_BY_INVOCATION)) for core in queue.cores)
+        last = queue.cores[0][0].ret
+        return Answer("invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason)
+    return Answer("valid", ENGINE, order=linearization(queue.pairs(), moments))
+
+
+def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[Answer, int] | None:
+    """The verdict alone, and how many operations took part; None where that takes calls, or there are few."""
+    columns = columns_of_operations(operations) if len(operations) > _FEW else None
+    if columns is None:
+        return None
+    if limits.over():
+        return not_begun(ENGINE, columns.size), columns.size
+    return Answer("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
+
+
+def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:
+    for call in limits.paced(sorted(dequeues, key=_BY_RETURN), ENGINE):
+        if call.ret != NEVER and (call.result is None or _was_there(call, queue)):
+            queue.answers.append(call)
+        else:
+            queue.takers.append(call.forgotten())
+    queue.takers.sort(key=_BY_INVOCATION)
+
+
+def _was_there(call: Call, queue: _Queue) -> bool:
+    """Was what was answered there to be taken?  If not, that is a violation, one for each item."""
+    enqueue = queue.enqueues.get(call.result)
+    begun = enqueue is not None and enqueue.invoke < call.ret
+    first = queue.taken.setdefault(call.result, call) if begun else None
+    if first is not call and call.result not in queue.told:
+        queue.tell(call, [other for other in (enqueue, first) if other is not None])
+    return first is call
+
+
+def _overtaken(queue: _Queue, limits: Limits) -> None:
+    """Tell of answers ahead of which something must have been in the queue that nobody had begun to take.
+
+    What somebody took later is looked at apart from what stays, the first of which pending calls may have taken.  What
+    had been taken when one answer returned is so for all that follow, so neither list is gone back in.
+    """
+    later, staying = queue.dequeued(), queue.staying()
+    place = takers = lost = 0
+    for answer in limits.paced(queue.answers, ENGINE):
+        if not queue.counts(answer):
+            continue
+        asked = queue.asked(answer)
+        begun = (asked or [answer])[0].invoke
+        while place < len(later) and not _waits(later[place], answer, queue):
+            place += 1
+        while takers < len(queue.takers) and queue.takers[takers].invoke < answer.ret:
+            takers += 1
+        overtaken = place < len(later) and later[place].ret < begun
+        missing = takers + lost < len(staying) and staying[takers + lost].ret < begun
+        # What is lost is a violation anyway; but with pending calls it takes many operations to show it.
+        if missing and not (overtaken and takers):
+            ahead = staying[: takers + lost + 1]
+            untold = (call for call in ahead if call.value not in queue.told)
+            queue.tell(answer, chain(untold, queue.takers[:takers], asked))
+            queue.told.add(ahead[-1].value)
+            lost += 1
+        elif overtaken:
+            queue.tell(answer, [later[place], *asked])
+            queue.told.add(later[place].value)
+
+
+def _waits(enqueue: Call, answer: Call, queue: _Queue) -> bool:
+    """Did nobody begin to take this item before that answer?"""
+    return queue.taken[enqueue.value].invoke > answer.ret and enqueue.value not in queue.told
+
+
+class _Cover:
+    """When something must have been in the queue."""
+
+    def __init__(self, queue: _Queue) -> None:
+        pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
+        self.since = [enqueue.ret for enqueue, _ in pairs]
+        self.longest = list(accumulate(pairs, _longer))
+
+    def over(self, answer: Call) -> tuple[list[Pair], int]:
+        """The fewest items of which one must have been there at every moment of the answer, or how far they reach."""
+        pairs, moment = [], answer.invoke
+        while moment < answer.ret:
+            place = bisect_left(self.since, moment) - 1
+            if place < 0 or _until(self.longest[place]) <= moment:
+                break
+            pairs.append(self.longest[place])
+            moment = _until(pairs[-1])
+        return pairs, moment
+
+
+def _until(pair: Pair) -> int:
+    return NEVER if pair[1] is None else pair[1].invoke
+
+
+def _longer(one: Pair, two: Pair) -> Pair:
+    return max(one, two, key=_until)
+
+
+def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
+    """For each dequeue that found nothing a moment at which nothing must have been there; tell of those without.
+
+    Where a violation leaves out an item on which another one would rest, that is looked at again, without the item.
+    """
+    moments = []
+    empty = [answer for answer in queue.answers if answer.result is None and queue.counts(answer)]
+    while empty:
+        cover, again, lost = _Cover(queue), list[Call](), False
+        for answer in limits.paced(empty, ENGINE):
+            pairs, moment = cover.over(answer)
+            stays = any(enqueue.value not in queue.taken for enqueue, _ in pairs)
+            if moment < answer.ret:
+                moments.append((moment + 0.5, answer))
+            elif (stays and lost) or any(enqueue.value in queue.told for enqueue, _ in pairs):
+                again.append(answer)
+            else:
+                queue.tell(answer, _chain(answer, pairs, queue, limits))
+                queue.told.update(enqueue.value for enqueue, _ in pairs)
+                # Who may have taken an item that is left out may have taken the next.
+                lost = lost or stays
+        empty = again
+    return moments
+
+
+def _chain(answer: Call, pairs: Sequence[Pair], queue: _Queue, limits: Limits) -> Iterator[Call]:
+    """What shows that the queue was not empty; where items stayed, with the pending calls that may have taken them."""
+    taken = [pair for pair in pairs if pair[0].value in queue.taken]
+    involved = [call for pair in taken for call in pair if call is not None and call.invoke < answer.ret]
+    if len(taken) < len(pairs):
+        staying = queue.staying()
+        takers = bisect_left(queue.takers, answer.ret, key=_BY_INVOCATION)
+        number = min(max(staying.index(enqueue) for enqueue, _ in pairs if enqueue.value not in queue.taken), takers)
+        involved += [*staying[: number + 1], *queue.takers[: min(number + 1, takers)]]
+        # Those that stayed may cover more than what they were taken in for.
+        involved = _needed(answer, involved, limits)
+    yield from involved
+
+
+def _needed(answer: Call, involved: list[Call], limits: Limits) -> list[Call]:
+    """Leave out the items, as long as there is time, without which the rest contradicts itself as well."""
+    for enqueue in [call for call in involved if call.f == "enqueue"]:
+        rest = [call for call in involved if enqueue.value not in (call.value, call.result)]
+        found = None if limits.over() else decide_by_queue_sweep([*rest, answer], replace(limits, deadline=None))
+        if found is not None and found.verdict == "invalid":
+            involved = rest
+    return involved

@@ -1,0 +1,117 @@
+"""One register's calls as columns for the zones, and the small cores of what the zones found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from checker.core.calls import NEVER, Call, ranked
+from checker.core.definition import SMALL, linearizable
+from checker.core.model import ANY, Model
+from checker.core.result import Answer, Limits
+from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
+
+SHOWN: Final = 8
+
+
+def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
+    """Can zones decide this register?  Only if no value is written twice, nor the initial one at all."""
+    counts = Counter(call.value for call in calls if call.f == "write")
+    return initial not in counts and all(count == 1 for count in counts.values())
+
+
+def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
+    """Decide one register whose values are written once (``values_written_once``).
+
+    With an initial value of ``ANY`` one value that nobody wrote is taken for it.
+    """
+    dense = ranked(list(limits.paced(calls, ENGINE)))
+    initial = model.initial if model.initial is not ANY else _unwritten(dense)
+    columns = cluster_columns(dense, initial)
+    found = zones(columns)
+    if found.valid:
+        order = [calls[row] for row in linearization(columns, found)] if proof else None
+        return Answer("valid", ENGINE, order=order)
+    groups = list(groups_of(found))
+    finder = Finder(columns)
+    cores = tuple(
+        tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
+        for group in groups[:SHOWN]
+    )
+    return Answer("invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores))
+
+
+def _unwritten(calls: Sequence[Call]) -> Any:
+    """The first value that was read and never written; ``ANY`` itself, which nobody can read, if there is none."""
+    written = {call.value for call in calls if call.f == "write"}
+    return next((call.result for call in calls if call.f == "read" and call.result not in written), ANY)
+
+
+def cluster_columns(calls: Sequence[Call], initial: Any) -> ClusterColumns:
+    """Columns of one key from calls with dense ranks; rank 0 becomes the initial value's write."""
+    ids: dict[Any, int] = {initial: 0}
+    cluster = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in calls]
+    ret = np.array([call.ret for call in calls], np.int64)
+    return ClusterColumns(
+        cluster=np.array(cluster, np.int64),
+        write=np.array([call.f == "write" for call in calls], np.bool_),
+        invoke=np.array([call.invoke for call in calls], np.int64) + 1,
+        ret=np.where(ret == NEVER, NEVER, ret + 1),
+        clusters=len(ids),
+        starts=np.zeros(1, np.int64),
+        events=2 * len(calls) + 1,
+    )
+
+
+def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
+    """One (outer, inner) pair a violation, earliest first; outer -1: the inner cluster contradicts itself.
+
+    All values that fall into the stretch of one stale value are one violation: a replica that is stuck makes thousands.
+    """
+    alone = [(int(found.first[cluster]), -1, int(cluster)) for cluster in (*found.phantom, *found.future)]
+    pairs: dict[int, tuple[int, int, int]] = {}
+    for outer, inner in zip(found.outer.tolist(), found.inner.tolist(), strict=True):
+        pairs.setdefault(outer, (int(found.first[inner]), outer, inner))
+    for _, outer, inner in sorted([*alone, *pairs.values()]):
+        yield outer, inner
+
+
+class Finder:
+    """Finds the rows that carry a cluster's write, its f and its s."""
+
+    def __init__(self, columns: ClusterColumns) -> None:
+        self.columns = columns
+
+    def core(self, found: Zones, outer: int, inner: int) -> list[int]:
+        rows = set(self._of(found, inner))
+        if outer >= 0:
+            rows |= set(self._of(found, outer))
+        return sorted(rows, key=lambda row: int(self.columns.invoke[row]))
+
+    def _of(self, found: Zones, cluster: int) -> Iterator[int]:
+        rows = np.flatnonzero(self.columns.cluster == cluster)
+        writes = rows[self.columns.write[rows]]
+        yield from writes.tolist()
+        yield int(rows[np.argmin(self.columns.ret[rows])])
+        if cluster not in found.phantom and cluster not in found.future:
+            yield int(rows[np.argmax(self.columns.invoke[rows])])
+
+
+def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
+    """Leave out of a core what can be left out; answers rows of ``calls``, in the order of invocation.
+
+    A write stays while a read of its value stays: reading what is then written by nobody would be another violation.
+    """
+    kept = list(core)
+    if len(kept) <= SMALL:
+        for call in sorted(core, key=lambda call: call.f == "write"):
+            fewer = [other for other in kept if other is not call]
+            if call.f == "write" and any(other.f == "read" and other.result == call.value for other in fewer):
+                continue
+            if not linearizable(fewer, model):
+                kept = fewer
+    place = {call.source: row for row, call in enumerate(calls)}
+    return [place[call.source] for call in kept]

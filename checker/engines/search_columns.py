@@ -1,0 +1,97 @@
+"""The compiled search by columns, without an object a call: for cas registers that have no chains, and for operations.
+
+Operations are judged so where only the search can, and only the verdict is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import freeze_all
+from checker.core.intervals import spans_of
+from checker.core.model import UNKNOWN, Model, ModelError, Register
+from checker.core.result import Answer, Limits, not_begun
+from checker.engines.cas_chains import ENGINE as CHAINS
+from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
+from checker.search.compiled import NumberedCalls, Words, decide_columns, search_numbers
+from checker.search.encoding import IntArray, Numbers, numbers_of
+from checker.search.jit import ENGINE, Shapes
+from checker.search.transactions import transactions_of
+from checker.search.transition_table import Table
+from history import Operation
+
+# Fewer calls are decided sooner without compiled code.
+_FEW: Final = 400
+_OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
+
+
+@dataclass(frozen=True, slots=True)
+class CasColumns:
+    """Calls on one register that starts with value id 0, one row a call, in the order of the invocations.
+
+    ``kind`` 0 read, 1 write, 2 cas; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters for a cas only);
+    ``invoke`` and ``ret`` dense ranks, ``NEVER`` for pending calls.
+    """
+
+    kind: NDArray[np.int8]
+    value: IntArray
+    old: IntArray
+    invoke: IntArray
+    ret: IntArray
+    names: Words
+
+    @property
+    def values(self) -> int:
+        return len(self.names)
+
+
+def decide_cas(columns: CasColumns, limits: Limits) -> Answer | None:
+    """By chains if they apply, else by the compiled search; None where neither can."""
+    from checker.kernels import cas_chains as kernel
+
+    fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)
+    found = kernel.judge_chains(*fields, columns.values)
+    if found == kernel.REPEATED:
+        return search_numbers(NumberedCalls(*fields, columns.names), limits)
+    return Answer("valid", CHAINS) if found == kernel.VALID else Answer("invalid", CHAINS, violations=1)
+
+
+def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[Answer, int] | None:
+    """The search's verdict on these operations, and how many of them took part.
+
+    None where something else decides: other engines, for other models and short histories, and the search over calls,
+    which also says what is wrong with operations that are none of the model's.
+    """
+    if isinstance(model, _OTHERS) or len(operations) <= _FEW:
+        return None
+    part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
+    if len(part) <= _FEW:
+        return None
+    if limits.over():
+        return not_begun(ENGINE, len(part)), len(part)
+    spans = spans_of(part)
+    if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
+        return None
+    answer = decide_columns(numbers, *spans, limits)
+    return None if answer is None else (answer, len(part))
+
+
+def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
+    """The operations as integers; None if one of them is none of the model's."""
+    value: list[Any] = [operation.value for operation in part]
+    result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
+    shapes = Shapes([operation.f for operation in part], value, result)
+    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
+        return transactions
+    try:
+        numbers = numbers_of(Shapes(shapes.f, freeze_all(value), freeze_all(result)), model)
+        for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():
+            model.admit(*shape)
+    except (ModelError, RecursionError):
+        return None
+    return numbers

@@ -1,0 +1,205 @@
+"""Sets by columns: the sweep of ``checker.engines.sets`` on arrays, for one object's operations.
+
+It decides sets whose reads grow: each has every element once, and all that smaller ones have.  With the elements in
+the order in which they came to be seen, a read of size s has answered the elements 0 to s-1, in whatever order.
+Other histories, and elements that are no whole numbers or texts, are left to the sweep over calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from checker.core.calls import NEVER
+from checker.core.intervals import IntArray, keeps_time, spans_of
+from history import Operation
+
+_ELEMENTS: Final = frozenset({int, str})
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumns:
+    """Adds and reads of one set, a row each; ranks are distinct integers.
+
+    Adds: their ``element`` between ``begun`` and ``ended`` (``NEVER``: pending).  Reads: the ``size`` of what they
+    answered, between ``read_begun`` and ``read_ended``.
+    """
+
+    element: IntArray
+    begun: IntArray
+    ended: IntArray
+    size: IntArray
+    read_begun: IntArray
+    read_ended: IntArray
+
+    @property
+    def calls(self) -> int:
+        return self.element.size + self.size.size
+
+    def without(self, begun: Iterable[int]) -> SetColumns:
+        """Without the reads that were invoked at these ranks, and with such adds as if nobody saw them return."""
+        ranks = list(begun)
+        lost, kept = np.isin(self.begun, ranks), ~np.isin(self.read_begun, ranks)
+        return replace(
+            self, ended=np.where(lost, NEVER, self.ended),
+            size=self.size[kept], read_begun=self.read_begun[kept], read_ended=self.read_ended[kept],
+        )  # fmt: skip
+
+    def again(self, begun: int) -> list[tuple[int, int]]:
+        """When later reads of the same elements as the one that was invoked there began and ended."""
+        read = self.read_begun == begun
+        same = np.isin(self.size, self.size[read]) & (self.read_ended > self.read_ended[read].min(initial=NEVER))
+        return list(zip(self.read_begun[same].tolist(), self.read_ended[same].tolist(), strict=True))
+
+
+def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
+    """The operations that take part, by columns; None if they do not fit."""
+    if not {operation.f for operation in operations} <= {"add", "read"}:
+        return None
+    adds = [operation for operation in operations if operation.f == "add" and operation.outcome != "fail"]
+    reads = [operation for operation in operations if operation.f == "read" and operation.outcome == "ok"]
+    added: list[Any] = [operation.value for operation in adds]
+    plain = {type(operation.result) for operation in adds} | {type(operation.value) for operation in reads}
+    if not set(map(type, added)) <= _ELEMENTS or not plain <= _ELEMENTS | {type(None)}:
+        return None
+    numbers = _numbered([operation.result for operation in reads])
+    if numbers is None or not numbers.keys() <= set(added):
+        return None
+    adding, reading = spans_of(adds), spans_of(reads)
+    if adding is None or reading is None:
+        return None
+    element = np.array([numbers.setdefault(element, len(numbers)) for element in added], np.int64)
+    return SetColumns(element, *adding, np.array([len(read.result) for read in reads], np.int64), *reading)
+
+
+def _numbered(answers: list[Any]) -> dict[Any, int] | None:
+    """The elements in the order in which they came to be seen; None if the answers do not grow."""
+    if not set(map(type, answers)) <= {list} or not set(map(type, chain.from_iterable(answers))) <= _ELEMENTS:
+        return None
+    numbers: dict[Any, int] = {}
+    below: list[Any] = []
+    for answer in sorted(answers, key=len):
+        more = _more(answer, below)
+        if more is None:
+            return None
+        for element in more:
+            numbers.setdefault(element, len(numbers))
+        # An element that is there twice leaves numbers short of the answer's length.
+        if len(numbers) < len(answer):
+            return None
+        below = answer
+    return numbers
+
+
+def _more(answer: list[Any], below: list[Any]) -> Iterable[Any] | None:
+    """What is in the answer, and not in the one before it; None if it lacks some of that, or has something twice."""
+    if answer[: len(below)] == below:
+        return answer[len(below) :]
+    elements = set(answer)
+    return elements.difference(below) if len(elements) == len(answer) and elements.issuperset(below) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The distinct sizes of reads, upwards, and what bounds the time in which the set was like that.
+
+    It began at ``start`` at the earliest, and at the latest at the first return, ``first``, of a read of it; at ``end``
+    it still was like that, and by then no add had returned whose element is not in it (the first was at ``unseen``).
+    """
+
+    size: IntArray
+    start: IntArray
+    first: IntArray
+    end: IntArray
+    unseen: IntArray
+
+    @property
+    def valid(self) -> bool:
+        return bool((self.start <= self.first).all() and (self.end < self.unseen).all())
+
+
+def levels(columns: SetColumns) -> Levels:
+    """The levels of the sweep.  O(n log n)."""
+    begun, ended = _first_of_each(columns.element, columns.begun), _first_of_each(columns.element, columns.ended)
+    size, level = np.unique(columns.size, return_inverse=True)
+    first, last = np.full(size.size, NEVER, np.int64), np.full(size.size, -1, np.int64)
+    np.minimum.at(first, level, columns.read_ended)
+    np.maximum.at(last, level, columns.read_begun)
+    np.maximum.accumulate(last, out=last)
+    seen = np.append(-1, np.maximum.accumulate(begun))[size]
+    unseen = np.append(np.minimum.accumulate(ended[::-1])[::-1], NEVER)[size]
+    return Levels(size, np.maximum(seen, np.append(-1, last)[:-1]), first, np.maximum(seen, last), unseen)
+
+
+def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
+    """The least rank of each element's adds."""
+    first = np.full(int(element.max(initial=-1)) + 1, NEVER, np.int64)
+    np.minimum.at(first, element, ranks)
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Operations that no order explains, by the ranks of their invocations; and what kind of contradiction it is."""
+
+    begun: tuple[int, ...]
+    kind: str
+
+
+def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
+    """The first that the sweep meets on its way upwards; None if there is none."""
+    wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
+    if not wrong.size:
+        return None
+    at = int(wrong[0])
+    size = int(found.size[at])
+    early = int(columns.read_begun[columns.read_ended == found.first[at]][0])
+    if found.start[at] > found.first[at]:
+        late = int(found.start[at])
+        return Contradiction((early, late, *_between(columns, late, size)), "read-inversion")
+    late, lost = int(found.end[at]), int(columns.begun[columns.ended == found.unseen[at]][0])
+    return Contradiction((lost, late, *([] if late in columns.read_begun else [early])), "lost-element")
+
+
+def _between(columns: SetColumns, late: int, size: int) -> list[int]:
+    """The first add of what a read of this size has seen and a later read, if it is one, has not."""
+    missed = columns.size[columns.read_begun == late]
+    between = (columns.element < size) & (columns.element >= missed.min(initial=size))
+    return [int(columns.begun[between].min())] if missed.size else []
+
+
+def linearization(columns: SetColumns, found: Levels) -> IntArray:
+    """Rows, the reads' after the adds': adds as soon as their level may begin, reads as soon as theirs has."""
+    above = np.searchsorted(found.size, columns.element, side="right")
+    adds = np.flatnonzero((above < found.size.size) | (columns.ended != NEVER))
+    above, level = above[adds], np.searchsorted(found.size, columns.size)
+    begun = np.concatenate([columns.begun[adds], columns.read_begun])
+    least = np.concatenate([np.append(-1, found.end)[above], found.start[level]])
+    number, read = np.concatenate([above, level]), np.arange(begun.size) >= adds.size
+    rows = np.concatenate([adds, np.arange(level.size) + columns.element.size])
+    order: IntArray = rows[np.lexsort((begun, read, number, np.maximum(begun, least)))]
+    return order
+
+
+def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
+    """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
+
+    It shares nothing with the sweep, and says of each row what the definition says of a call.
+    """
+    adds = columns.element.size
+    begun = np.concatenate([columns.begun, columns.read_begun])
+    ended = np.concatenate([columns.ended, columns.read_ended])
+    if not keeps_time(order, begun, ended):
+        return False
+    adding = order < adds
+    # A read has seen the elements below its size: so many must be there by then, and none beyond them.
+    element = np.where(adding, columns.element[np.where(adding, order, 0)] if adds else -1, -1)
+    fresh = np.zeros(order.size, np.bool_)
+    fresh[np.unique(element, return_index=True)[1]] = True
+    there, most = np.cumsum(fresh & adding)[~adding], np.maximum.accumulate(element)[~adding] + 1
+    size = columns.size[order[~adding] - adds]
+    return bool((there == size).all() and (most == size).all())

@@ -1,0 +1,170 @@
+"""Sets that only grow, with reads of everything: one sweep over the distinct reads.
+
+All reads must form a chain by inclusion: levels S_1 < S_2 < ….  A level begins at the earliest at the greatest of the
+invocations of the adds in it and the end of the level before; it must have begun by the first return of its reads; it
+lasts until the latest invocation of its reads; and by then no add may have returned whose element is not in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from checker.core.calls import Call
+from checker.core.result import Answer, Limits
+from history import Operation
+
+ENGINE: Final = "set sweep"
+
+
+@dataclass(slots=True)
+class _Level:
+    elements: frozenset[Any]
+    reads: list[Call] = field(default_factory=list)
+
+    @property
+    def first(self) -> Call:
+        return min(self.reads, key=lambda call: call.ret)
+
+    @property
+    def last(self) -> Call:
+        return max(self.reads, key=lambda call: call.invoke)
+
+
+def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
+    """Decide one set."""
+    began: dict[Any, Call] = {}
+    done: dict[Any, Call] = {}
+    for call in limits.paced(calls, ENGINE):
+        if call.f == "add":
+            if call.value not in began or call.invoke < began[call.value].invoke:
+                began[call.value] = call
+            if call.value not in done or call.ret < done[call.value].ret:
+                done[call.value] = call
+    levels = _levels(calls, limits)
+    for level in levels:
+        if any(item not in began for item in level.elements):
+            return _invalid((level.first,), "never-written")
+    for below, above in pairwise(levels):
+        if not below.elements < above.elements:
+            return _invalid(_incomparable(below, above, began), "read-inversion")
+    answer = _sweep(calls, levels, began, done)
+    return answer if proof else replace(answer, order=None)
+
+
+def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:
+    levels: dict[frozenset[Any], _Level] = {}
+    for call in limits.paced(calls, ENGINE):
+        if call.f == "read":
+            elements = frozenset(call.result or ())
+            levels.setdefault(elements, _Level(elements)).reads.append(call)
+    return sorted(levels.values(), key=lambda level: len(level.elements))
+
+
+def _invalid(core: Sequence[Call], kind: str) -> Answer:
+    ordered = tuple(sorted({call.source: call for call in core}.values(), key=lambda call: call.invoke))
+    last = max((call.ret for call in ordered if not call.pending), default=None)
+    return Answer("invalid", ENGINE, cores=(ordered,), violations=1, last=last, kind=kind)
+
+
+def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call]:
+    mine, other = next(iter(one.elements - two.elements)), next(iter(two.elements - one.elements))
+    return [one.first, two.first, began[mine], began[other]]
+
+
+def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], done: dict[Any, Call]) -> Answer:
+    """Walk the levels upwards; ``why`` is the call whose invocation holds the current moment back."""
+    moment, why = -1, None
+    below: frozenset[Any] = frozenset()
+    waiting = sorted(done.values(), key=lambda call: call.ret)
+    starts, passed = [], 0
+    for level in levels:
+        for item in level.elements - below:
+            if began[item].invoke > moment:
+                moment, why = began[item].invoke, began[item]
+        if moment > level.first.ret:
+            assert why is not None
+            return _invalid([level.first, why, *_missing(level, why, levels, began)], "read-inversion")
+        starts.append(moment)
+        if level.last.invoke > moment:
+            moment, why = level.last.invoke, level.last
+        while passed < len(waiting) and waiting[passed].value in level.elements:
+            passed += 1
+        for add in waiting[passed:]:
+            if add.ret > moment:
+                break
+            if add.value not in level.elements:
+                assert why is not None
+                return _invalid([add, why, *([] if why.f == "read" else [level.first])], "lost-element")
+        below = level.elements
+    return Answer("valid", ENGINE, order=_order(calls, levels, starts))
+
+
+def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
+    """The add that tells the two apart: in the early read of ``level``, not in the later read ``why``."""
+    if why.f == "read":
+        missed = level.elements - frozenset(why.result or ())
+        return [min((began[item] for item in missed), key=lambda call: call.invoke)]
+    if why.value in level.elements:
+        return []
+    return [other.first for other in levels if why.value in other.elements][:1]
+
+
+def _order(calls: Sequence[Call], levels: list[_Level], starts: list[int]) -> list[Call]:
+    """Adds from the end of the level before theirs on, reads from the beginning of theirs on."""
+    keyed: list[tuple[tuple[int, int, bool, int], Call]] = []
+    above: dict[Any, tuple[int, int]] = {}
+    end = -1
+    for number, (level, start) in enumerate(zip(levels, starts, strict=True)):
+        for item in level.elements:
+            above.setdefault(item, (number, end))
+        keyed += [((max(call.invoke, start), number, True, call.invoke), call) for call in level.reads]
+        end = max(start, level.last.invoke)
+    for call in calls:
+        if call.f == "add" and (call.value in above or not call.pending):
+            number, least = above.get(call.value, (len(levels), end))
+            keyed.append(((max(call.invoke, least), number, False, call.invoke), call))
+    return [call for _, call in sorted(keyed, key=lambda item: item[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalRead:
+    """What became of every element by the last read, as lists in the order of the adds.
+
+    ``lost``: add ok, not there; ``unexpected``: there, never attempted; ``recovered``: there, though the add did not
+    say ok; ``duplicated``: there more than once.
+    """
+
+    attempts: int
+    ok: int
+    lost: tuple[Any, ...]
+    unexpected: tuple[Any, ...]
+    recovered: tuple[Any, ...]
+    duplicated: tuple[Any, ...]
+
+    @property
+    def valid(self) -> bool:
+        return not (self.lost or self.unexpected or self.duplicated)
+
+
+def final_read(operations: Sequence[Operation]) -> FinalRead | None:
+    """Judge a set by its last ok read alone (None: nobody read)."""
+    reads = [operation for operation in operations if operation.f == "read" and operation.outcome == "ok"]
+    if not reads:
+        return None
+    last = max(reads, key=lambda operation: operation.invoke_index)
+    found = list(last.result or ())
+    adds = {operation.value: operation.outcome for operation in operations if operation.f == "add"}
+    ok = {operation.value for operation in operations if operation.f == "add" and operation.outcome == "ok"}
+    there = set(found)
+    return FinalRead(
+        attempts=len(adds),
+        ok=len(ok),
+        lost=tuple(item for item in adds if item in ok and item not in there),
+        unexpected=tuple(item for item in dict.fromkeys(found) if item not in adds),
+        recovered=tuple(item for item in adds if item in there and item not in ok),
+        duplicated=tuple(item for item, times in Counter(found).items() if times > 1),
+    )

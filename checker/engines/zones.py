@@ -1,0 +1,174 @@
+"""Registers whose values are written once each: zones, in linear time, all keys in one pass.
+
+Source: Gibbons and Korach (1997); Golab, Li and Shah (2011).  The *cluster* of a value is its write and its ok reads.
+With ``f`` the least return and ``s`` the greatest invocation in a cluster, the value must be current at f and at s if
+f < s (a *forward* zone [f, s]); else it needs one moment in its *backward* zone [s, f].  A history is linearizable iff
+
+1. no cluster has f before the invocation of its write,
+2. no two forward zones intersect,
+3. no backward zone lies inside a forward zone.
+
+Necessity: a value occupies one contiguous stretch of time, which holds a moment at or before f and one at or after s.
+Sufficiency: put each forward cluster exactly on its zone; every backward zone then has a moment outside all of them.
+A pending write returns never: it is left out if nobody read it, and else its f is its first reader's return.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import NEVER
+
+ENGINE: Final = "zones"
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterColumns:
+    """Calls of one or many registers, one row a call; all arrays have the same length n.
+
+    Ranks are distinct integers from 0 to ``events`` - 1, the keys one after the other.  Clusters 0 to K-1 are the
+    initial values of the K keys, which are "written" at the ranks ``starts``, each before all of its key's calls.
+    ``write`` marks writes; ``ret`` is ``NEVER`` for a pending write.  A cluster has at most one write, and an initial
+    one none.
+    """
+
+    cluster: IntArray
+    write: NDArray[np.bool_]
+    invoke: IntArray
+    ret: IntArray
+    clusters: int
+    starts: IntArray
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """What was found: clusters that contradict themselves, and pairs of clusters that contradict each other.
+
+    ``phantom``: read but never written; ``future``: read before the write began; ``outer`` and ``inner``: the value
+    ``outer[i]`` had to be current over a stretch in which ``inner[i]`` was current too, by their ``first`` (f) and
+    ``last`` (s), in the order of the inner one's f.
+    """
+
+    first: IntArray
+    last: IntArray
+    written: IntArray
+    phantom: IntArray
+    future: IntArray
+    outer: IntArray
+    inner: IntArray
+
+    @property
+    def valid(self) -> bool:
+        return not (self.phantom.size or self.future.size or self.inner.size)
+
+
+def zones(columns: ClusterColumns) -> Zones:
+    """Decide all registers at once.  O(n + events), no sort."""
+    written = np.full(columns.clusters, -1, np.int64)
+    written[columns.cluster[columns.write]] = columns.invoke[columns.write]
+    keys = columns.starts.size
+    written[:keys] = columns.starts
+    first, last = _bounds(columns)
+    phantom = np.flatnonzero((written < 0) & (last >= 0))
+    future = np.flatnonzero((first < written) & (written >= 0) & (last >= 0))
+    outer, inner = _conflicts(first, last, written, columns)
+    return Zones(first, last, written, phantom, future, outer, inner)
+
+
+def _bounds(columns: ClusterColumns) -> tuple[IntArray, IntArray]:
+    first = np.full(columns.clusters, NEVER, np.int64)
+    last = np.full(columns.clusters, -1, np.int64)
+    np.minimum.at(first, columns.cluster, columns.ret)
+    np.maximum.at(last, columns.cluster, columns.invoke)
+    initial = slice(0, columns.starts.size)
+    first[initial] = np.minimum(first[initial], columns.starts)
+    return first, last
+
+
+def _conflicts(
+    first: IntArray, last: IntArray, written: IntArray, columns: ClusterColumns
+) -> tuple[IntArray, IntArray]:
+    """Pairs of clusters, by a running maximum of s over forward zones in the order of f."""
+    sound = (written >= 0) & (first != NEVER) & (last >= 0) & (first >= written)
+    forward = np.flatnonzero(sound & (first < last))
+    backward = np.flatnonzero(sound & (first > last))
+    reach = _reach(first[forward], last[forward], columns.events)
+    # Ranks grow from key to key, so the reach of an earlier key never comes up to a later one.
+    forward = forward[forward >= columns.starts.size]
+    clash = forward[reach[first[forward]] > first[forward]]
+    nested = backward[reach[last[backward]] > first[backward]]
+    inner = np.concatenate([clash, nested])
+    at = np.concatenate([first[clash], last[nested]])
+    outer = _cluster_at(reach[at], columns)
+    order = np.argsort(first[inner], kind="stable")
+    return outer[order], inner[order]
+
+
+def _reach(first: IntArray, last: IntArray, events: int) -> IntArray:
+    """reach[t]: the greatest s of all zones with f < t, or -1."""
+    reach = np.full(events + 2, -1, np.int64)
+    reach[first + 1] = last
+    np.maximum.accumulate(reach, out=reach)
+    return reach
+
+
+def crossing(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of zones that break rules 2 or 3, for zones with any bounds: (places of outer ones, of inner ones).
+
+    ``first`` and ``last`` may be any integers; a zone with f = ``NEVER`` is left out.  O(n log n).
+    """
+    order = np.flatnonzero((first < last) & (first != NEVER))
+    order = order[np.argsort(first[order], kind="stable")]
+    if not order.size:
+        return order, order
+    reach = np.maximum.accumulate(last[order])
+    owner = np.maximum.accumulate(np.where(last[order] == reach, np.arange(order.size), 0))
+    # For each zone: how many forward zones begin before its own beginning.
+    ahead = np.searchsorted(first[order], np.minimum(first, last), side="left")
+    inner = np.flatnonzero((ahead > 0) & (first != NEVER))
+    inner = inner[reach[ahead[inner] - 1] > first[inner]]
+    return order[owner[ahead[inner] - 1]], inner
+
+
+def _cluster_at(ranks: IntArray, columns: ClusterColumns) -> IntArray:
+    if not ranks.size:
+        return np.empty(0, np.int64)
+    owner = np.full(columns.events, -1, np.int64)
+    owner[columns.invoke] = columns.cluster
+    return owner[ranks]
+
+
+def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
+    """The rows of a valid history in an order that is a linearization: the proof of sufficiency, carried out.
+
+    Forward clusters stand on their zones: the write at f, a read at the later of f and its own invocation.  A backward
+    cluster stands at the first moment of its zone that no forward zone covers.  Pending writes that nobody read are
+    left out.  O(n log n).
+    """
+    first, last = found.first, found.last
+    moment = np.where(first < last, first, _free_moment(first, last, columns))
+    point = np.where(
+        (first < last)[columns.cluster] & ~columns.write,
+        np.maximum(first[columns.cluster], columns.invoke),
+        moment[columns.cluster],
+    )
+    rows = np.flatnonzero(first[columns.cluster] != NEVER)
+    cluster = columns.cluster[rows]
+    keys: Any = (columns.invoke[rows], ~columns.write[rows], last[cluster], (first > last)[cluster], point[rows])
+    order: IntArray = rows[np.lexsort(keys)]
+    return order
+
+
+def _free_moment(first: IntArray, last: IntArray, columns: ClusterColumns) -> IntArray:
+    """For backward clusters: s, or the end of the forward zone that covers s."""
+    forward = (first < last) & (first != NEVER)
+    reach = _reach(first[forward], last[forward], columns.events)
+    inside = np.clip(last, 0, columns.events + 1)
+    moment: IntArray = np.maximum(last, reach[inside])
+    return moment

@@ -1,0 +1,137 @@
+"""What is wrong with a counter, in one sentence that is true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from checker.core.calls import Call
+from checker.core.definition import linearizable
+from checker.counterexamples.counter_part import Part
+from checker.counterexamples.counters import Shown
+from checker.counterexamples.enumerate import MOST
+from checker.engines.counter_sums import Wrong
+from checker.explain.registers import Scene
+from checker.explain.wording import Clock, shown, who
+from history import Counterexample
+
+# What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
+_DONE: Final = ("added to", "taken away from")
+_LISTED: Final = 6
+
+
+def tell_counter(one: Shown, scene: Scene) -> Counterexample:
+    """The story of one violation of a counter."""
+    scene = scene.as_known(one.core)
+    kind, sentence = _told_part(one, scene) if isinstance(one, Part) else _Teller(one, scene).tell()
+    return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core))
+
+
+def _told_part(part: Part, scene: Scene) -> tuple[str, str]:
+    clock = Clock.of([scene.operations[call.source] for call in part.core])
+    read = max((call for call in part.core if call.f != "add"), key=lambda call: call.ret)
+    others = len(part.core) - 1
+    beside = "the operation" if others == 1 else f"the {others} operations"
+    could = ""
+    if len(part.core) <= MOST:
+        answers = _possible(part, read)
+        told = sorted(sorted(answers, key=lambda answer: abs(answer - read.result))[:_LISTED])
+        could = f"{scene.name} can only have been {' or '.join(map(shown, told))}"
+        could += (" or others" if len(answers) > len(told) else "") + f" in that time, given {beside} beside it: "
+    why = f"{could}no order of these operations explains that answer"
+    return "not-linearizable", f"{_did(read, scene, clock)}, but {why}."
+
+
+def _possible(part: Part, read: Call) -> list[int]:
+    """All answers that would not have been wrong."""
+    others = [call for call in part.core if call is not read]
+    some = {0, *(call.result for call in others if call.f != "add")}
+    for add in (call for call in others if call.f == "add"):
+        some |= {number + sign * add.value for number in some for sign in (1, -1)}
+    return [number for number in some if linearizable([*others, replace(read, result=number)], part.model)]
+
+
+def _did(read: Call, scene: Scene, clock: Clock) -> str:
+    operation = scene.operations[read.source]
+    return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
+
+
+class _Teller:
+    def __init__(self, wrong: Wrong, scene: Scene) -> None:
+        self.wrong, self.scene, self.name = wrong, scene, scene.name
+        self.clock = Clock.of([scene.operations[call.source] for call in wrong.core])
+        self.sign = 1 if wrong.low else -1
+        self.away, self.towards = _DONE[:: self.sign]
+
+    def tell(self) -> tuple[str, str]:
+        """The kind and the sentence."""
+        wrong = self.wrong
+        answer = f"{self._did(wrong.read)}, but"
+        if not wrong.adds:
+            kind, why = self._inverted(wrong.before) if wrong.before is not None else self._beyond()
+        elif wrong.before is None and not wrong.against:
+            kind, why = self._missed()
+        else:
+            kind, why = "stale-read", f"{self._bound()}: a stale read"
+        return kind, f"{answer} {why}."
+
+    def _did(self, read: Call) -> str:
+        return _did(read, self.scene, self.clock)
+
+    def _had(self, before: Call) -> str:
+        return self._did(before).replace(" read ", " had read ", 1)
+
+    def _most(self) -> str:
+        """How much can have made the answer what it is."""
+        return f"at most {self.wrong.against}" if self.wrong.against else "nothing"
+
+    def _sure(self, when: str) -> str:
+        """How much there was that the answer does not show."""
+        wrong = self.wrong
+        told = sum(abs(call.value) for call in wrong.adds)
+        beside = "the one operation" if len(wrong.adds) == 1 else f"the {len(wrong.adds)} operations"
+        return when + (f" ({told} by {beside} beside it)" if told < wrong.sure else "")
+
+    def _inverted(self, before: Call) -> tuple[str, str]:
+        since = f"{self._most()} can have been {self.towards} {self.name} since"
+        return "read-inversion", f"{self._had(before)} before that, and {since}: a read inversion"
+
+    def _missed(self) -> tuple[str, str]:
+        wrong, sign = self.wrong, self.sign
+        why = self._sure(f"{wrong.sure} had been {self.away} {self.name} before it began")
+        if any(sign * answer >= wrong.sure for answer in self._answers()):
+            return "stale-read", f"{why}: a stale read"
+        shown_so = f"{sign * wrong.sure} or {'more' if wrong.low else 'less'}"
+        return "lost-write", f"{why}, and no read ever returned {shown_so}: a lost add"
+
+    def _answers(self) -> list[int]:
+        return [one.result for one in self.scene.operations if one.f == "read" and one.outcome == "ok"]
+
+    def _bound(self) -> str:
+        wrong, before = self.wrong, self.wrong.before
+        away, towards = (words.rsplit(" ", 1)[0] for words in (self.away, self.towards))
+        when = f"had been {away} before it began" if before is None else f"was {away} between the two"
+        reasons = [] if before is None else [self._had(before)]
+        reasons.append(self._sure(f"{wrong.sure} {when}"))
+        if wrong.against:
+            until = "by its end" if before is None else "since"
+            reasons.append(f"at most {wrong.against} can have been {towards} {until}")
+        bound = (0 if before is None else before.result) + self.sign * (wrong.sure - wrong.against)
+        told = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
+        return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {told}"
+
+    def _beyond(self) -> tuple[str, str]:
+        """More, or less, than there can be."""
+        wrong, by_then = self.wrong, f"{self._most()} can have been {self.towards} {self.name} by then"
+        towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
+        asked = abs(wrong.read.result)
+        ended = self.scene.operations[wrong.read.source].return_index
+        failed = sum(abs(one.value) for one in towards if one.outcome == "fail" and one.invoke_index < (ended or 0))
+        if asked <= wrong.against + failed:
+            return "failed-write-read", (
+                f"{by_then}. With what was asked for and answered as failed it can be {wrong.against + failed}: the"
+                " client's mapping of outcomes may be wrong"
+            )
+        if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
+            return "future-read", f"{by_then}, and more of it only later: a read from the future"
+        return "never-written", f"{by_then}, and nobody ever asked for so much: a sum out of nowhere"

@@ -1,0 +1,56 @@
+"""The sentence for a counterexample of any model: what the object could be, and what was answered instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from checker.core.calls import Call, thaw
+from checker.core.result import Answer, Limits
+from checker.explain.registers import Scene
+from checker.explain.wording import Clock, refused_by, shown, who
+from checker.search.jit import search
+from history import Counterexample, Operation
+
+_LISTED: Final = 6
+# So much memory is for finding out which answer of a large core is the strange one.
+_PATIENCE: Final = 4 << 20
+_ANSWERED_WITH_NULL: Final = ("dequeue", "get")
+
+
+def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    """Tell the core by the first return in it that no order of the calls explains."""
+    operations = tuple(scene.operations[call.source] for call in core)
+    clock = Clock.of(operations)
+    found = search(core, scene.model, Limits(lambda: 0.0, memory=_PATIENCE))
+    last = found.last if found.last is not None else answer.last
+    due = next((call for call in core if call.ret == last), core[-1])
+    operation = scene.operations[due.source]
+    # What the whole history allows says more than what these few operations do.
+    same = answer.states and answer.last == due.ret
+    states = answer.states if same else found.states or answer.states
+    could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
+    others = len(core) - 1
+    given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
+    sentence = (
+        f"{who(operation)} {answered(operation, due)} ({clock.span(operation)}), but {scene.name} could only be "
+        f"{could} by then{given}: no order of these operations explains that answer."
+    )
+    return Counterexample("not-linearizable", sentence, operations)
+
+
+def answered(operation: Operation, call: Call) -> str:
+    """``read 7``, ``swapped 7 for 8``, ``had its swap of 7 for 8 refused``, ``did dequeue and was answered 3``."""
+    if operation.refused:
+        return f"{refused_by(operation)} {shown(operation.seen)}"
+    if call.f == "read":
+        return f"read {shown(operation.result)}"
+    if call.f == "write":
+        return f"wrote {shown(thaw(call.value))}"
+    if call.f in ("cas", "refused") and isinstance(operation.value, (list, tuple)):
+        old, new = operation.value
+        swap = f"{shown(old)} for {shown(new)}"
+        return f"swapped {swap}" if call.f == "cas" else f"had its swap of {swap} refused"
+    asked = "" if operation.value is None else f" of {shown(operation.value)}"
+    echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
+    return f"did {operation.f}{asked}" + ("" if echo else f" and was answered {shown(operation.result)}")

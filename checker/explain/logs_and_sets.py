@@ -1,0 +1,134 @@
+"""What is wrong with a log or a set, in one sentence that is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from checker.core.calls import Call, freeze, thaw
+from checker.core.result import Answer
+from checker.explain.registers import Scene
+from checker.explain.wording import Clock, shown, who
+from history import Counterexample, Operation
+
+
+class _Stage:
+    """The core's operations and the words for them."""
+
+    def __init__(self, core: Sequence[Call], scene: Scene) -> None:
+        self.core = sorted(core, key=lambda call: call.invoke)
+        self.scene = scene
+        self.operations = tuple(scene.operations[call.source] for call in self.core)
+        self.clock = Clock.of(self.operations)
+
+    def op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def did(self, call: Call) -> str:
+        operation = self.op(call)
+        asked = "" if operation.value is None else f" {shown(operation.value)}"
+        result = operation.result
+        if isinstance(result, list) and len(result) > 8:
+            answer = f" and was answered {len(result)} items"
+        else:
+            answer = (
+                "" if call.pending or (call.f == "add" and result is None) else f" and was answered {shown(result)}"
+            )
+        return f"{who(operation)} did {operation.f}{asked}{answer} ({self.clock.span(operation)})"
+
+    def example(self, kind: str, sentence: str) -> Counterexample:
+        return Counterexample(kind, sentence, self.operations)
+
+
+def tell_log(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    """The story of a log's core."""
+    stage = _Stage(core, scene)
+    name, kind = scene.name, answer.kind
+    if kind == "never-written":
+        return _never_made(stage, f"{stage.did(core[0])} on {name}, but nobody ever appended that")
+    if kind == "log-hole":
+        return stage.example(
+            kind,
+            f"{stage.did(core[0])} on {name}, but the entries before it cannot all exist: too few appends had begun.",
+        )
+    if kind in ("log-overwrite", "duplicate"):
+        what = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
+        return stage.example(kind, f"{', and '.join(map(stage.did, stage.core))} on {name}: {what}.")
+    return _log_order(stage, core)
+
+
+def _never_made(stage: _Stage, story: str) -> Counterexample:
+    """What was seen, but made by nobody, or only by who was told that it failed."""
+    values: set[Any] = set()
+    for operation in stage.operations:
+        items = operation.result if isinstance(operation.result, list) else [operation.result]
+        values |= {shown(item) for item in items}
+    for operation in stage.scene.operations:
+        if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
+            return stage.example(
+                "failed-write-read",
+                f"{story}: {shown(operation.value)} was only ever asked for by {who(operation)}, and answered as "
+                "failed; the client's mapping of outcomes may be wrong.",
+            )
+    return stage.example("never-written", f"{story}: a value out of nowhere.")
+
+
+def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
+    before, after = core
+    saw, later = stage.op(before), stage.op(after)
+    story = f"{stage.did(before)} on {stage.scene.name}, so that entry was there by {stage.clock.at(saw.returned)}. "
+    if after.f == "append":
+        return stage.example(
+            "future-read" if before.f != "append" else "log-order",
+            f"{story}But {stage.did(after)}, which was begun only after that and stands at or before that entry.",
+        )
+    return stage.example(
+        "lost-write" if before.f == "append" else "read-inversion",
+        f"{story}But {who(later)} began to {later.f} at {stage.clock.at(later.invoked)} and did not see it: "
+        f"the log went back in time.",
+    )
+
+
+def tell_set(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+    """The story of a set's core."""
+    stage = _Stage(core, scene)
+    kind = answer.kind or "not-linearizable"
+    if kind == "never-written":
+        added = {
+            freeze(operation.value)
+            for operation in scene.operations
+            if operation.f == "add" and operation.outcome != "fail"
+        }
+        item = ", ".join(shown(thaw(item)) for item in core[0].result if item not in added)
+        return _never_made(stage, f"{stage.did(core[0])} on {scene.name}, but nobody ever added {item}")
+    reads = [call for call in stage.core if call.f == "read"]
+    adds = [call for call in stage.core if call.f == "add"]
+    if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:
+        add, read = adds[0], reads[0]
+        return stage.example(
+            "lost-element",
+            f"{stage.did(add)} on {scene.name}, acknowledged. But {who(stage.op(read))} began a read at "
+            f"{stage.clock.at(stage.op(read).invoked)} that did not see {shown(thaw(add.value))}: a lost element.",
+        )
+    if len(reads) == 1 and len(adds) == 1 and reads[0].ret < adds[0].invoke:
+        first = stage.op(adds[0])
+        return stage.example(
+            "future-read",
+            f"{stage.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} was begun "
+            f"later, by {who(first)} at {stage.clock.at(first.invoked)}: a read from the future.",
+        )
+    told = "; ".join(stage.did(call) for call in stage.core)
+    return stage.example(
+        kind, f"On {scene.name}: {told}. No order of the adds explains both what was seen and what was not."
+    )
+
+
+def part_of_set(core: Sequence[Call]) -> list[Call]:
+    """A set's core cut down to the elements that its own adds speak of, so that it stands for itself."""
+    added = {call.value for call in core if call.f == "add"}
+
+    def cut(call: Call) -> Call:
+        return replace(call, result=tuple(item for item in call.result or () if item in added))
+
+    return [cut(call) if call.f == "read" else call for call in core]

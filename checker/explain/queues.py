@@ -1,0 +1,141 @@
+"""What is wrong with a queue, in one sentence that is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from checker.core.calls import Call, freeze, thaw
+from checker.explain.registers import Scene
+from checker.explain.wording import Clock, shown, who
+from history import Counterexample, Operation
+
+_LISTED: Final = 6
+
+
+def tell_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
+    """The story of a queue's core; which one it is, its calls say."""
+    return _Teller(core, scene).tell()
+
+
+class _Teller:
+    def __init__(self, core: Sequence[Call], scene: Scene) -> None:
+        core = sorted(core, key=lambda call: call.invoke)
+        self.scene, self.name = scene, scene.name
+        self.operations = tuple(scene.operations[call.source] for call in core)
+        self.clock = Clock.of(self.operations)
+        self.enqueues = {call.value: call for call in core if call.f == "enqueue"}
+        self.dequeues = [call for call in core if call.f == "dequeue" and not call.pending]
+        self.takers = [call for call in core if call.f == "dequeue" and call.pending]
+
+    def tell(self) -> Counterexample:
+        kind, sentence = self._story()
+        return Counterexample(kind, f"{sentence}.", self.operations)
+
+    def _story(self) -> tuple[str, str]:
+        empty = [call for call in self.dequeues if call.result is None]
+        if empty:
+            return self._missed(empty[0]) if len(self.enqueues) == 1 else self._never_empty(empty[0])
+        if len(self.dequeues) > 1:
+            return self._twice()
+        (due,) = self.dequeues
+        if not self.enqueues:
+            return self._out_of_nowhere(due)
+        enqueue = self.enqueues.pop(due.result)
+        return self._overtaken(due, enqueue) if self.enqueues else self._future(due, enqueue)
+
+    def _op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def _did(self, call: Call, *more: str) -> str:
+        """``process 3 on n2 dequeued 7 (12.300–12.310 s)``."""
+        operation = self._op(call)
+        did = f"enqueued {_item(call.value)}" if call.f == "enqueue" else f"dequeued {_item(call.result)}"
+        if call.f == "dequeue" and call.pending:
+            did = "began to dequeue"
+        elif call.f == "dequeue" and call.result is None:
+            did = f"found {self.name} empty"
+        return " ".join([who(operation), did, *more, f"({self.clock.span(operation)})"])
+
+    def _all(self, calls: Iterable[Call]) -> str:
+        """What they did, or the first of them."""
+        told = [self._did(call) for call in calls]
+        rest = [f"{len(told) - _LISTED} more"] if len(told) > _LISTED else []
+        return _listed([*told[:_LISTED], *rest])
+
+    def _dequeued(self, item: Any) -> bool:
+        """Did anybody ever?"""
+        answered = (other for other in self.scene.operations if other.f == "dequeue" and other.outcome == "ok")
+        return any(freeze(operation.result) == item for operation in answered)
+
+    def _out_of_nowhere(self, due: Call) -> tuple[str, str]:
+        item, story = _item(due.result), f"{self._did(due)}, but"
+        for operation in self.scene.operations:
+            if operation.f == "enqueue" and operation.outcome == "fail" and freeze(operation.value) == due.result:
+                error = f' ("{operation.error}")' if operation.error else ""
+                return "failed-write-read", (
+                    f"{story} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
+                    f"answered as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
+                    "not prove that the enqueue had no effect: the client's mapping of outcomes may be wrong"
+                )
+        return "never-written", f"{story} nobody ever enqueued {item} to {self.name}: an item out of nowhere"
+
+    def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
+        begun = self._op(enqueue)
+        return "future-read", (
+            f"{self._did(due)} from {self.name}, but the only enqueue of {_item(due.result)} was begun later, by "
+            f"{who(begun)} at {self.clock.at(begun.invoked)}: an item from the future"
+        )
+
+    def _twice(self) -> tuple[str, str]:
+        (enqueue,) = self.enqueues.values()
+        return "duplicate", (
+            f"{self._did(enqueue, 'once')} on {self.name}, but it was dequeued more than once: "
+            f"{self._all(self.dequeues)}"
+        )
+
+    def _overtaken(self, due: Call, enqueue: Call) -> tuple[str, str]:
+        ahead, item = list(self.enqueues.values()), _item(due.result)
+        them = _item(ahead[0].value) if len(ahead) == 1 else "they"
+        story = (
+            f"On {self.name}, {self._all(ahead)}, and {self._did(enqueue, 'only after that')}, so {them} had to leave "
+            f"before {item}. But {self._did(due)}"
+        )
+        if self.takers:
+            return "lost-element", f"{story}. Nobody is known to have taken them{self._perhaps()}: one is missing"
+        if self._dequeued(ahead[0].value):
+            return "queue-order", f"{story} before anybody began to dequeue {them}: {item} overtook {them}"
+        return "lost-element", f"{story}, and {them} was never dequeued: it is lost, or was overtaken"
+
+    def _perhaps(self) -> str:
+        """Who may have taken items, too."""
+        return (
+            f", and of the dequeues without an answer that can be true only {len(self.takers)} had begun by then "
+            f"and may have done so, each for one: {self._all(self.takers)}"
+        )
+
+    def _missed(self, due: Call) -> tuple[str, str]:
+        ((value, enqueue),) = self.enqueues.items()
+        story = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
+        if self._dequeued(value):
+            return "stale-read", f"{story} before anybody began to dequeue {_item(value)}: that answer was stale"
+        return "lost-element", f"{story}, and {_item(value)} was never dequeued: it is lost, or that answer was stale"
+
+    def _never_empty(self, due: Call) -> tuple[str, str]:
+        """Always one item or another was there."""
+        story = f"{self._did(due)}, but at every moment of that something was in it: "
+        taken = {call.result: call for call in self.dequeues if call is not due}
+        parts = []
+        for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
+            until = self.clock.at(self._op(taken[item]).invoked) if item in taken else "that was over"
+            parts.append(f"{self._did(enqueue)}, which nobody is known to have begun to dequeue before {until}")
+        story += "; ".join(parts)
+        return "stale-read", story + (self._perhaps() if self.takers else "")
+
+
+def _item(value: Any) -> str:
+    return shown(thaw(value))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

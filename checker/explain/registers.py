@@ -1,0 +1,385 @@
+"""What is wrong with a register, in one sentence that is true: from a minimal core to its kind and its story."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, overload
+
+from checker.core.calls import NEVER, Call, freeze, ranked, thaw
+from checker.core.model import ANY, NOWHERE, Model, Register
+from checker.engines.registers import cluster_columns, values_written_once
+from checker.engines.zones import zones
+from checker.explain.wording import Clock, object_name, refused_by, shown, swap_of, tried, who
+from history import Counterexample, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class InPart(Sequence[Operation]):
+    """The same operations, but of some of them only what a core knows: no answer, or a swap as a write."""
+
+    operations: Sequence[Operation]
+    known: Mapping[int, Call]
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    @overload
+    def __getitem__(self, place: int) -> Operation: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Operation]: ...
+    def __getitem__(self, place: int | slice) -> Operation | Sequence[Operation]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        operation, call = self.operations[place], self.known.get(place)
+        if call is None:
+            return operation
+        if call.f == "write" and operation.f == "cas":
+            operation = replace(operation, f="write", value=thaw(call.value), result=None)
+        if call.pending:
+            operation = replace(operation, outcome="info", result=None, returned=None, return_index=None)
+        return operation
+
+
+def _less_known(call: Call, operation: Operation) -> bool:
+    return (call.pending and operation.outcome == "ok") or (call.f == "write" and operation.f == "cas")
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2
+
+
+# Two swaps, and what made the value that both of them took.
+_SWAPS_ALONE: Final = 3
+
+
+@dataclass(slots=True)
+class Scene:
+    """Everything that a sentence may refer to: all operations on one object, also those that a check drops."""
+
+    operations: Sequence[Operation]
+    model: Model
+    key: str | int | None = None
+    _read: set[Any] = field(default_factory=set)
+    _failed: dict[Any, Operation] = field(default_factory=dict)
+    _collected: bool = False
+
+    def _collect(self) -> None:
+        """Once, and only when a sentence asks: most histories need none."""
+        if self._collected:
+            return
+        self._collected = True
+        for operation in self.operations:
+            if operation.refused:
+                self._read.add(freeze(operation.seen))
+                self._failed.setdefault(freeze(operation.value)[1], operation)
+            elif operation.outcome == "ok" and operation.f == "read":
+                self._read.add(freeze(operation.result))
+            elif operation.outcome == "ok" and operation.f == "cas" and _is_pair(operation.value):
+                self._read.add(freeze(operation.value)[0])
+            elif operation.outcome == "fail" and operation.f == "write":
+                self._failed.setdefault(freeze(operation.value), operation)
+            elif operation.outcome == "fail" and operation.f == "cas" and _is_pair(operation.value):
+                self._failed.setdefault(freeze(operation.value)[1], operation)
+
+    @property
+    def name(self) -> str:
+        return object_name(self.key, self.model.noun or self.model.name)
+
+    def was_read(self, value: Any) -> bool:
+        self._collect()
+        return value in self._read
+
+    def as_known(self, core: Sequence[Call]) -> Scene:
+        """The scene in which the core's calls are told as it knows them.
+
+        Another violation may have made some of them pending, and swaps count as writes where what they found plays no
+        part.
+        """
+        told = {call.source: (call, self.operations[call.source]) for call in core}
+        known = {source: call for source, (call, operation) in told.items() if _less_known(call, operation)}
+        if not known:
+            return self
+        self._collect()
+        scene = copy(self)
+        scene.operations = InPart(self.operations, known)
+        return scene
+
+    def recorded(self, call: Call) -> Operation:
+        """The operation of a call as it was recorded, whatever is known of it here."""
+        operations = self.operations
+        return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
+
+    def aside(self, core: Sequence[Call]) -> str:
+        """What has to be said of swaps that are shown as writes; empty if there are none."""
+        swaps = [self.recorded(call) for call in core if call.f == "write" and self.recorded(call).f == "cas"]
+        if not swaps:
+            return ""
+        told = ", ".join(f"{shown(swap.value[0])} for {shown(swap.value[1])} by {who(swap)}" for swap in swaps)
+        found = "it" if len(swaps) == 1 else "they"
+        return f" (What {found} found plays no part, so shown as a write: the swap of {told}.)"
+
+    def failed_write(self, value: Any) -> Operation | None:
+        self._collect()
+        return self._failed.get(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """One value in a core: its calls, by their roles."""
+
+    value: Any
+    initial: bool
+    first: Call | None
+    last: Call
+    calls: tuple[Call, ...]
+
+
+def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
+    """The counterexample for a core of a register with unique values; None if the core is of another shape.
+
+    A swap is told as a read of the old and a write of the new value, as long as that is contradiction enough; that the
+    two happen at one moment only matters when two swaps take the same value away.
+    """
+    if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
+        return None
+    if (wrong := next((call for call in core if call.result is NOWHERE), None)) is not None:
+        return _wrong_refusal(scene.operations[wrong.source], scene)
+    parts = _parts(core)
+    if not values_written_once(parts, scene.model.initial):
+        return None
+    if len(core) <= _SWAPS_ALONE and all(call.f != "read" for call in core) and (told := _double_cas(core, scene)):
+        return told
+    return _Teller(core, parts, scene).tell() or _double_cas(core, scene)
+
+
+def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
+    clock, seen = Clock.of([operation]), shown(operation.seen)
+    return Counterexample(
+        "wrong-refusal",
+        f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but what holds "
+        f"{seen} must be swapped.",
+        (operation,),
+    )
+
+
+def _parts(core: Sequence[Call]) -> list[Call]:
+    """Reads and writes, with every swap as one of each; ranks stay distinct."""
+    parts = []
+    for call in core:
+        first = replace(call, invoke=2 * call.invoke, ret=NEVER if call.pending else 2 * call.ret)
+        if call.f != "cas":
+            parts.append(first)
+            continue
+        if not call.pending:
+            parts.append(replace(first, f="read", value=None, result=call.value[0]))
+        ret = NEVER if call.pending else 2 * call.ret + 1
+        parts.append(replace(call, f="write", value=call.value[1], invoke=2 * call.invoke + 1, ret=ret))
+    return parts
+
+
+def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
+    """Two swaps, both ok, took away one value that was there once."""
+    takers: dict[Any, list[Call]] = {}
+    for call in core:
+        if call.f == "cas" and not call.pending:
+            takers.setdefault(call.value[0], []).append(call)
+    value, pair = next(((value, calls) for value, calls in takers.items() if len(calls) > 1), (None, []))
+    if not pair:
+        return None
+    operations = tuple(scene.operations[call.source] for call in sorted(core, key=lambda call: call.invoke))
+    clock = Clock.of(operations)
+    told = " and ".join(
+        f"{who(operation)} swapped {shown(thaw(value))} for {shown(thaw(call.value[1]))} ({clock.span(operation)})"
+        for call, operation in ((call, scene.operations[call.source]) for call in pair[:2])
+    )
+    return Counterexample(
+        "double-cas",
+        f"{told}, both acknowledged, but {scene.name} was {shown(thaw(value))} only once: the second swap "
+        f"should have been refused.",
+        operations,
+    )
+
+
+# (function, as a part of a swap) -> forms of the verb.
+_VERBS: Final = {
+    ("read", False): {"past": "read", "had": "read", "to": "read"},
+    ("write", False): {"past": "wrote", "had": "written", "to": "write"},
+    ("read", True): {"past": "found, and swapped away,", "had": "swapped away", "to": "swap away"},
+    ("write", True): {"past": "swapped in", "had": "swapped in", "to": "swap in"},
+}
+
+
+class _Teller:
+    def __init__(self, core: Sequence[Call], parts: Sequence[Call], scene: Scene) -> None:
+        self.core = sorted(parts, key=lambda call: call.invoke)
+        self.scene = scene
+        ordered = sorted(core, key=lambda call: call.invoke)
+        self.operations = tuple(scene.operations[call.source] for call in ordered)
+        self.clock = Clock.of(self.operations)
+
+    def op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def tell(self) -> Counterexample | None:
+        dense = ranked(self.core)
+        columns = cluster_columns(dense, self.scene.model.initial)
+        found = zones(columns)
+        if self.scene.model.initial is ANY and len(found.phantom) > 1:
+            return self._two_initials()
+        if found.phantom.size and self.scene.model.initial is not ANY:
+            return self._phantom()
+        if found.future.size:
+            return self._future(self._cluster(int(found.future[0]), columns.cluster.tolist()).calls)
+        if not found.inner.size:
+            return None
+        clusters = [self._cluster(int(pair[0]), columns.cluster.tolist()) for pair in (found.outer, found.inner)]
+        outer, inner = clusters
+        if inner.first is not None and inner.last.invoke > inner.first.ret:
+            return self._both(outer, inner)
+        return self._between(outer, inner)
+
+    def _cluster(self, cluster: int, clusters: list[int]) -> _Cluster:
+        calls = [call for call, other in zip(self.core, clusters, strict=True) if other == cluster]
+        value = calls[0].value if calls[0].f == "write" else calls[0].result
+        initial = cluster == 0
+        first = None if initial else min(calls, key=lambda call: call.ret)
+        return _Cluster(value, initial, first, max(calls, key=lambda call: call.invoke), tuple(calls))
+
+    def _counterexample(self, kind: str, sentence: str) -> Counterexample:
+        return Counterexample(kind, sentence, self.operations)
+
+    def _did(self, call: Call) -> str:
+        """``process 3 on n2 read 7 (12.300–12.310 s)``."""
+        operation = self.op(call)
+        value = shown(thaw(call.result if call.f == "read" else call.value))
+        return f"{who(operation)} {self._verb(call, 'past')} {value} ({self.clock.span(operation)})"
+
+    def _verb(self, call: Call, form: str) -> str:
+        """What the call did to its value: read or wrote it, found or put it there by a swap, or was refused by it."""
+        operation = self.scene.recorded(call)
+        if not operation.refused:
+            return _VERBS[call.f, operation.f == "cas"][form]
+        return {"past": refused_by(operation), "had": refused_by(operation, "been"), "to": tried(operation)}[form]
+
+    def _phantom(self) -> Counterexample:
+        read = next(call for call in self.core if call.f == "read")
+        failed = self.scene.failed_write(read.result)
+        name, value = self.scene.name, shown(thaw(read.result))
+        story = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
+        if failed is None:
+            never = "was never absent" if read.result is None else "nobody ever wrote"
+            tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
+            return self._counterexample("never-written", f"{story}, {tail}: a value out of nowhere.")
+        if failed.refused:
+            return self._counterexample(
+                "failed-write-read",
+                f"{story}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
+                f"by {shown(failed.seen)}: the system shows what it did not swap in.",
+            )
+        error = f' ("{failed.error}")' if failed.error else ""
+        return self._counterexample(
+            "failed-write-read",
+            f"{story}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
+            f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
+            f"that the write had no effect: the client's mapping of outcomes may be wrong.",
+        )
+
+    def _two_initials(self) -> Counterexample:
+        one, two = [call for call in self.core if call.f == "read"][:2]
+        return self._counterexample(
+            "never-written",
+            f"{self._did(one)} and {self._did(two)} from {self.scene.name}, but nobody had written either by then: "
+            f"only one of them can have been there from the start.",
+        )
+
+    def _future(self, calls: Sequence[Call]) -> Counterexample:
+        read = min((call for call in calls if call.f == "read"), key=lambda call: call.ret)
+        write = next(call for call in calls if call.f == "write")
+        return self._counterexample(
+            "future-read",
+            f"{self._did(read)} from {self.scene.name}, but nobody had begun to write "
+            f"{shown(thaw(read.result))} by then; {who(self.op(write))} was the first, at "
+            f"{self.clock.at(self.op(write).invoked)}: a read from the future.",
+        )
+
+    def _seen_by(self, cluster: _Cluster) -> str:
+        """How it is known that the value had been current by the cluster's first return."""
+        value = shown(thaw(cluster.value))
+        if cluster.first is None:
+            return f"{self.scene.name} was {value} at the start"
+        operation = self.op(cluster.first)
+        how = self._verb(cluster.first, "had")
+        return (
+            f"{self.scene.name} had been {value} by {self.clock.at(operation.returned)} "
+            f"(when {who(operation)} had {how} {value})"
+        )
+
+    def _seen_again(self, cluster: _Cluster) -> str:
+        operation = self.op(cluster.last)
+        how = "a swap that found" if operation.f == "cas" else "a read that returned"
+        if operation.refused:
+            how = f"a {swap_of(operation)} that was refused by"
+        return (
+            f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began {how} "
+            f"{shown(thaw(cluster.value))})"
+        )
+
+    def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
+        """The inner value was current at some moment between two at which the outer one was."""
+        assert inner.first is not None
+        story = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
+        value = shown(thaw(inner.value))
+        if inner.first is inner.last:
+            done = ", acknowledged" if inner.first.f == "write" else ""
+            operation = self.op(inner.first)
+            story += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
+        else:
+            begun, ended = self.op(inner.last), self.op(inner.first)
+            verb = self._verb(inner.last, "to")
+            story += (
+                f"{value} was current: {who(begun)} began to {verb} it only at {self.clock.at(begun.invoked)}, and "
+                f"{who(ended)} had {self._verb(inner.first, 'had')} it by "
+                f"{self.clock.at(ended.returned)}"
+            )
+        kind, name = self._kind(inner)
+        return self._counterexample(kind, f"{story}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
+
+    def _kind(self, inner: _Cluster) -> tuple[str, str]:
+        if any(call.f == "read" for call in inner.calls):
+            return "read-inversion", "a read went back in time"
+        if self.scene.was_read(inner.value):
+            return "stale-read", "a stale read"
+        return "lost-write", f"that answer missed the write of {shown(thaw(inner.value))}, which no read ever returned"
+
+    def _both(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
+        """Each of two values was current both before and after the moment of the inner one's first return."""
+        assert inner.first is not None
+        moment = self.clock.at(self.op(inner.first).returned)
+        kind, name = self._contradiction(outer, inner)
+        return self._counterexample(
+            kind,
+            f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. But {self._seen_by(inner)}, and was "
+            f"so again {self._seen_again(inner)}. At {moment} it would have had to be both: {name}.",
+        )
+
+    def _contradiction(self, outer: _Cluster, inner: _Cluster) -> tuple[str, str]:
+        """Two sides only where each took a write of its own and read it back; else one of the answers is old."""
+        sides = [{self.op(call).node for call in cluster.calls} for cluster in (outer, inner)]
+        wrote = all(any(call.f == "write" for call in cluster.calls) for cluster in (outer, inner))
+        if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
+            names = [" and ".join(sorted(str(node) for node in side)) for side in sides]
+            return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
+        kind = "read-inversion" if self._was_read_first(outer, inner) else "stale-read"
+        if outer.initial:
+            return kind, f"the answer of {who(self.op(outer.last))} is stale"
+        suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
+        return kind, f"the answers contradict each other, and either that of {suspects} is stale"
+
+    def _was_read_first(self, *clusters: _Cluster) -> bool:
+        """Is a read what tells that one of the values had been current?"""
+        return any(cluster.first is not None and cluster.first.f == "read" for cluster in clusters)
+
+    def _value(self, cluster: _Cluster) -> str:
+        return shown(thaw(cluster.value))

@@ -1,0 +1,69 @@
+"""A report for a terminal: verdict, sentence, drawing, certificate, engine and time."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+
+from checker.explain.drawing import draw
+from checker.explain.wording import plain
+from checker.per_key import Report
+from history import KeyVerdict
+
+_SHOWN: Final = 3
+_LISTED: Final = 20
+
+
+def render(report: Report, *, width: int = 100) -> str:
+    """The whole report as lines of at most ``width`` columns; the keys that are not valid first."""
+    bad = [key for key in report.keys if key.verdict != "valid"]
+    good = [key for key in report.keys if key.verdict == "valid"]
+    operations = sum(key.operations for key in report.keys)
+    engines = ", ".join(sorted({key.engine for key in report.keys})) or "none"
+    lines = [f"{report.verdict}: {_count(operations, 'operation')}, {_count(len(report.keys), 'key')}, by {engines}"]
+    if good and not bad:
+        lines.append(_linearizations(good))
+    for key in bad[:_LISTED]:
+        lines += ["", *_key(key, width)]
+    if len(bad) > _LISTED:
+        lines += ["", f"… and {_count(len(bad) - _LISTED, 'more key')} not valid"]
+    if good and bad:
+        lines += ["", f"{_count(len(good), 'other key')} valid"]
+    return "\n".join(map(plain, lines))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _linearizations(keys: list[KeyVerdict]) -> str:
+    """What was proven: an order that the definition accepts, or the engine's word."""
+    proven = [key.certificate for key in keys if key.certificate is not None]
+    if not proven:
+        return "certificate: none is kept of so many operations"
+    rest = (
+        ""
+        if len(proven) == len(keys)
+        else f" of {len(proven)} keys, none is kept of the other {len(keys) - len(proven)}"
+    )
+    return f"certificate: {_count(len(proven), 'linearization')} of {_count(sum(proven), 'operation')}, verified{rest}"
+
+
+def _key(key: KeyVerdict, width: int) -> Iterator[str]:
+    name = "the object" if key.key is None else str(key.key)
+    yield f"{name}: {key.verdict} ({_count(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
+    if key.violations > 1:
+        shown = min(_SHOWN, len(key.counterexamples))
+        some = f", the first {shown} of them:" if shown else ", none of which is shown"
+        yield f"  {key.violations} violations" + (some if shown < key.violations else ":")
+    if key.reason:
+        yield from _wrapped(key.reason, width, "  ")
+    for example in key.counterexamples[:_SHOWN]:
+        text = f"{example.kind} in {_count(len(example.operations), 'operation')}: {example.sentence}"
+        yield from _wrapped(text, width, "  ")
+        yield from (f"    {line}" for line in draw(example, width=width - 4).splitlines())
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

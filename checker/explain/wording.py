@@ -1,0 +1,70 @@
+"""The words: moments, processes, nodes and keys, always taken from the operations themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from history import Operation
+from history.records.time_format import digits_of, seconds_text
+
+
+def shown(value: Any) -> str:
+    """A value for people: JSON, and ``absent`` for null."""
+    return "absent" if value is None else plain(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def plain(text: str) -> str:
+    """The text with escapes for what would move a terminal's cursor, colour it, or turn its letters round."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Moments in seconds with as many digits as it takes to tell them apart (at least three)."""
+
+    digits: int
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation]) -> Clock:
+        return cls(digits_of(operations))
+
+    def at(self, moment: int | None) -> str:
+        if moment is None:
+            return "the end"
+        return f"{seconds_text(moment, self.digits)} s"
+
+    def span(self, operation: Operation) -> str:
+        if operation.outcome == "info":
+            return f"from {self.at(operation.invoked)}, never answered"
+        return f"{self.at(operation.invoked)[:-2]}–{self.at(operation.returned)}"
+
+
+def who(operation: Operation) -> str:
+    """``process 3`` or ``process 3 on n2``."""
+    return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
+
+
+def swap_of(operation: Operation) -> str:
+    """``cas of 3 to 4``."""
+    old, new = operation.value
+    return f"cas of {shown(old)} to {shown(new)}"
+
+
+def refused_by(operation: Operation, verb: str = "was") -> str:
+    """``was refused its cas of 3 to 4 by``; behind that comes what it saw."""
+    return f"{verb} refused its {swap_of(operation)} by"
+
+
+def tried(operation: Operation) -> str:
+    """``try the cas of 3 to 4 that was refused by``."""
+    return f"try the {swap_of(operation)} that was refused by"
+
+
+def object_name(key: str | int | None, kind: str = "register") -> str:
+    """The key's name, or ``the register`` for an unkeyed one."""
+    return f"the {kind}" if key is None else plain(str(key))

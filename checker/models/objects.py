@@ -1,0 +1,243 @@
+"""Models beyond registers: mutex, multi-register, append-only log, set, counter, FIFO queue.
+
+What operations look like (``value`` asked, ``result`` answered):
+
+==============  ==================================================================================================
+mutex           ``acquire``, ``release``
+multi-register  ``txn`` with a list of ["read" or "r", key, null] and ["write" or "w", key, value]; answered likewise
+log             ``append`` value -> index; ``get`` index -> value or null; ``list`` -> all values in order
+set             ``add`` element; ``read`` -> all elements
+kv              ``put`` text, ``append`` text, ``get`` -> text
+counter         ``add`` number; ``read`` -> sum
+queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
+==============  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.core.calls import thaw
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+
+
+class Mutex(Model):
+    """A lock that one at a time can hold."""
+
+    name = "mutex"
+    initial = False
+    reads: frozenset[str] = frozenset()
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:  # noqa: ARG002
+        if f not in ("acquire", "release"):
+            raise ModelError(f"a mutex has no operation {f!r}")
+        if f == "acquire":
+            return ILLEGAL if state else True
+        return False if state else ILLEGAL
+
+    def describe(self, state: State) -> str:
+        return "held" if state else "free"
+
+
+class MultiRegister(Model):
+    """Several registers, read and written together (knossos' multi-register); keys start absent."""
+
+    name = "multi-register"
+    initial: State = frozenset()
+    reads: frozenset[str] = frozenset()
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f != "txn":
+            raise ModelError(f"a multi-register has no operation {f!r}")
+        registers = dict(state)
+        asked = value if result is UNKNOWN or result is None else result
+        if not isinstance(asked, tuple):
+            raise ModelError(f"a txn is a list of [f, key, value], found {asked!r}")
+        for step in asked:
+            if not isinstance(step, tuple) or len(step) != 3 or step[0] not in ("read", "r", "write", "w"):
+                raise ModelError(f"a step of a txn is [read or write, key, value], found {step!r}")
+            kind, key, item = step
+            if kind in ("write", "w"):
+                registers[key] = item
+            elif result is not UNKNOWN and registers.get(key) != item:
+                return ILLEGAL
+        return frozenset(registers.items())
+
+    def parts(self, value: Any, result: Any) -> tuple[frozenset[Any], frozenset[Any]]:
+        """What a transaction asks for, and what it leaves behind, as pairs of a register and what it holds."""
+        asked, left = set(), {}
+        for kind, key, item in value if result is UNKNOWN or result is None else result:
+            if kind in ("write", "w"):
+                left[key] = item
+            elif key not in left and result is not UNKNOWN:
+                asked.add((key, item))
+        return frozenset(asked), frozenset(left.items())
+
+    def describe(self, state: State) -> str:
+        return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
+
+
+def _expect(wanted: bool, what: str, found: Any) -> None:
+    if not wanted:
+        raise ModelError(f"{what}, found {thaw(found)!r}")
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+class Log(Model):
+    """An append-only log: the index that an append answers is the number of entries before it."""
+
+    name = "log"
+    initial: State = ()
+    reads = frozenset({"get", "list"})
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "append":
+            _expect(result is UNKNOWN or _is_index(result), "an append to a log answers an index from 0 on", result)
+        elif f == "get":
+            _expect(_is_index(value), "a get of a log asks for an index from 0 on", value)
+        elif f == "list":
+            _expect(isinstance(result, tuple), "a list of a log answers all its entries", result)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "append":
+            return (*state, value) if result is UNKNOWN or result == len(state) else ILLEGAL
+        if f not in self.reads:
+            raise ModelError(f"a log has no operation {f!r}")
+        if result is UNKNOWN:
+            return state
+        found = state if f == "list" else (state[value] if 0 <= value < len(state) else None)
+        return state if found == result else ILLEGAL
+
+    def describe(self, state: State) -> str:
+        return f"a log of {len(state)} entries"
+
+
+class SparseLog(Model):
+    """A log of which only some operations are known: between them anything may have been appended.
+
+    Every part of a linearizable history of a log whose values are appended once each is a linearizable history of this
+    one, so it judges counterexamples.
+    """
+
+    name = "part of a log"
+    initial: State = ((), 0)
+    reads = frozenset({"get", "list"})
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        entries, length = state
+        if result is UNKNOWN:
+            return state
+        if f == "append":
+            return self._with(state, [(result, value)]) if result >= length else ILLEGAL
+        if f == "get" and result is None:
+            return state if value >= length else ILLEGAL
+        if f == "get":
+            return self._with(state, [(value, result)])
+        if len(result) < length or any(result[index] != item for index, item in entries):
+            return ILLEGAL
+        return self._with(state, list(enumerate(result)))
+
+    @staticmethod
+    def _with(state: State, more: list[tuple[int, Any]]) -> State:
+        """The log with more entries known; each value is appended once, so it has one index."""
+        known, indexes = dict(state[0]), {item: index for index, item in state[0]}
+        for index, item in more:
+            if known.setdefault(index, item) != item or indexes.setdefault(item, index) != index:
+                return ILLEGAL
+        return (tuple(sorted(known.items())), max([state[1], *(index + 1 for index, _ in more)]))
+
+    def describe(self, state: State) -> str:
+        return f"a log of at least {state[1]} entries"
+
+
+class GrowSet(Model):
+    """A set that elements are added to; a read answers all of them, in any order."""
+
+    name = "set"
+    initial: State = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:  # noqa: ARG002
+        if f == "read":
+            _expect(result is None or isinstance(result, (tuple, frozenset)), "a read of a set answers a list", result)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "add":
+            return state | {value}
+        if f != "read":
+            raise ModelError(f"a set has no operation {f!r}")
+        return state if result is UNKNOWN or frozenset(result or ()) == state else ILLEGAL
+
+    def describe(self, state: State) -> str:
+        return f"a set of {len(state)} elements"
+
+
+class KeyValue(Model):
+    """One key of porcupine's key-value store: a text that is ``put``, ``append``ed to, and ``get``; "" at the start."""
+
+    name = "kv"
+    noun = "text"
+    initial: State = ""
+    reads = frozenset({"get"})
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f in ("put", "append"):
+            _expect(isinstance(value, str), f"a {f} to a key-value store takes a text", value)
+        elif f == "get":
+            _expect(result is None or isinstance(result, str), "a get of a key-value store answers a text", result)
+        else:
+            raise ModelError(f"a key-value store has no operation {f!r}")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "put":
+            return value
+        if f == "append":
+            return state + value
+        if f != "get":
+            raise ModelError(f"a key-value store has no operation {f!r}")
+        return state if result is UNKNOWN or (result or "") == state else ILLEGAL
+
+
+class Counter(Model):
+    """A sum that numbers are added to."""
+
+    name = "counter"
+    initial: State = 0
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "add":
+            _expect(type(value) in (int, float), "an add to a counter takes a number", value)
+        elif f == "read":
+            _expect(type(result) in (int, float), "a read of a counter answers a number", result)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "add":
+            return state + value
+        if f != "read":
+            raise ModelError(f"a counter has no operation {f!r}")
+        return state if result in (UNKNOWN, state) else ILLEGAL
+
+
+class FifoQueue(Model):
+    """First in, first out; ``dequeue`` answers null when the queue is empty."""
+
+    name = "queue"
+    initial: State = ()
+    reads: frozenset[str] = frozenset()
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "enqueue":
+            return (*state, value)
+        if f != "dequeue":
+            raise ModelError(f"a queue has no operation {f!r}")
+        head = state[0] if state else None
+        return state[1:] if result is UNKNOWN or result == head else ILLEGAL
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
+        item = value if f == "enqueue" else result
+        return frozenset() if item is None or item is UNKNOWN else frozenset({item})
+
+    def describe(self, state: State) -> str:
+        return "[" + ", ".join(map(str, state[:8])) + (", …]" if len(state) > 8 else "]")

@@ -1,0 +1,272 @@
+"""The just-in-time search on compiled code: registers of any kind, and tables of other models.
+
+It answers None where it does not apply (too many open or pending calls); then ``search`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import NEVER, Call, asked_by, made_by
+from checker.core.model import CasRegister, Model, ModelError, Register
+from checker.core.result import LATE, LOADING, Answer, Limits, is_loaded
+from checker.search.encoding import IntArray, Numbers, numbers_of
+from checker.search.jit import ENGINE, shapes_of
+from checker.search.lookahead import SLOTS, LookAhead, Question
+from checker.search.monotone_bounds import ceilings, refuted, rises
+from checker.search.transactions import Transactions
+from checker.search.transition_table import NO_TABLE, Table
+
+NODE_BYTES: Final = 40
+_STEP_BYTES: Final = 8
+_BUDGET: Final = 20_000
+# A model of few states asks no more; looking ahead would cost more room than time is worth.
+_FEW_QUESTIONS: Final = 8
+_ROOM: Final = 1 << 10
+_NO_CEILING: Final = np.zeros(0, np.int64)
+# A search that hardly errs remembers so many configurations a call at most; it need not grow then.
+_AHEAD: Final = 2
+_PENDING: Final = 62
+
+
+class _Run:
+    """The kernel's arrays, grown as needed."""
+
+    def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
+        from checker.kernels import search as kernel
+        from checker.kernels.transactions import NO_ROWS
+
+        self.kernel: Any = kernel
+        self.no_rows = NO_ROWS
+        self.numbers, self.ret = numbers, ret
+        self.events, self.enough = kernel.arrange(invoke, ret)
+        self.asked = 0
+        self.ahead: LookAhead | None = None
+        self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
+        self.slot_op = np.zeros(64, np.int64)
+        self.scalars = np.zeros(16, np.int64)
+        self.scalars[kernel.DEEPEST], self.scalars[kernel.STATES] = -1, 1
+        room = _ROOM
+        while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
+            room *= 2
+        self.nodes = self._room(room, room)
+
+    @property
+    def held(self) -> int:
+        """So many bytes are held by what the model brings."""
+        if isinstance(self.numbers, Transactions):
+            return self.numbers.held
+        return 0 if self.ahead is None else self.ahead.held
+
+    def fits(self) -> bool:
+        return bool(self.enough) and self.events.waiting.size <= _PENDING
+
+    def _room(self, size: int, steps: int) -> Any:
+        columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent")}
+        wide = {name: np.empty(size, np.int64) for name in ("mask", "pend")}
+        todo = {name: np.empty(steps, np.int32) for name in ("stack", "steps")}
+        return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
+
+    def grow(self, memory: int) -> bool:
+        """Twice the room for what is full; False if that is more than the cap."""
+        before, made = self.nodes, int(self.scalars[self.kernel.NODES])
+        size, steps, states = before.event.size, before.stack.size, int(self.scalars[self.kernel.STATES])
+        if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
+            self.numbers.grow(states)
+            return True
+        if steps < self.scalars[self.kernel.STACK] + self.kernel.MOST:
+            steps *= 2
+        else:
+            size *= 2
+        if self.held + size * NODE_BYTES + steps * _STEP_BYTES > memory:
+            return False
+        self.nodes = self._room(size, steps)
+        for name in ("event", "state", "mask", "pend", "parent"):
+            getattr(self.nodes, name)[:made] = getattr(before, name)[:made]
+        for name in ("stack", "steps"):
+            kept = getattr(before, name)
+            getattr(self.nodes, name)[: kept.size] = kept
+        self.kernel.rehash(made, self.nodes)
+        return True
+
+    def answer(self, limits: Limits) -> bool:
+        """Tell what was asked, and what will be; is everything explained?  Raises what the model's step raises."""
+        assert isinstance(self.numbers, Table)
+        self.asked += 1
+        if self.ahead is None and self.asked > _FEW_QUESTIONS:
+            self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
+        first = self.kernel.ASKED
+        event, state, kind, taken, done, pending = self.scalars[first : first + 6].tolist()
+        opened = self.slot_op[_bits(int(self.scalars[self.kernel.OPEN]))].tolist()
+        question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
+        return self.numbers.learn(question, self.ahead, limits)
+
+    def explore(self, budget: int) -> int:
+        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
+        numbers = self.numbers
+        table = numbers.table if isinstance(numbers, Table) else NO_TABLE
+        rows = numbers.rows if isinstance(numbers, Transactions) else self.no_rows
+        calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
+        self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes, rows)
+        return int(self.scalars[self.kernel.STATUS])
+
+    def order(self) -> list[int]:
+        """The calls on the way to the goal, in the order in which they were taken."""
+        events, nodes = self.events, self.nodes
+        path = [int(self.scalars[self.kernel.GOAL])]
+        while path[-1] > 0:
+            path.append(int(nodes.parent[path[-1]]))
+        order: list[int] = []
+        opened: dict[int, int] = {}
+        at, returned, mask, pend = 0, 0, 0, 0
+        ranks = [*events.returns.tolist(), events.owner.size]
+        for node in reversed(path):
+            taken = [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
+            while True:
+                for rank in range(at, ranks[returned]):
+                    op = int(events.owner[rank])
+                    if not events.is_return[rank] and events.slot_of[op] >= 0:
+                        opened[int(events.slot_of[op])] = op
+                at = ranks[returned]
+                if returned == nodes.event[node]:
+                    break
+                # On the way to this node the call returns, and so it was taken before, or on this way.
+                op = int(events.owner[ranks[returned]])
+                bit = 1 << int(events.slot_of[op])
+                taken += [op] * (not mask & bit)
+                mask, returned = mask & ~bit, returned + 1
+            taken += [opened[slot] for slot in _bits(int(nodes.mask[node]) & ~mask)]
+            # At most one of them changes the state; the reads saw what it left.
+            order += sorted(taken, key=lambda op: (self.numbers.kind[op] in self.kernel.READS, self.ret[op]))
+            mask, pend = int(nodes.mask[node]), int(nodes.pend[node])
+        return order
+
+
+def _bits(mask: int) -> list[int]:
+    return [place for place in range(mask.bit_length()) if mask >> place & 1]
+
+
+def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
+    if type(model) not in (Register, CasRegister):
+        return list(calls)
+    asked = {asked_by(call) for call in calls}
+    return [call for call in calls if not call.pending or made_by(call) in asked]
+
+
+def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:
+    """Decide by the compiled search, or None where it does not apply.
+
+    Raises ModelError where two events have the same place: one would be taken for the other.
+    """
+    useful = sorted(_useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
+    invoke, ret = (np.array([getattr(call, name) for call in useful], np.int64) for name in ("invoke", "ret"))
+    moments = _moments(invoke, ret)
+    if moments is None:
+        raise ModelError("two events have the same place in the history")
+    numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
+    if rises(numbers) and (answer := refuted(numbers, invoke, ret)) is not None:
+        found: Answer | None = answer
+    else:
+        run = _Run(numbers, invoke, ret, limits.memory)
+        found = _explored(run, limits, proof=proof)
+        if proof and found is not None and found.verdict == "valid":
+            return replace(found, order=[useful[op] for op in run.order()])
+    if found is None or found.last is None:
+        return found
+    return replace(found, last=int(moments[found.last]))
+
+
+def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> Answer | None:
+    """The verdict alone, by columns in the order of distinct invocations; None where the search does not apply."""
+    moments = _moments(invoke, ret)
+    if moments is None:
+        return None
+    invoke, ret = _ranked(moments, invoke, ret)
+    # The search needs room.
+    del moments
+    answer = refuted(numbers, invoke, ret) if rises(numbers) else None
+    return answer or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
+
+
+def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
+    """The places of all events in order; None where two are the same."""
+    moments = np.sort(np.concatenate([invoke, ret[ret != NEVER]]))
+    return None if (moments[1:] == moments[:-1]).any() else moments
+
+
+def _ranked(moments: IntArray, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray]:
+    """The same with dense ranks."""
+    if not moments.size or moments[-1] - moments[0] == moments.size - 1:
+        first = moments[:1].sum()
+        return invoke - first, np.where(ret == NEVER, NEVER, ret - first)
+    return np.searchsorted(moments, invoke), np.where(ret == NEVER, NEVER, np.searchsorted(moments, ret))
+
+
+class Words(Protocol):
+    """The values of an object in words, by their ids."""
+
+    def __getitem__(self, number: int, /) -> str: ...
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCalls:
+    """Calls on a register that starts with value 0, as columns; kinds are those of the kernel, ranks are dense."""
+
+    kind: NDArray[np.int8]
+    value: IntArray
+    old: IntArray
+    invoke: IntArray
+    ret: IntArray
+    names: Words
+    initial: int = 0
+
+    def describe(self, state: int) -> str:
+        return self.names[state]
+
+
+def search_numbers(calls: NumberedCalls, limits: Limits) -> Answer | None:
+    """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
+    return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
+
+
+def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> Answer | None:
+    """Search until there is an answer; None where the search does not apply."""
+    if not run.fits():
+        return None
+    status, loaded = run.kernel.RUNNING, is_loaded(run.kernel.explore)
+    while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
+        if limits.over():
+            return _gave_up(run, LATE)
+        status = run.explore(_BUDGET)
+        if not loaded and limits.over():
+            return _gave_up(run, LOADING)
+        loaded = True
+        if status == run.kernel.ASKING and run.answer(limits) and not proof:
+            status = run.kernel.FOUND
+        if run.held > limits.memory or (status == run.kernel.FULL and not run.grow(limits.memory)):
+            return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
+    return Answer("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
+
+
+def _gave_up(run: _Run, why: str) -> Answer:
+    deepest, made = run.scalars[run.kernel.DEEPEST], run.scalars[run.kernel.NODES]
+    if run.ahead is not None:
+        deepest, made = max(deepest, run.ahead.deepest), max(made, run.ahead.made)
+    far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
+    return Answer("unknown", ENGINE, reason=f"{why}: {far}")
+
+
+def _invalid(run: _Run) -> Answer:
+    deepest = int(run.scalars[run.kernel.DEEPEST])
+    nodes = int(run.scalars[run.kernel.NODES])
+    states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
+    # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
+    named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))
+    return Answer("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)

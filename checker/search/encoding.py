@@ -1,0 +1,115 @@
+"""Calls as integers for the compiled search, by what the model is.
+
+The values of a register are its states.  A counter's state is its sum.  What transactions on several registers
+hold is a row of numbers.  Any other model is a table of transitions, filled as it is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.model import ANY, CasRegister, Model, Register
+from checker.models.objects import Counter, MultiRegister
+from checker.search.jit import Shapes
+from checker.search.transactions import transactions_of
+from checker.search.transition_table import Table
+
+IntArray: TypeAlias = NDArray[np.int64]
+_SUMS: Final = 1 << 30
+
+
+class Numbers(Protocol):
+    """What the kernel has to know of calls, and what its states mean."""
+
+    @property
+    def kind(self) -> NDArray[np.int8]: ...
+    @property
+    def value(self) -> IntArray: ...
+    @property
+    def old(self) -> IntArray: ...
+    @property
+    def initial(self) -> int: ...
+
+    def describe(self, state: int, /) -> str:
+        """The state in words."""
+
+
+def numbers_of(shapes: Shapes, model: Model) -> Numbers:
+    """The calls as integers.  Raises ModelError for what is no operation of the model."""
+    if type(model) in (Register, CasRegister):
+        return Values(shapes, model)
+    if type(model) is Counter and is_whole(shapes):
+        return Sums(shapes, model)
+    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
+        return transactions
+    return Table(shapes, model)
+
+
+class Values:
+    """A register of any kind."""
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker.kernels import search as kernel
+
+        self.model = model
+        ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
+        self.initial = kernel.ANY_STATE if model.initial is ANY else 0
+        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
+        for f, value, result in zip(shapes.f[:1], shapes.value, shapes.result, strict=False):
+            model.step(model.initial, f, value, result)
+        self.kind = np.array([kinds[f] for f in shapes.f], np.int8)
+        new = [
+            result if f == "read" else value if f == "write" else value[1]
+            for f, value, result in zip(*shapes, strict=True)
+        ]
+        self.value = np.array([ids.setdefault(value, len(ids)) for value in new], np.int64)
+        old = [
+            ids.setdefault(value[0], len(ids)) if f == "cas" else 0
+            for f, value in zip(shapes.f, shapes.value, strict=True)
+        ]
+        self.old = np.array(old, np.int64)
+        self.names = list(ids)
+
+    def describe(self, state: int) -> str:
+        return self.model.describe(ANY if state < 0 else self.names[state])
+
+
+def is_whole(shapes: Shapes) -> bool:
+    """Is this a counter of whole numbers whose sums the kernel can hold?"""
+    if not set(shapes.f) <= {"add", "read"}:
+        return False
+    numbers: list[Any] = [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)]
+    if not set(map(type, numbers)) <= {int}:
+        return False
+    added = sum(abs(number) for f, number in zip(shapes.f, numbers, strict=True) if f == "add")
+    return added < _SUMS and all(abs(number) < _SUMS for number in (max(numbers, default=0), min(numbers, default=0)))
+
+
+class Sums:
+    """A counter: the state is the sum, and so much more that it is never below zero.
+
+    One that only falls is turned round: then it is ``rising``, no call makes the sum less.
+    """
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker.kernels import search as kernel
+
+        self.model = model
+        numbers = np.array(
+            [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)], np.int64
+        )
+        reads = np.array([f == "read" for f in shapes.f], np.bool_)
+        self.sign = -1 if numbers[~reads].max(initial=-1) <= 0 else 1
+        numbers *= self.sign
+        self.initial = -int(np.minimum(numbers[~reads], 0).sum())
+        self.rising = self.initial == 0
+        self.kind = np.where(reads, kernel.READ, kernel.ADD).astype(np.int8)
+        # What a read answers below all that can be is no state.
+        self.value = np.where(reads, np.maximum(-3, numbers + self.initial), numbers)
+        self.old = np.zeros(reads.size, np.int64)
+
+    def describe(self, state: int) -> str:
+        return self.model.describe(self.sign * (state - self.initial))

@@ -1,0 +1,209 @@
+"""The windowed search in just-in-time order: any model, exponential in concurrency only.
+
+Source: Lowe, "Testing for linearizability" (2017), with the compiled-model idea of knossos.  In a fixed
+linearization every operation can be pushed to as late a moment as possible; then nothing needs to happen except at
+returns.  A node of the depth-first search is (next return, which open calls are done, state).  A slow call does not
+widen the window, because only open calls are in the mask.
+
+Three reductions that hold for every model: a call that cannot change the state is taken at the first moment at
+which it is legal; of open calls that are alike the one that returns first is used first; of pending calls that are
+alike the earliest is used first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from checker.core.calls import Call
+from checker.core.model import ILLEGAL, Model
+from checker.core.result import Answer, Limits, OutOfTimeError
+
+ENGINE: Final = "just-in-time search"
+NODE_BYTES: Final = 260
+_LOOK_EVERY: Final = 512
+
+# What was linearized on the way to a node, newest first.
+_Trail: TypeAlias = "tuple[_Trail, int] | None"
+_Node: TypeAlias = tuple[int, int, int, Any]
+
+
+class Shapes(NamedTuple):
+    """What was done, a place each: the function, what was asked, and what was answered (``UNKNOWN``: pending)."""
+
+    f: list[str]
+    value: list[Any]
+    result: list[Any]
+
+
+def shapes_of(calls: Sequence[Call]) -> Shapes:
+    """What the calls did."""
+    return Shapes([call.f for call in calls], [call.value for call in calls], [call.result for call in calls])
+
+
+class Transitions:
+    """The model as a table of integers, filled as it is asked.
+
+    ``known`` has the state, above the class of the call in its lower half: the state after it, or -1.
+    """
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        self.model = model
+        self.states: list[Any] = [model.initial]
+        self._ids: dict[Any, int] = {model.initial: 0}
+        classes: defaultdict[tuple[str, Any, Any], int] = defaultdict(count().__next__)
+        self.of = list(map(classes.__getitem__, zip(*shapes, strict=True)))
+        self.examples = list(classes)
+        self.known: dict[int, int] = {}
+
+    def step(self, state: int, kind: int) -> int:
+        key = state << 32 | kind
+        known = self.known.get(key)
+        if known is not None:
+            return known
+        before = self.states[state]
+        f, value, result = self.examples[kind]
+        after = self.model.step(before, f, value, result)
+        if after is before:
+            number = state
+        elif after is ILLEGAL:
+            number = -1
+        else:
+            number = self._ids.setdefault(after, len(self.states))
+            if number == len(self.states):
+                self.states.append(after)
+        self.known[key] = number
+        return number
+
+
+@dataclass(slots=True)
+class Schedule:
+    """The returns in order, and for each of them which calls are open just before it.
+
+    ``bit[i]`` is call i's bit in a mask: bits of calls that returned are used again, those of pending calls are not.
+    ``open[e]`` holds the open calls that do return, by their returns; ``pending[e]`` counts pending calls, of which
+    the first ones in ``waiting`` are open.
+    """
+
+    returns: list[int] = field(default_factory=list)
+    bit: list[int] = field(default_factory=list)
+    open: list[list[int]] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+
+
+def schedule_of(calls: Sequence[Call], limits: Limits) -> Schedule:
+    """Order the returns and give the bits.  O(n log n + n * concurrency)."""
+    schedule = Schedule(bit=[0] * len(calls))
+    events = [(call.invoke, place, True) for place, call in enumerate(limits.paced(calls, ENGINE))]
+    events += [(call.ret, place, False) for place, call in enumerate(calls) if not call.pending]
+    free: list[int] = []
+    used = 0
+    open_now: list[int] = []
+    for number, (_, place, invoked) in enumerate(sorted(events)):
+        if number % _LOOK_EVERY == 0 and limits.over():
+            raise OutOfTimeError(ENGINE, f"the deadline passed: {number} of {len(events)} events put in order")
+        if not invoked:
+            schedule.returns.append(place)
+            schedule.open.append(sorted(open_now, key=lambda other: calls[other].ret))
+            schedule.pending.append(len(schedule.waiting))
+            open_now.remove(place)
+            free.append(schedule.bit[place])
+            continue
+        if not free:
+            free.append(1 << used)
+            used += 1
+        schedule.bit[place] = free.pop()
+        (schedule.waiting if calls[place].pending else open_now).append(place)
+    return schedule
+
+
+class _Search:
+    """One depth-first search; the frontier is a stack of nodes, the memory a set of nodes seen."""
+
+    def __init__(self, calls: Sequence[Call], model: Model, limits: Limits) -> None:
+        self.calls = calls
+        self.plan = schedule_of(calls, limits)
+        self.table = Transitions(shapes_of(calls), model)
+        self.is_read = [call.f in model.reads for call in calls]
+        self.seen: set[tuple[int, int, int]] = set()
+        self.stack: list[_Node] = []
+        self.deepest = -1
+        self.deepest_states: set[int] = set()
+        self._arrive(0, 0, 0, None)
+
+    def _arrive(self, event: int, mask: int, state: int, trail: Any) -> None:
+        """Take all open reads that are legal now, then remember the node if it is new."""
+        if event < len(self.plan.returns):
+            for place in self.plan.open[event]:
+                bit = self.plan.bit[place]
+                if self.is_read[place] and not mask & bit and self.table.step(state, self.table.of[place]) == state:
+                    mask |= bit
+                    trail = (trail, place)
+        if (event, mask, state) in self.seen:
+            return
+        self.seen.add((event, mask, state))
+        self.stack.append((event, mask, state, trail))
+        if event > self.deepest:
+            self.deepest, self.deepest_states = event, set()
+        if event == self.deepest:
+            self.deepest_states.add(state)
+
+    def _candidates(self, event: int, mask: int) -> list[int]:
+        """Open calls that are worth trying, of those that are alike only the first."""
+        tried: set[tuple[int, bool]] = set()
+        chosen = []
+        waiting = self.plan.waiting[: self.plan.pending[event]]
+        for place in (*self.plan.open[event], *waiting):
+            like = (self.table.of[place], self.calls[place].pending)
+            if not mask & self.plan.bit[place] and like not in tried:
+                tried.add(like)
+                chosen.append(place)
+        return chosen
+
+    def expand(self) -> Any:
+        """Take one node off the stack; answers its trail if it is the goal, else None."""
+        event, mask, state, trail = self.stack.pop()
+        if event == len(self.plan.returns):
+            return (trail,)
+        due = self.plan.returns[event]
+        if mask & self.plan.bit[due]:
+            self._arrive(event + 1, mask & ~self.plan.bit[due], state, trail)
+            return None
+        for place in reversed(self._candidates(event, mask)):
+            after = self.table.step(state, self.table.of[place])
+            if after < 0 or (after == state and place != due and self.calls[place].pending):
+                continue
+            self._arrive(event, mask | self.plan.bit[place], after, (trail, place))
+        return None
+
+    def order(self, trail: Any) -> list[Call]:
+        order = []
+        while trail is not None:
+            trail, place = trail
+            order.append(self.calls[place])
+        return order[::-1]
+
+
+def search(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+    """Decide by the just-in-time search; the calls need not be dense in rank.
+
+    Valid answers carry a linearization, invalid ones the return that cannot be explained and the states before it.
+    """
+    work = _Search(calls, model, limits)
+    nodes, most = 0, max(1000, limits.memory // NODE_BYTES)
+    while work.stack:
+        goal = work.expand()
+        if goal is not None:
+            return Answer("valid", ENGINE, order=work.order(goal[0]))
+        nodes += 1
+        if nodes % _LOOK_EVERY == 0 and (limits.over() or len(work.seen) > most):
+            why = "the deadline passed" if limits.over() else f"the memory cap of {limits.memory >> 20} MB was reached"
+            far = f"{work.deepest} of {len(work.plan.returns)} completions explained, {len(work.seen)} configurations"
+            return Answer("unknown", ENGINE, reason=f"{why}: {far}")
+    due = calls[work.plan.returns[work.deepest]]
+    states = tuple(sorted(model.describe(work.table.states[state]) for state in work.deepest_states))
+    return Answer("invalid", ENGINE, violations=1, last=due.ret, states=states)

@@ -1,0 +1,167 @@
+"""The search of a model's own code, a little ahead of the compiled one, which needs to know the transitions.
+
+It takes the same steps in the same order, so that it learns what will be asked.  Where every state is new it comes to
+the end alone; where there is little to learn it leaves off, as compiled code goes over what is known much faster.
+"""
+
+from __future__ import annotations
+
+from sys import getsizeof
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.result import Limits
+from checker.search.jit import Transitions
+
+# So many steps of the search at most between two looks at the clock, one where they took more than so many seconds.
+_LOOK_EVERY: Final = 256
+_SOON: Final = 0.02
+# So many steps are taken, and so many more for each transition that is learned.
+_IDLE: Final = 64
+_PAYS: Final = 6
+# What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
+# itself; and of how many states the size is looked at.
+_TRANSITION_BYTES: Final = 90 + 64
+_NODE_BYTES: Final = 350
+_STATE_BYTES: Final = 110
+_SAMPLE: Final = 64
+# The search has so many bits for calls that return; those of pending calls stand above them.
+SLOTS: Final = 62
+# The number of the next return, the state, the calls that are done, the open reads that are not, and the call to be
+# taken, or one of these: no call, and all but the one that is due.
+_Step: TypeAlias = tuple[int, int, int, list[int], int]
+_NOTHING: Final = -1
+_OTHERS: Final = -2
+
+
+class Question(NamedTuple):
+    """What the compiled search has to know: what a call of that ``kind`` does in a state.
+
+    In the configuration that asks, ``event`` is the number of the return that comes next, ``done`` are the calls that
+    are done, as bits, and ``opened`` the ones that return; ``taken`` is the call, or -1 if a read is only looked at.
+    """
+
+    event: int
+    state: int
+    kind: int
+    taken: int
+    done: int
+    opened: list[int]
+
+
+class LookAhead:
+    """One history's returns in their order, and what is to be looked at there.
+
+    Of each return the ``_reads`` that were invoked after the one before it, the ``_writes`` that are open and return,
+    the first of them first, and how many pending calls are open.
+    """
+
+    def __init__(
+        self, transitions: Transitions, events: Any, ret: NDArray[np.int64], is_read: NDArray[np.bool_]
+    ) -> None:
+        from checker.kernels.open_calls import open_calls
+
+        # How far it came, and how many configurations it made, when it last looked at the clock.
+        self.deepest = self.made = 0
+        self._transitions = transitions
+        self._is_read: list[bool] = is_read.tolist()
+        self._due: list[int] = events.owner[events.returns].tolist()
+        slots = events.slot_of.copy()
+        slots[events.waiting] = SLOTS + np.arange(events.waiting.size)
+        self._bit = list(map((1).__lshift__, slots.tolist()))
+        reads, reads_at, self._writes, writes_at = open_calls(events.owner, events.is_return, ret, is_read)
+        self._reads, self._reads_at, self._writes_at = reads.tolist(), reads_at.tolist(), writes_at.tolist()
+        self._waiting: list[int] = events.waiting.tolist()
+        self._pending = frozenset(self._waiting)
+        self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
+
+    def learn(self, question: Question, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
+        """Search on as long as it pays; is everything explained?  Raises what the model's step raises."""
+        step, of, known = self._transitions.step, self._transitions.of, self._transitions.known
+        due_at, bit, reads, reads_at, is_read = self._due, self._bit, self._reads, self._reads_at, self._is_read
+        event, state, _, op, done, opened = question
+        todo, done = self._with_reads(state, [op for op in opened if is_read[op] and not done & bit[op]], done)
+        stack: list[_Step] = [(event, state, done, todo, op)]
+        seen: set[tuple[int, int, int]] = set()
+        credit, left, learned, window, looked = _IDLE, 0, len(known), 1, limits.clock()
+        while stack:
+            event, state, done, todo, op = stack.pop()
+            if op == _OTHERS:
+                stack += self._others(event, state, done, todo)
+                continue
+            while True:
+                left -= 1
+                if left < 0:
+                    credit += _PAYS * (len(known) - learned)
+                    self.deepest, self.made = max(self.deepest, event), len(seen)
+                    if credit <= 0 or limits.over() or self.held > limits.memory:
+                        return False
+                    window = min(4 * window, _LOOK_EVERY) if limits.clock() - looked < _SOON else 1
+                    left, learned, looked = min(credit, window), len(known), limits.clock()
+                    credit -= left
+                if op != _NOTHING:
+                    after = step(state, of[op])
+                    if after < 0 or (after == state and op in self._pending):
+                        break
+                    done |= bit[op]
+                    if after != state:
+                        state = after
+                        if todo:
+                            todo, done = self._with_reads(state, todo, done)
+                due = due_at[event]
+                if done & bit[due]:
+                    done ^= bit[due]
+                    at = reads_at[event]
+                    event += 1
+                    if event == len(due_at):
+                        return True
+                    while at < reads_at[event]:
+                        read = reads[at]
+                        at += 1
+                        if step(state, of[read]) == state:
+                            done |= bit[read]
+                        else:
+                            todo = [*todo, read]
+                    op = _NOTHING
+                    continue
+                made = len(seen)
+                seen.add((event, state, done))
+                if len(seen) == made:
+                    break
+                stack.append((event, state, done, todo, _OTHERS))
+                if is_read[due]:
+                    break
+                op = due
+        return False
+
+    @property
+    def held(self) -> int:
+        """About so many bytes are held."""
+        states = self._transitions.states
+        each = _STATE_BYTES + sum(map(getsizeof, states[-_SAMPLE:])) // len(states[-_SAMPLE:])
+        return _TRANSITION_BYTES * len(self._transitions.known) + _NODE_BYTES * self.made + each * len(states)
+
+    def _with_reads(self, state: int, todo: list[int], done: int) -> tuple[list[int], int]:
+        """The reads that are illegal now, and what is done with the others."""
+        step, of = self._transitions.step, self._transitions.of
+        left = []
+        for op in todo:
+            if step(state, of[op]) == state:
+                done |= self._bit[op]
+            else:
+                left.append(op)
+        return left, done
+
+    def _others(self, event: int, state: int, done: int, todo: list[int]) -> list[_Step]:
+        """The calls that are not due, in the order in which they are taken off a stack; of those that are alike one."""
+        of, bit = self._transitions.of, self._bit
+        tried = {of[self._due[event]]}
+        writes = self._writes[self._writes_at[event] : self._writes_at[event + 1]].tolist()
+        found: list[_Step] = []
+        for op in writes + self._waiting[: self._waiting_at[event]]:
+            if not done & bit[op] and of[op] not in tried:
+                tried.add(of[op])
+                found.append((event, state, done, todo, op))
+        return found[::-1]

@@ -1,0 +1,102 @@
+"""Bounds of a counter's sums by columns: they refute a history in linear time, and spare the search most of its work.
+
+What was added before a read began is in its answer, as is what another had seen by then; what is begun after it ended
+is not (``counter_sums`` has the proof, for numbers of both signs).  Where a counter only rises, a sum that is above the
+answer of a read that is still to come, or is open and has not seen its answer, is a dead end already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.calls import NEVER
+from checker.core.result import Answer
+from checker.search.encoding import IntArray, Numbers, Sums
+from checker.search.jit import ENGINE
+
+# Above every sum.
+_BEYOND: Final = 1 << 40
+_NO_CEILING: Final = np.zeros(0, np.int64)
+
+
+def rises(numbers: Numbers) -> TypeGuard[Sums]:
+    """Is this a counter whose sums have bounds?"""
+    return isinstance(numbers, Sums)
+
+
+def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
+    """For each return, and for the end, the least answer of the reads that are invoked after it.
+
+    None where the counter may fall again.
+    """
+    if not numbers.rising:
+        return _NO_CEILING
+    reads = numbers.kind == _read()
+    answers = np.full(invoke.size + returns.size + 1, _BEYOND, np.int64)
+    answers[invoke[reads]] = numbers.value[reads]
+    least = np.minimum.accumulate(answers[::-1])[::-1]
+    return np.append(least[returns + 1], _BEYOND)
+
+
+def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> Answer | None:
+    """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
+    reads = numbers.kind == _read()
+    sums = _SumsUntil(~reads, ret != NEVER, invoke, ret, numbers.initial)
+    least = sums.least(numbers.value)
+    most = (
+        sums.begun(numbers.value) if numbers.rising else -replace(sums, initial=-numbers.initial).least(-numbers.value)
+    )
+    answered, until = numbers.value[reads], ret[reads]
+    wrong = np.flatnonzero((answered < least) | (answered > most))
+    if not wrong.size:
+        return None
+    first = wrong[np.argmin(until[wrong])]
+    words = dict.fromkeys(numbers.describe(int(bound[first])) for bound in (least, most))
+    return Answer("invalid", ENGINE, violations=1, last=int(until[first]), states=(" to ".join(words),))
+
+
+@dataclass(frozen=True, slots=True)
+class _SumsUntil:
+    """Which calls are adds and which are done, their dense ranks, and the sum at the start."""
+
+    adds: NDArray[np.bool_]
+    done: NDArray[np.bool_]
+    invoke: IntArray
+    ret: IntArray
+    initial: int
+
+    def begun(self, value: IntArray) -> IntArray:
+        """For each read the sum of the adds that have begun by its end."""
+        return self._until(self.ret, self.invoke, value, self.adds)
+
+    def ended(self, value: IntArray) -> IntArray:
+        """For each read the sum of the adds that had returned before it began."""
+        return self._until(self.invoke, self.ret, value, self.adds & self.done)
+
+    def _until(self, moments: IntArray, of: IntArray, value: IntArray, some: NDArray[np.bool_]) -> IntArray:
+        sums = np.zeros(self.ret.size + np.count_nonzero(self.done), np.int64)
+        sums[of[some]] = value[some]
+        return np.cumsum(sums, out=sums)[moments[~self.adds]]
+
+    def least(self, value: IntArray) -> IntArray:
+        """The least that each read can answer: what is in it for sure, less what can have been taken away by its end.
+
+        What another read had seen is in it, but for what can have been taken away since that began.
+        """
+        reads, down = ~self.adds, np.minimum(value, 0)
+        falls = bool(down[self.adds].any())
+        seen = np.full(self.ret.size + np.count_nonzero(self.done), self.initial, np.int64)
+        seen[self.ret[reads]] = value[reads] - (self.ended(down) if falls else 0)
+        known = np.maximum.accumulate(seen, out=seen)[self.invoke[reads]]
+        least = np.maximum(self.initial + self.ended(value - down), known)
+        return least + self.begun(down) if falls else least
+
+
+def _read() -> int:
+    from checker.kernels import search as kernel
+
+    return kernel.READ

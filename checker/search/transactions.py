@@ -1,0 +1,112 @@
+"""Several registers as a row of numbers, and transactions as what they ask of such a row and what they set in it.
+
+A transaction's step is a list of three things.  Lists are slow to look into, so as little as possible is done of each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.model import UNKNOWN
+from checker.models.objects import MultiRegister
+from checker.search.jit import Shapes
+
+# A state's row, hash and place in a table of hashes, beside the numbers in it.
+_STATE_BYTES: Final = 16
+_ROOM: Final = 256
+_ATOMS: Final = frozenset({int, str, type(None)})
+_LISTS: Final = frozenset({list, tuple})
+_MAY_WRITE: Final = {"read": 0, "r": 0, "write": 1, "w": 1}
+
+
+class Transactions:
+    """Transactions for the compiled search: those that are alike have one number, their ``value``.
+
+    ``kind`` is one of the kernel's, ``rows`` its states.
+    """
+
+    initial = 0
+
+    def __init__(self, parts: Sequence[Any], lengths: NDArray[np.int64], pending: NDArray[np.bool_]) -> None:
+        """``parts`` are those of all steps, three each; so many steps has each transaction.  Raises KeyError."""
+        from checker.kernels import search as search_kernel
+        from checker.kernels import transactions as transactions_kernel
+
+        self.kernel: Any = transactions_kernel
+        registers: defaultdict[Any, int] = defaultdict(count().__next__)
+        # An absent register is one that holds null.
+        items: defaultdict[Any, int] = defaultdict(count(1).__next__, {None: 0})
+        writes = _column(_MAY_WRITE, parts[::3], np.bool_)
+        place, item = _column(registers, parts[1::3], np.int32), _column(items, parts[2::3], np.int32)
+        self.registers, self.items = list(registers), list(items)
+        self.value, found = self.kernel.transactions(writes, place, item, lengths, pending)
+        self.old = self.value
+        self.rows = self.kernel.Rows(*self._room(_ROOM), *found)
+        # All registers are absent, which has the hash 0.
+        self.rows.ids[0] = 0
+        changes = self.rows.middle < self.rows.start[1:]
+        self.kind = np.where(changes[self.value], search_kernel.TXN, search_kernel.TXN_READ).astype(np.int8)
+
+    def _room(self, states: int) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
+        cells = np.zeros((states, max(1, len(self.registers))), np.int32)
+        return cells, np.zeros(states, np.uint64), np.full(2 * states, -1, np.int32)
+
+    def grow(self, states: int) -> None:
+        """Room for twice as many states as are there."""
+        cells, hashes, ids = self._room(2 * self.rows.cells.shape[0])
+        cells[:states], hashes[:states] = self.rows.cells[:states], self.rows.hashes[:states]
+        self.kernel.rehash_states(states, hashes, ids)
+        self.rows = self.rows._replace(cells=cells, hashes=hashes, ids=ids)
+
+    @property
+    def held(self) -> int:
+        """So many bytes are held by the states."""
+        return int(self.rows.cells.nbytes + _STATE_BYTES * len(self.rows.cells))
+
+    def describe(self, state: int) -> str:
+        row = self.rows.cells[state].tolist()
+        held = {key: self.items[at] for key, at in zip(self.registers, row, strict=False) if at}
+        return MultiRegister().describe(frozenset(held.items()))
+
+
+def transactions_of(shapes: Shapes) -> Transactions | None:
+    """The transactions; None where they are of another shape, or the values are not all plain."""
+    if not set(shapes.f) <= {"txn"}:
+        return None
+    asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
+    if not set(map(type, asked)) <= _LISTS:
+        pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
+        told = zip(shapes.value, shapes.result, strict=True)
+        asked = [value if result is UNKNOWN or result is None else result for value, result in told]
+    parts = _parts(asked)
+    if parts is None:
+        return None
+    lengths = np.fromiter(map(len, asked), np.int64, len(asked))
+    try:
+        return Transactions(parts, lengths, pending)
+    except KeyError:
+        return None
+
+
+def _column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any:
+    return np.fromiter(map(numbers.__getitem__, parts), dtype, len(parts))
+
+
+def _parts(asked: Sequence[Any]) -> list[Any] | None:
+    """All steps of all transactions, three parts each; None if one is no step, or holds what is no plain value.
+
+    True is equal to 1, so types are looked at one by one.
+    """
+    if not set(map(type, asked)) <= _LISTS:
+        return None
+    steps = list(chain.from_iterable(asked))
+    if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
+        return None
+    parts = list(chain.from_iterable(steps))
+    return parts if set(map(type, parts)) <= _ATOMS else None

@@ -1,0 +1,68 @@
+"""A user's own model as a table of transitions for the compiled search, filled while that asks.
+
+Most models have more states than anybody could write down, so it holds only what was asked for.  A question costs more
+than many steps of a model: what is answered is all that is likely to be asked next.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import chain, islice
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.model import Model
+from checker.core.result import Limits
+from checker.search.jit import Shapes, Transitions
+from checker.search.lookahead import LookAhead, Question
+
+NO_TABLE: Final = np.zeros((1, 2), np.int64)
+_ROOM: Final = 256
+
+
+class Table:
+    """Calls on any object."""
+
+    initial = 0
+
+    def __init__(self, shapes: Shapes, model: Model) -> None:
+        from checker.kernels import search as kernel
+
+        self.transitions = Transitions(shapes, model)
+        reads = np.array([f in model.reads for f, _, _ in self.transitions.examples], np.bool_)
+        self.value = self.old = np.array(self.transitions.of, np.int64)
+        self.is_read = reads[self.value]
+        self.kind = np.where(self.is_read, kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
+        self._table = np.full((_ROOM, 2), -1, np.int64)
+        self._entered = 0
+
+    def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
+        """Learn what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
+        self.transitions.step(question.state, question.kind)
+        # What goes wrong with what nobody has asked for is told when it is.
+        with suppress(Exception):
+            if ahead is not None:
+                return ahead.learn(question, limits)
+            for op in question.opened:
+                self.transitions.step(question.state, self.transitions.of[op])
+        return False
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """What is known, as the compiled search reads it."""
+        from checker.kernels import search as kernel
+
+        known = self.transitions.known
+        if 2 * len(known) > len(self._table):
+            self._table = np.full((2 << (2 * len(known)).bit_length(), 2), -1, np.int64)
+            self._entered = 0
+        fresh = len(known) - self._entered
+        items = chain.from_iterable(islice(reversed(known.items()), fresh))
+        kernel.enter(np.fromiter(items, np.int64, 2 * fresh).reshape(-1, 2), self._table)
+        self._entered = len(known)
+        return self._table
+
+    def describe(self, state: int) -> str:
+        return self.transitions.model.describe(self.transitions.states[state])

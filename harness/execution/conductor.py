@@ -1,0 +1,326 @@
+"""Runs one plan: load, faults and probes side by side, in three phases, and everything on disk as it happens.
+
+warm-up
+    the load runs, nothing is broken yet
+main
+    the load runs for the plan's time limit while the nemesis follows its schedule
+final
+    all faults are healed; then see ``final_phase``
+
+Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  So do the disk's syncs,
+which have threads as well: nothing on the loop waits for anything but the network.  Whatever fails, the order at the
+end is the same: no new operations, heal, close the files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from harness.errors import StoreError
+from harness.execution.final_phase import FinalPhase, Restartable
+from harness.execution.load import LOOK_S, Load, Tally
+from harness.execution.monitor import Watch
+from harness.execution.probes import ProbeLog, probe_forever
+from harness.execution.standstills import STANDSTILL_NS, Standstills
+from harness.workloads import workload_named
+from history import Event, HistoryWriter
+from history.records.events import NEMESIS, Type
+
+if TYPE_CHECKING:
+    from harness.plan import Plan
+    from harness.runstate import RunState
+    from nemesis.schedule.runner import Unhealed
+
+log = logging.getLogger("harness.execution.conductor")
+
+SYNC_S: Final = 0.1
+LAG_EVERY_S: Final = 0.05
+SHOW_EVERY_S: Final = 0.5
+WARM_UP_LIMIT_S: Final = 30.0
+#: How long a schedule may go on beyond the main phase, and its last fault's interval: restarts take their time.
+OVERTIME_S: Final = 30.0
+#: What is in use for a moment (a filesystem that cannot be unmounted) is healed a moment later.
+HEAL_TRIES: Final = 5
+HEAL_AGAIN_S: Final = 1.0
+
+
+class Nemesis(Protocol):
+    """The runner of faults, as the conductor needs it."""
+
+    def run(self, stop: threading.Event) -> None:
+        """Follow the schedule until its end or until ``stop`` is set."""
+
+    def heal_all(self, *, final: bool = False) -> Sequence[Unhealed]:
+        """Heal whatever may still be installed, idempotently; what could not be healed.
+
+        With ``final`` nothing is injected any more from then on.
+        """
+
+
+RecordFault = Callable[[Type, str, dict[str, Any]], None]
+MakeNemesis = Callable[[RecordFault], Nemesis]
+
+
+class Conductor:
+    """One run.  :meth:`run` is called once, from the main thread."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        endpoints: dict[str, tuple[str, int]],
+        *,
+        history: HistoryWriter,
+        probes: ProbeLog,
+        state: RunState,
+        make_nemesis: MakeNemesis,
+        clock_ns: Callable[[], int],
+        standstills: Standstills,
+        system: Restartable | None = None,
+        show: Callable[[Tally, ProbeLog, float], None] = lambda _tally, _probes, _seconds: None,
+    ) -> None:
+        """``clock_ns`` reads nanoseconds since the run's start, on the clock that ``standstills`` keeps."""
+        self._plan = plan
+        self._workload = workload_named(plan.workload, plan.keys, plan.read_mode)
+        self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
+        self._endpoints = endpoints
+        self._history = history
+        self._probes = probes
+        self._state = state
+        self._clock_ns = clock_ns
+        self._standstills = standstills
+        self._origin_ns = time.monotonic_ns() - clock_ns()
+        self._system = system
+        self._show = show
+        self.tally = Tally()
+        self._stop = threading.Event()
+        self._no_more_faults = threading.Event()
+        self._faults = threading.Thread(target=self._follow_schedule, name="nemesis", daemon=True)
+        self._nemesis = make_nemesis(self._record_fault)
+        self._unhealed_at_first: dict[int, str] = {}
+        self._last_heal: int | None = None
+        self._lags_s = array("f")
+
+    def stop(self) -> None:
+        """Ask the run to wind down in order; from any thread, also from a signal handler."""
+        self._stop.set()
+        self._no_more_faults.set()
+
+    def run(self) -> None:
+        """Conduct all phases.  Failures of the harness end up in the run's state, never as exceptions."""
+        try:
+            asyncio.run(self._conduct())
+        except* Exception as group:  # a bug of ours, too, ends the run in order
+            for error in _leaves(group):
+                self._state.fail(f"{type(error).__name__}: {error}")
+                log.error("the run failed", exc_info=error)
+        finally:
+            self.stop()
+            self._join_faults(OVERTIME_S)
+            self._heal(1 if "healed" in self._state.moments else HEAL_TRIES)
+            try:
+                self._save_state()
+            except OSError as error:
+                self._state.fail(f"recording failed: {error}")
+
+    # -- phases ----------------------------------------------------------------------------------------------------
+
+    async def _conduct(self) -> None:
+        load = Load(
+            self._plan, self._endpoints, history=self._history, tally=self.tally, stopped=self._stop.is_set,
+            clock_s=self._clock_s, active_s=self._standstills.active_s, see=self._see,
+        )  # fmt: skip
+        final = FinalPhase(
+            self._plan, tuple(self._endpoints), self._workload, load, tally=self.tally, probes=self._probes,
+            state=self._state, standstills=self._standstills, clock_ns=self._clock_ns, stopped=self._stop.is_set,
+            system=self._system,
+        )  # fmt: skip
+        helpers = [
+            asyncio.create_task(probe_forever(self._endpoints, self._probes, self._clock_ns)),
+            asyncio.create_task(self._sync_forever()),
+            asyncio.create_task(self._show_forever()),
+            asyncio.create_task(self._feel_lag_forever()),
+        ]
+        phases = asyncio.create_task(self._phases(load, final))
+        try:
+            done, _ = await asyncio.wait([phases, *helpers], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            self.stop()
+            for task in (phases, *helpers):
+                task.cancel()
+            await asyncio.gather(phases, *helpers, return_exceptions=True)
+            load.close()
+
+    async def _phases(self, load: Load, final: FinalPhase) -> None:
+        self._reach("warm-up")
+        mix = self._workload.invocations(self._plan.rng("operations"))
+        driving = asyncio.create_task(load.drive(mix, self._plan.rate, lambda: self.tally.phase == "final"))
+        try:
+            if await self._warm(load, driving):
+                await self._main(load, driving)
+        finally:
+            self.tally.phase = "final"
+            await driving
+        healed = await asyncio.to_thread(self._end_faults)
+        if not self._stop.is_set() and not self._state.failures:
+            await final.run({healed, min(healed, self._last_heal or healed)})
+
+    async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:
+        began = self._clock_s()
+
+        def warm() -> bool:
+            enough = load.served and self._clock_s() - began >= self._plan.warm_up
+            return enough or self._stop.is_set() or driving.done()
+
+        await self._until(warm, max(WARM_UP_LIMIT_S, self._plan.warm_up))
+        return not self._stop.is_set()
+
+    async def _main(self, load: Load, driving: asyncio.Task[None]) -> None:
+        began = self._standstills.active_s()
+        self.tally.phase = "main"
+        self._reach("main")
+        self._faults.start()
+        await self._until(lambda: self._stop.is_set() or driving.done(), self._plan.time_limit)
+        self._reach("main-end")
+        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags_s)
+
+    # -- what is recorded ------------------------------------------------------------------------------------------
+
+    def _see(self, event: Event) -> None:
+        if self._watch is not None:
+            self._watch.see(event)
+
+    def _violated(self, text: str) -> None:
+        self.tally.invalid = text
+        self._show(self.tally, self._probes, self._clock_s())
+        self.stop()
+
+    def _reach(self, moment: str) -> None:
+        self._state.reach(moment, self._clock_ns())
+
+    # -- faults ----------------------------------------------------------------------------------------------------
+
+    def _follow_schedule(self) -> None:
+        try:
+            self._nemesis.run(self._no_more_faults)
+        except Exception as error:  # noqa: BLE001 (a thread's last stand: whatever it is, it is ours)
+            self._fail_from_thread(error)
+
+    def _end_faults(self) -> int:
+        """Heal everything; the moment at which that was done (nanoseconds since the run's start)."""
+        self._join_faults(self._plan.interval + OVERTIME_S)
+        self._no_more_faults.set()
+        self._heal(HEAL_TRIES)
+        healed = self._clock_ns()
+        self._state.reach("healed", healed)
+        return healed
+
+    def _join_faults(self, patience: float) -> None:
+        if self._faults.ident is not None:
+            self._faults.join(patience)
+
+    def _heal(self, tries: int) -> None:
+        """Heal what stands.  What we could not undo is a failure of ours; what did not start again is a finding."""
+        try:
+            left = self._nemesis.heal_all(final=True)
+            for _ in range(tries - 1):
+                if all(one.by_system for one in left):
+                    break
+                time.sleep(HEAL_AGAIN_S)
+                left = self._nemesis.heal_all(final=True)
+        except Exception as error:  # noqa: BLE001 (nothing may keep the run from winding down)
+            self._fail_from_thread(error)
+            return
+        for one in left:
+            if one.by_system:
+                self._state.warn(f"not healed: {one}")
+            elif str(one) not in self._state.unhealed:
+                self._state.unhealed.append(str(one))
+                self._state.fail(f"a fault could not be healed: {one}")
+
+    def _fail_from_thread(self, error: Exception) -> None:
+        log.error("the nemesis failed", exc_info=error)
+        self._state.fail(f"nemesis: {type(error).__name__}: {error}")
+        self.stop()
+
+    def _record_fault(self, type_: Type, f: str, value: dict[str, Any]) -> None:
+        try:
+            event = self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
+        except OSError as error:
+            self._state.fail(f"{type(error).__name__}: {error}")
+            self.stop()
+            raise
+        if value.get("action") == "inject":
+            self.tally.fault = f if type_ in ("invoke", "ok") else ""
+        elif type_ != "invoke":
+            self.tally.fault = ""
+            self._healing_ended(event, f, value)
+
+    def _healing_ended(self, event: Event, f: str, value: dict[str, Any]) -> None:
+        number = value["id"]
+        if event.type != "ok":
+            self._unhealed_at_first.setdefault(number, str(value.get("reason")))
+            return
+        self._last_heal = event.time
+        if (reason := self._unhealed_at_first.pop(number, None)) is not None:
+            self._state.warn(f"{f} was healed, but not at the first try: {reason}")
+
+    # -- housekeeping ----------------------------------------------------------------------------------------------
+
+    async def _sync_forever(self) -> None:
+        while True:
+            await asyncio.sleep(SYNC_S)
+            try:
+                await asyncio.to_thread(self._sync)
+            except OSError as error:
+                raise StoreError(f"recording failed: {error}") from None
+
+    def _sync(self) -> None:
+        self._history.sync()
+        self._probes.sync()
+        self._save_state()
+
+    def _save_state(self) -> None:
+        self._state.standstills = self._standstills.spans(self._origin_ns)
+        self._state.save()
+
+    async def _show_forever(self) -> None:
+        while True:
+            self._show(self.tally, self._probes, self._clock_s())
+            await asyncio.sleep(SHOW_EVERY_S)
+
+    async def _feel_lag_forever(self) -> None:
+        """How late a task is woken that asked for it; long enough, it is a standstill of all clients and probes."""
+        due = time.monotonic_ns()
+        while True:
+            due += round(LAG_EVERY_S * 1e9)
+            await asyncio.sleep(LAG_EVERY_S)
+            now = time.monotonic_ns()
+            if now - due >= STANDSTILL_NS:
+                self._standstills.note(due, now)
+            elif self.tally.phase == "main":
+                self._lags_s.append(max(0.0, (now - due) / 1e9))
+            due = now
+
+    async def _until(self, predicate: Callable[[], bool], limit: float) -> None:
+        late = self._standstills.deadline(limit)
+        while not predicate() and not late():
+            await asyncio.sleep(LOOK_S)
+
+    def _clock_s(self) -> float:
+        return self._clock_ns() / 1e9
+
+
+def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -1,0 +1,310 @@
+"""The nemesis in a run: which faults a plan names, what they are given, and the sweep for leftovers."""
+
+from __future__ import annotations
+
+import random
+import threading
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from harness.clusters import is_netns, netns_names, open_cluster
+from harness.errors import HarnessError, NotReadyError, UsageError
+from harness.plan import Plan
+from harness.systems.base import StatusPort
+from harness.systems.dledger import CLIENT_PORT, RAFT_PORT, STORE, STORE_FILES
+from harness.systems.remoting import transfer_leadership
+from history import Probe, Receipt
+from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
+from nemesis.core.facts import Facts, survey
+from nemesis.core.fault import Context, Settings
+from nemesis.core.options import check_options
+from nemesis.core.ports import Nodes, StartError
+from nemesis.core.targets import check_words
+from nemesis.deadman import DeadMansTimer
+from nemesis.faults import clocks
+from nemesis.faults.registry import FAULTS, find, prechecks
+from nemesis.schedule.runner import Runner
+from nemesis.schedule.script import read_script, replay
+from nemesis.schedule.steps import Step, cycle, fault_names, steps_of, turn_parts, turns_of
+from nemesis.sweep import heal_everything, sweep_commands
+
+if TYPE_CHECKING:
+    from harness.execution.conductor import RecordFault
+    from harness.execution.probes import ProbeLog
+    from harness.systems import DLedgerRegister
+
+#: How the system's processes are recognised on a node, also by a later run that knows nothing of this one.
+PROCESS_PATTERN: Final = r"-Dharness\.node="
+
+
+class Machines(Nodes, Protocol):
+    """Nodes that say where their data lies; ``harness.remote.nodes.Remote`` is one."""
+
+    @property
+    def data_dirs(self) -> Mapping[str, str]: ...
+
+
+class RunClock:
+    """The run's own clock, for the nemesis."""
+
+    def __init__(self, clock_ns: Callable[[], int]) -> None:
+        self._clock_ns = clock_ns
+
+    def now(self) -> int:
+        return self._clock_ns()
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        return stop.wait(max(seconds, 0.0))
+
+
+class SystemView:
+    """The system as a nemesis may see it.  A process that does not come up again is the system's finding, not ours."""
+
+    def __init__(self, system: DLedgerRegister, probes: Callable[[], Mapping[str, Probe]]) -> None:
+        self._system = system
+        self._probes = probes
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
+        return self._system.pids(nodes)
+
+    def start(self, nodes: Iterable[str]) -> None:
+        names = list(nodes)
+        try:
+            self._system.start(names)
+        except NotReadyError as error:
+            raise StartError(dict.fromkeys(names, str(error))) from None
+
+    def probes(self) -> Mapping[str, Probe]:
+        return self._probes()
+
+    def transfer_leader(self, leader: str, to: str) -> None:
+        """Ask the leader, by the library's own request, in the term that it says it leads in."""
+        endpoints = self._system.endpoints()
+        try:
+            term = int(StatusPort(*endpoints[leader]).ask({"op": "status"})["term"])
+            transfer_leadership((endpoints[leader][0], RAFT_PORT), leader, to, term)
+        except (OSError, ValueError, KeyError) as error:
+            raise FaultError(f"{leader} did not take the request: {error}") from None
+
+
+class LeasedRunner(Runner):
+    """A runner on machines that are somebody's: should we be gone, they lift the faults themselves."""
+
+    def __init__(
+        self, ctx: Context, schedule: Sequence[Step], record: RecordFault, rng: random.Random, timer: DeadMansTimer
+    ) -> None:
+        super().__init__(ctx, schedule, record, rng)
+        self._timer = timer
+
+    def run(self, stop: threading.Event) -> None:
+        """Raises HarnessError when a timer went off while we were there: its node's faults were lifted early."""
+        if not self._schedule:
+            return
+        with self._timer as timer:
+            try:
+                super().run(stop)
+            finally:
+                if self.active:
+                    timer.leave()
+        if timer.lost:
+            raise HarnessError(f"dead man's timers ended, and may have lifted faults: {'; '.join(timer.lost.values())}")
+
+
+class Faults:
+    """The faults of one plan.
+
+    Raises UsageError when it names one that nobody knows, aims at a node that cannot be, gives a figure beyond its
+    bounds, or makes a schedule that cannot be.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._facts: Facts | None = None
+        self.left_out: dict[str, str] = {}
+        try:
+            self.turns = turns_of(",".join(plan.nemesis), FAULTS)
+            for name in self.names:
+                find(name)
+            check_options(plan.fault_options)
+            if is_netns(plan.cluster):
+                self._check_aims(netns_names(plan.nodes))
+            self.schedule = self._schedule()
+        except UnknownFaultError as error:
+            option = "--schedule" if plan.schedule else "--nemesis"
+            raise UsageError(f"{option}: {error}; `harness list-nemeses` names them all") from None
+        except OptionError as error:
+            raise UsageError(f"--fault-options: {error}") from None
+        except ScheduleError as error:
+            option = "--schedule" if plan.schedule else "--nemesis, --interval, --time-limit"
+            raise UsageError(f"{option}: {error}") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return fault_names(self.turns)
+
+    @property
+    def faketime(self) -> bool:
+        """Whether the system is to be started under libfaketime: only where a clock will be set wrong."""
+        return any(isinstance(find(name), clocks.ClockFault) for name in self.names)
+
+    def _schedule(self) -> list[Step]:
+        plan = self._plan
+        if plan.schedule:
+            return steps_of(plan.schedule, plan.time_limit)
+        if not self.turns:
+            return []
+        return cycle(
+            self.turns, plan.interval, plan.time_limit, plan.rng("schedule"),
+            weights=plan.weights or None, tracks=plan.tracks,
+        )  # fmt: skip
+
+    def _check_aims(self, nodes: Sequence[str]) -> None:
+        for turn in self.turns:
+            for _, words in turn_parts(turn):
+                if words is not None:
+                    check_words(words, nodes)
+
+    def clean(self, nodes: Machines) -> None:
+        """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
+        heal_leftovers(nodes).check()
+
+    def precheck(self, nodes: Machines, system: DLedgerRegister) -> None:
+        """Refuse a fault that cannot work on this cluster, before the run.
+
+        What only ``all`` names is left out instead (see ``left_out``).  Raises UsageError with the reasons.
+        """
+        context = self._context(nodes, SystemView(system, dict), lambda: 0)
+        reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
+        named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
+        if refused := {name: why for name, why in reasons.items() if name in named}:
+            text = "; ".join(f"{name} cannot work on this cluster: {why}" for name, why in refused.items())
+            raise UsageError(f"--nemesis: {text}")
+        self.left_out = reasons
+        self.turns = tuple(turn for turn in self.turns if turn not in reasons)
+        try:
+            self._check_aims(nodes.names)
+            self.schedule = self._schedule()
+        except ScheduleError as error:
+            raise UsageError(f"--nemesis: {error}") from None
+
+    def prepare(self, nodes: Nodes, system: DLedgerRegister) -> None:
+        """What must be done before the system is started: for wrong clocks it is started under libfaketime."""
+        if not self.faketime:
+            return
+        facts, file = self._survey(nodes), Settings().clock_file
+        nodes.run(dict.fromkeys(nodes.names, clocks.prepare(file)))
+        system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
+
+    def told(self) -> dict[str, Any]:
+        """What a reader of the results must know of the faults, beyond the plan."""
+        record: dict[str, Any] = {}
+        if self.faketime:
+            record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
+        if self.left_out:
+            record["faults_left_out"] = dict(self.left_out)
+        return record
+
+    def runner(
+        self,
+        nodes: Machines,
+        system: DLedgerRegister,
+        probes: ProbeLog,
+        record: RecordFault,
+        clock_ns: Callable[[], int],
+    ) -> Runner:
+        """Carries out this plan's schedule."""
+        context = self._context(nodes, SystemView(system, lambda: probes.latest), clock_ns)
+        rng = self._plan.rng("targets")
+        if is_netns(self._plan.cluster):
+            return Runner(context, self.schedule, record, rng)
+        timer = DeadMansTimer(nodes, sweep_commands(nodes, PROCESS_PATTERN, nodes.data_dirs))
+        return LeasedRunner(context, self.schedule, record, rng, timer)
+
+    def _context(self, nodes: Machines, view: SystemView, clock_ns: Callable[[], int]) -> Context:
+        settings = Settings(
+            peer_port=RAFT_PORT,
+            client_port=CLIENT_PORT,
+            data_dirs=nodes.data_dirs,
+            store=STORE,
+            store_files=STORE_FILES,
+            snapshots=self._plan.snapshot,
+            snapshot_threshold=self._plan.snapshot_threshold,
+            faketime=self.faketime,
+            beyond_quorum=self._plan.beyond_quorum,
+            options=self._plan.fault_options,
+        )
+        return Context(nodes, view, RunClock(clock_ns), self._survey(nodes), settings)
+
+    def _survey(self, nodes: Nodes) -> Facts:
+        if self._facts is None:
+            self._facts = survey(nodes)
+        return self._facts
+
+
+def node_names(plan: Plan) -> tuple[str, ...]:
+    """What the plan's nodes are called.  Raises UsageError, or ClusterError where only a running cluster can tell."""
+    if is_netns(plan.cluster):
+        return netns_names(plan.nodes)
+    return tuple(node.name for node in open_cluster(plan.cluster).nodes)
+
+
+def scripted(plan: Plan, path: Path) -> Plan:
+    """The plan with the faults of a script (see ``nemesis.schedule.script``), or of the ``plan.json`` of a scripted
+    run.
+
+    Raises UsageError that names file and fault.
+    """
+    names = node_names(plan)
+    try:
+        steps = _written_steps(path, plan.time_limit) or read_script(path, plan.time_limit, names)
+        return _with_schedule(plan, steps)
+    except ScheduleError as error:
+        raise UsageError(f"--schedule: {error}") from None
+    except OSError as error:
+        raise UsageError(f"--schedule {path}: {error.strerror}") from None
+
+
+def _written_steps(path: Path, time_limit: float) -> list[Step]:
+    """The schedule in a ``plan.json``; empty for another file.  Raises UsageError, ScheduleError, OSError."""
+    if not path.read_bytes().removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
+        return []
+    schedule = Plan.read(path).schedule
+    if not schedule:
+        raise UsageError(f"--schedule {path}: that plan has no schedule of its own; give it as --plan")
+    return steps_of(schedule, time_limit)
+
+
+def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
+    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none."""
+    steps = replay(receipts, main_ns)
+    if not steps:
+        raise UsageError("that run installed no fault: there is nothing to replay; `harness run` repeats it")
+    return _with_schedule(plan, steps)
+
+
+def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:
+    names = tuple(dict.fromkeys(step.fault for step in steps))
+    return replace(plan, nemesis=names, schedule=tuple(asdict(step) for step in steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """What a sweep undid, and on which nodes it failed: a line each."""
+
+    undone: list[str]
+    failed: list[str]
+
+    def check(self) -> None:
+        """Raises HarnessError when something of an earlier run may still stand."""
+        if self.failed:
+            raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
+
+
+def heal_leftovers(nodes: Machines) -> Healed:
+    """Undo every fault that carries our tag, on every node that can be reached."""
+    swept = heal_everything(nodes, PROCESS_PATTERN, nodes.data_dirs)
+    failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
+    return Healed(swept.lines(), failed)

@@ -1,0 +1,193 @@
+"""The end of a run, when everything is healed: does the system recover, come to rest, and still hold what it promised?
+
+1. *recovery*: light reads go on until every node has caught up, or the recovery time is over
+2. *quiescence*: nobody asks anything until no node's state moves any more; here contents can be compared
+3. *final reads*: each register is read through every node
+4. *restart* (on request): all servers are killed and started again, each register is read again, quiescence again
+
+Every deadline leaves out the times in which this process itself stood still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Final, Protocol
+
+from harness.errors import NotReadyError
+from harness.execution.load import LOOK_S, Load, Tally, Worker
+from harness.judge.recovery import CatchingUp
+
+if TYPE_CHECKING:
+    from harness.execution.probes import ProbeLog
+    from harness.execution.standstills import Standstills
+    from harness.plan import Plan
+    from harness.runstate import RunState
+    from harness.workloads import Invocation, Workload
+    from history import Probe
+
+RECOVERY_RATE: Final = 20.0
+#: How long the nodes may take to come to rest, beyond the recovery time.
+QUIET_S: Final = 10.0
+FINAL_READS_S: Final = 10.0
+#: On top, for each register: a read through the log of a slow disk, and the answer of a node that asks another one.
+FINAL_READ_EACH_S: Final = 0.1
+ASK_AGAIN_S: Final = 0.1
+
+
+class Restartable(Protocol):
+    """The system, as far as it is killed and started again.  Raises NotReadyError when it does not come up."""
+
+    def kill(self, nodes: Iterable[str]) -> None: ...
+
+    def start(self, nodes: Iterable[str]) -> None: ...
+
+    def await_leader(self) -> str: ...
+
+
+class FinalPhase:
+    """:meth:`run` is called once, in the run's event loop."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        nodes: Sequence[str],
+        workload: Workload,
+        load: Load,
+        *,
+        tally: Tally,
+        probes: ProbeLog,
+        state: RunState,
+        standstills: Standstills,
+        clock_ns: Callable[[], int],
+        stopped: Callable[[], bool],
+        system: Restartable | None = None,
+    ) -> None:
+        """``system`` may be None where the plan asks for no restart."""
+        self._plan = plan
+        self._nodes = tuple(nodes)
+        self._workload = workload
+        self._load = load
+        self._tally = tally
+        self._probes = probes
+        self._state = state
+        self._standstills = standstills
+        self._clock_ns = clock_ns
+        self._stopped = stopped
+        self._system = system
+
+    async def run(self, heals: Iterable[int]) -> None:
+        """``heals`` are the moments whose commit index every node must pass (nanoseconds since the run's start)."""
+        for worker in self._load.workers:
+            worker.client.follow_leader()
+        await self._recover(heals)
+        await self._come_to_rest("quiet")
+        self._tally.note = "final reads"
+        self._reach("final-reads")
+        await self._read_everything()
+        if self._plan.restart_at_end and not self._stopped():
+            await self._restart()
+
+    def _reach(self, moment: str) -> None:
+        self._state.reach(moment, self._clock_ns())
+
+    # -- recovery --------------------------------------------------------------------------------------------------
+
+    async def _recover(self, heals: Iterable[int]) -> None:
+        self._tally.note = "waiting for every node to catch up"
+        catching_up = [CatchingUp(self._probes.all, self._nodes, moment) for moment in heals]
+        self._load.served = False
+
+        def recovered() -> bool:
+            return self._load.served and all(one.done() for one in catching_up)
+
+        late = self._standstills.deadline(self._plan.recovery_time)
+        reads = cycle(self._workload.final_reads())
+        await self._load.drive(reads, RECOVERY_RATE, lambda: recovered() or late())
+        if not self._stopped() and recovered():
+            self._reach("recovered")
+
+    # -- quiescence ------------------------------------------------------------------------------------------------
+
+    async def _come_to_rest(self, moment: str) -> None:
+        self._tally.note = "waiting for the nodes to come to rest"
+        since, late = len(self._probes.all), self._standstills.deadline(QUIET_S)
+        while not (level(seen := self._probes.all[since:], self._nodes) or late() or self._stopped()):
+            await asyncio.sleep(LOOK_S)
+        if self._stopped():
+            return
+        if resting(seen, self._nodes):
+            self._reach(moment)
+        else:
+            self._state.warn(f"the nodes did not come to rest within {QUIET_S:g} s without load")
+
+    # -- final reads -----------------------------------------------------------------------------------------------
+
+    async def _read_everything(self) -> None:
+        """One worker of each node reads each register: their homes go round."""
+        keys = len(self._workload.final_reads())
+        late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * keys)
+        await asyncio.gather(*(self._read_all(worker, late) for worker in self._load.workers[: len(self._nodes)]))
+
+    async def _read_all(self, worker: Worker, late: Callable[[], bool]) -> None:
+        """What was not answered by a node that had applied it is asked again, after all others, until the deadline."""
+        left = self._workload.final_reads()
+        while left:
+            again: list[Invocation] = []
+            for invocation in left:
+                if self._stopped() or late():
+                    return
+                if not await self._load.perform(worker, invocation):
+                    again.append(invocation)
+            if again:
+                await asyncio.sleep(ASK_AGAIN_S)
+            left = again
+
+    # -- restart ---------------------------------------------------------------------------------------------------
+
+    async def _restart(self) -> None:
+        self._tally.note = "restarting all nodes"
+        self._reach("restarting")
+        try:
+            await asyncio.to_thread(self._kill_and_start)
+        except NotReadyError as error:
+            self._state.restart_failed = str(error)
+            return
+        self._reach("restarted")
+        self._tally.note = "final reads after the restart"
+        await self._read_everything()
+        if not self._stopped():
+            await self._come_to_rest("restarted-quiet")
+
+    def _kill_and_start(self) -> None:
+        assert self._system is not None
+        self._system.kill(self._nodes)
+        self._system.start(self._nodes)
+        self._system.await_leader()
+
+
+def resting(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
+    """Whether every node that answers told the same state twice, one after the other; at least one does."""
+    return bool(_at_rest(probes, nodes))
+
+
+def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
+    """Whether they rest, all at the same applied index: nothing is on its way to anybody."""
+    return len({probe.applied for probe in _at_rest(probes, nodes)}) == 1
+
+
+def _at_rest(probes: Sequence[Probe], nodes: Iterable[str]) -> list[Probe]:
+    """The newest probe of every node that answers; none while one of them moves, or was not asked twice yet."""
+    newest: list[Probe] = []
+    for node in nodes:
+        told = [probe for probe in probes if probe.node == node][-2:]
+        if len(told) < 2:
+            return []
+        before, now = told
+        if not now.answered:
+            continue
+        if not before.answered or (before.applied, before.state_index) != (now.applied, now.state_index):
+            return []
+        newest.append(now)
+    return newest

@@ -1,0 +1,64 @@
+"""The online monitor beside a run: the first violation ends it in order, while the evidence is warm.
+
+What the monitor says is a reason to stop and no verdict: the check after the run decides.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from checker.monitor import Monitor
+    from harness.runstate import RunState
+    from history import Event
+
+log = logging.getLogger("harness.execution.monitor")
+
+WATCHED_WORKLOADS = ("register",)
+
+
+def require_watchable(workload: str) -> None:
+    """Raises UsageError for a workload that the monitor cannot follow."""
+    if workload not in WATCHED_WORKLOADS:
+        raise UsageError(
+            f"--stop-on-violation follows registers whose values are written once each, not --workload {workload}: "
+            f"take --workload register, or leave the option out and let the check after the run decide"
+        )
+
+
+class Watch:
+    """Feeds the events of one run to a monitor; ``stop`` is called once, with the sentence, at the first violation."""
+
+    def __init__(self, state: RunState, stop: Callable[[str], None]) -> None:
+        from checker.monitor import Monitor  # numpy, which nobody needs who only reads a plan
+
+        self._state = state
+        self._stop = stop
+        self._monitor: Monitor | None = Monitor()
+        self._left_alone: set[str | int | None] = set()
+
+    def see(self, event: Event) -> None:
+        """Take in one event.  A defect of the monitor ends the watch, never the run."""
+        if self._monitor is None:
+            return
+        try:
+            violation = self._monitor.feed(event)
+        except Exception as error:
+            log.error("the monitor failed", exc_info=error)
+            self._state.warn(f"--stop-on-violation: the monitor failed ({type(error).__name__}: {error}); not watched")
+            self._monitor = None
+            return
+        for key in set(self._monitor.unwatched) - self._left_alone:
+            self._left_alone.add(key)
+            self._state.warn(f"--stop-on-violation: {key} is not watched any more, a value was written to it twice")
+        if violation is not None:
+            example = violation.counterexample
+            text = f"event {violation.index}, {violation.key}: {example.kind}: {example.sentence}"
+            log.warning("stopped at the first violation: %s", text)
+            self._state.stopped = text
+            self._monitor = None
+            self._stop(text)

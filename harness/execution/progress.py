@@ -1,0 +1,100 @@
+"""What a person sees of a run: progress on standard error, the result on standard output.
+
+Progress is one living line on a terminal, plain lines elsewhere.  Nothing here raises: whoever looks on may go away.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, TextIO
+
+from harness.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from harness.execution.load import Tally
+    from harness.execution.probes import ProbeLog
+
+PLAIN_EVERY_S: Final = 5.0
+LONGEST: Final = 110
+
+
+class Progress:
+    """Writes to ``stream`` (None: standard error), results to ``results`` (None: standard output).
+
+    ``clock`` reads seconds.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        results: TextIO | None = None,
+    ) -> None:
+        self._screen = Screen(stream if stream is not None else sys.stderr)
+        self._results = Screen(results if results is not None else sys.stdout)
+        self._clock = clock
+        self._drawn = False
+        self._next_plain = 0.0
+        self._last: tuple[float, int] | None = None
+        self._phase = ""
+        self._told = ""
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._clear()
+        self._screen.write(text + "\n")
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """A line each that stays."""
+        for warning in warnings:
+            self.say(f"warning: {warning}")
+
+    def result(self, text: str) -> None:
+        """What the verb was asked for: lines on standard output."""
+        self._clear()
+        self._results.write(text + "\n")
+
+    @property
+    def columns(self) -> int | None:
+        """How wide a result may be; None for a file or a pipe, which take any width."""
+        return self._results.columns if self._results.is_terminal else None
+
+    def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
+        """The state of the run, ``seconds`` after its start."""
+        if tally.invalid != self._told:
+            self._told = tally.invalid
+            self.say(f"a violation: the run is stopped in order.  {tally.invalid}")
+        changed = tally.phase != self._phase
+        if not self._screen.living and not changed and self._clock() < self._next_plain:
+            return
+        self._phase = tally.phase
+        self._next_plain = self._clock() + PLAIN_EVERY_S
+        if self._screen.living:
+            line = self.line(tally, probes, seconds, self._screen.columns - 1)
+            self._screen.write("\r\x1b[K" + self._screen.cut(line))
+            self._drawn = True
+        else:
+            self._screen.write(self.line(tally, probes, seconds) + "\n")
+
+    def line(self, tally: Tally, probes: ProbeLog, seconds: float, room: int = LONGEST) -> str:
+        """One line of about :data:`LONGEST` characters, or a shorter one where that has no room."""
+        done = sum(tally.completions.values())
+        rate = 0.0
+        if self._last is not None and seconds > self._last[0]:
+            rate = (done - self._last[1]) / (seconds - self._last[0])
+        self._last = (seconds, done)
+        counts = [f"{kind} {tally.of_type(kind)}" for kind in ("ok", "fail", "info")]
+        leader = probes.leader() or "none"
+        state = tally.fault or tally.note or "calm"
+        line = f"{seconds:6.1f} s  {tally.phase:<7}  {rate:5.0f}/s  {' '.join(counts)}  leader {leader}  {state}"
+        if len(line) <= room:
+            return line
+        return f"{seconds:.0f} s  {tally.phase}  {rate:.0f}/s  {counts[0]}  {leader}  {state}"
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._screen.write("\r\x1b[K")
+            self._drawn = False

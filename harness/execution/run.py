@@ -1,0 +1,333 @@
+"""One run from the plan to the verdict: cluster, system, conductor, evidence, conclusion.
+
+Whatever happens after the cluster is up, the way out is the same: heal, collect, stop the system, take the cluster
+down if this run brought it up, judge what there is.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness.clusters import open_cluster, require_usable
+from harness.errors import HarnessError, StoreError, UsageError
+from harness.execution.conductor import Conductor, Nemesis, RecordFault
+from harness.execution.descriptors import require_descriptors
+from harness.execution.faults import Faults
+from harness.execution.interrupts import Interrupts
+from harness.execution.oom import Count, count_kills, told
+from harness.execution.probes import ProbeLog
+from harness.execution.progress_thread import ProgressThread
+from harness.execution.standstills import Standstills
+from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
+from harness.judge.conclude import conclude, draw, feed, summary_of
+from harness.remote.nodes import Remote
+from harness.runstate import RunState
+from harness.store import create_run, discard_run, link_latest
+from harness.systems import DLedgerRegister
+from harness.systems.dledger import find_jar
+from history import Header, HistoryWriter, RunFiles
+from nemesis.core.ports import Command
+from pipeline import SessionError, WarmSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from harness.clusters import Cluster
+    from harness.execution.progress import Progress
+    from harness.plan import Plan
+
+log = logging.getLogger("harness.execution.run")
+
+#: Until Spark is warm, before the load; beyond this a run without it is worth more than a run that waits.
+SPARK_WARM_S: Final = 90.0
+SPARK_PATIENCE_S: Final = 30.0
+#: The JVM ends with this process in any case.
+SPARK_STOP_S: Final = 5.0
+
+
+class Run:
+    """One run of one plan.  :meth:`execute` may be called once."""
+
+    def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
+        self._plan = plan
+        self._store = store
+        self._progress = ProgressThread(progress)
+        self._keep_cluster = keep_cluster
+        self._state = RunState()
+        self._standstills = Standstills()
+        self._spark: WarmSession | None = None
+        self._ended_ns = 0
+
+    def execute(self) -> tuple[int, RunFiles]:
+        """The exit code and the run's files.
+
+        Raises UsageError, after which nothing of the run is left, and HarnessError when it could not even be recorded.
+        """
+        with self._progress, self._standstills:
+            return self._execute()
+
+    def _execute(self) -> tuple[int, RunFiles]:
+        plan = self._plan
+        faults = Faults(plan)
+        cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
+        find_jar(plan.version)
+        require_usable(plan.cluster)
+        files = create_run(self._store, plan, datetime.now(UTC))
+        self._state.path = files.state
+        with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
+            self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
+            log.info("plan: %s", plan.to_json())
+            try:
+                self._on_cluster(cluster, faults, files, interrupts)
+            except KeyboardInterrupt:
+                log.warning("interrupted")
+            except Exception as error:  # a bug of ours, too, ends in order: judged, and told
+                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could tell
+                    discard_run(files)
+                    raise
+                self._fail(error)
+            self._state.interrupted = interrupts.asked
+            self._state.ended = not interrupts.asked and not self._state.failures
+            self._save()
+            interrupts.go_on_unwatched()
+            try:
+                code = self._conclude(files)
+            except KeyboardInterrupt:
+                self._progress.say(f"interrupted; `harness check {files.root}` judges what was recorded")
+                return EXIT_INTERRUPTED, files
+            finally:
+                self._stop_spark()
+            return (EXIT_INTERRUPTED if interrupts.asked else code), files
+
+    # -- on the cluster --------------------------------------------------------------------------------------------
+
+    def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
+        with cluster.lock():
+            began = time.monotonic()
+            cluster_was_up = cluster.status().is_up and not cluster.orphaned()
+            try:
+                kept = cluster.up(passing=not self._keep_cluster)
+                with Remote(cluster.nodes) as remote:
+                    self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
+                    self._on_nodes(cluster, remote, faults, files, interrupts, kept=kept)
+            finally:
+                if not cluster_was_up and not self._keep_cluster:
+                    with interrupts.held():
+                        cluster.down()
+
+    def _on_nodes(
+        self,
+        cluster: Cluster,
+        remote: Remote,
+        faults: Faults,
+        files: RunFiles,
+        interrupts: Interrupts,
+        *,
+        kept: bool,
+    ) -> None:
+        system = DLedgerRegister(self._plan, cluster.nodes, remote, self._standstills.active_s)
+        names = remote.names
+        require_descriptors(self._plan.concurrency, len(names))
+        try:
+            if kept:  # nodes that were made a moment ago have no earlier run
+                faults.clean(remote)
+            _install(system, names)
+            faults.precheck(remote, system)
+            faults.prepare(remote, system)
+            log.info("prechecked")
+            link_latest(files)
+            self._start_spark()
+            self._lead(system, names)
+            self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
+            self._await_spark()
+            killed_before = count_kills(remote)
+            self._conduct(system, remote, faults, files, interrupts)
+            with interrupts.held():
+                self._look_for_kills(killed_before, remote, faults)
+        finally:
+            with interrupts.held():
+                self._collect(system, names, files)
+
+    def _lead(self, system: DLedgerRegister, names: Iterable[str]) -> None:
+        began = time.monotonic()
+        system.start(names)
+        leader = system.await_leader()
+        self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
+        log.info("led by %s", leader)
+
+    def _conduct(
+        self, system: DLedgerRegister, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
+    ) -> None:
+        started = time.monotonic_ns()
+
+        def clock_ns() -> int:
+            return time.monotonic_ns() - started
+
+        plan = self._plan
+        header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), {"nodes": list(remote.names)})
+        history = HistoryWriter(files.history, header, started_ns=started, clock=time.monotonic_ns)
+        probes = ProbeLog(files.probes)
+
+        def make_nemesis(record: RecordFault) -> Nemesis:
+            return faults.runner(remote, system, probes, record, clock_ns)
+
+        conductor = Conductor(
+            plan, system.endpoints(), history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
+            clock_ns=clock_ns, standstills=self._standstills, system=system, show=self._progress.show,
+        )  # fmt: skip
+        try:
+            with interrupts.reaction(conductor.stop):
+                conductor.run()
+        finally:
+            self._ended_ns = time.monotonic_ns()
+            history.close()
+            probes.close()
+            self._state.reach("end", clock_ns())
+
+    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, faults: Faults) -> None:
+        """A process that the kernel ended for want of memory is missing for a reason of ours."""
+        try:
+            found = told(before, count_kills(remote), faults.names)
+        except HarnessError as error:
+            self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
+            return
+        if found is not None:
+            text, by_fault = found
+            self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
+
+    def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
+        for line in system.collect(files.nodes):
+            self._state.warn(f"not collected: {line}")
+        try:
+            system.kill(names)
+        except HarnessError as error:
+            self._state.warn(f"not stopped: {error}")
+
+    # -- conclusion ------------------------------------------------------------------------------------------------
+
+    def _start_spark(self) -> None:
+        if self._plan.spark:
+            self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
+
+    def _await_spark(self) -> None:
+        """Nobody starts while the load runs: the nodes may live on this machine's cores."""
+        if self._spark is None:
+            return
+        try:
+            self._spark.get(SPARK_WARM_S)
+        except SessionError as error:
+            log.warning("judging without Spark: %s", error)
+            self._state.warn(f"judged without Spark, by the same functions: {error}")
+            self._stop_spark()
+
+    def _stop_spark(self) -> None:
+        if self._spark is not None:
+            self._spark.stop(SPARK_STOP_S)
+            self._spark = None
+
+    def _conclude(self, files: RunFiles) -> int:
+        """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
+        if not files.history.exists():
+            with suppress(StoreError):  # a full disk has been reported already
+                link_latest(files)
+            if self._state.interrupted:
+                self._progress.say("interrupted before the first operation")
+            return EXIT_FAILURE
+        verdict = "unknown"
+        try:
+            results = conclude(files, self._session if self._spark else None)
+            verdict = results.verdict
+            verdict_s = self._since_the_end()
+            self._progress.result(summary_of(files, results, self._progress.columns))
+            self._progress.warn(draw(files))
+            report_s = self._since_the_end()
+            self._progress.result(f"report: {files.report}")
+            self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
+            self._progress.warn(feed(files, self._store))
+        except (HarnessError, OSError) as error:
+            self._fail(error)
+            return exit_code(verdict, str(error))
+        return exit_code(verdict, results.harness_failure)
+
+    def _since_the_end(self) -> float:
+        return (time.monotonic_ns() - self._ended_ns) / 1e9
+
+    def _session(self) -> SparkSession:
+        assert self._spark is not None
+        return self._spark.get(1.0 if self._state.interrupted else SPARK_PATIENCE_S)
+
+    def _fail(self, error: Exception) -> None:
+        log.error("the run failed", exc_info=error)
+        text = str(error)
+        full = os.strerror(errno.ENOSPC)
+        if full in text or (isinstance(error, OSError) and error.errno == errno.EDQUOT):  # also from Spark's workers
+            text = f"{full}: make room where {self._store} lies, or name another place with --store"
+        self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
+        self._progress.say(f"harness failure: {text}")
+
+    def _save(self) -> None:
+        with suppress(OSError):  # a full disk has been reported already, and the history is what counts
+            self._state.save()
+
+
+def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
+    """The program on every node, and nothing that an earlier run left."""
+    system.kill(names)
+    system.wipe()
+    system.install()
+    log.info("installed")
+
+
+def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:
+    """What a reader must know of the machines to believe the figures."""
+    first = remote.names[0]
+    java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
+    return {
+        "system": f"DLedger {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
+        "jar_sha256": system.jar_hash,
+        "java": java,
+        "kernel": platform.release(),
+        "python": sys.version.split()[0],
+        "timers": plan.timers,
+        "nodes": {name: remote.address(name) for name in remote.names},
+    }
+
+
+class _LogFile(logging.FileHandler):
+    """A log that is silent when the disk is full: the history's own failure tells it, once and in one line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
+        """Leave the record out."""
+
+
+@contextmanager
+def logging_to(path: Path) -> Iterator[None]:
+    """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
+    try:
+        handler = _LogFile(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    previous = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.getLogger("paramiko").setLevel(logging.WARNING)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(previous)
+        with suppress(OSError):
+            handler.close()

@@ -1,0 +1,145 @@
+"""What a node had committed stays in its log: every fall of a log below it, from the probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.judge.damage import NONE, Damages
+from harness.judge.stretches import same_process
+from history import Check, Probe
+
+_ASKED: Final = "no node removes committed entries from its log"
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """A node's log ended at ``end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
+
+    ``restarted`` tells that the process which said so is not the one whose log fell.  Then a fall proves nothing by
+    itself, because a log may be lost with its machine; beside one that does, it belongs to the same finding.
+    """
+
+    node: str
+    time: int
+    end: int
+    committed: int
+    restarted: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "node": self.node,
+            "time": self.time,
+            "log_end": self.end,
+            "committed": self.committed,
+            "restarted": self.restarted,
+        }
+
+    def told(self) -> str:
+        """In words, such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
+        where = "there before it was restarted" if self.restarted else "there"
+        ended = f"{self.node}'s log ended at {self.end} at {self.time / 1e9:.1f} s"
+        return f"{ended} although {self.committed} had been committed {where}"
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of one node so far: its newest answer, and the highest commit index that it ever told.
+
+    ``silent`` tells that a probe failed since: the next answer may be another process's.
+    """
+
+    answer: Probe
+    highest: int
+    fell: bool = False
+    silent: bool = False
+
+
+def falls(probes: Sequence[Probe]) -> list[Fall]:
+    """Every fall of every node, in the order of the probes.
+
+    Compared are two answers: the commit index of the earlier with the log's end in the later (why that accuses nobody
+    wrongly is shown in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit index: what
+    the node had told before is compared then.
+    """
+    found: list[Fall] = []
+    nodes: dict[str, _Node] = {}
+    after = _next_begins(probes)
+    for number, probe in enumerate(probes):
+        node = nodes.get(probe.node)
+        if not probe.answered:
+            if node is not None:
+                node.silent = True
+            continue
+        if node is None:
+            nodes[probe.node] = _Node(probe, probe.committed)
+            continue
+        if fall := _fall(node, probe, after.get(number)):
+            found.append(fall)
+            node.fell, node.highest = True, probe.ledger_end
+        node.answer, node.highest, node.silent = probe, max(node.highest, probe.committed), False
+    return found
+
+
+def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
+    """By a probe's place: where the log began in the next answer of the same node, if that follows."""
+    last: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for number, probe in enumerate(probes):
+        before = last.pop(probe.node, None)
+        if probe.answered:
+            if before is not None:
+                found[before] = probe.ledger_begin
+            last[probe.node] = number
+    return found
+
+
+def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
+    before = node.answer
+    shorter, same = probe.ledger_end < before.ledger_end, not node.silent and same_process(before, probe)
+    # What lies below the log's begin is in a snapshot.
+    held = begin_after is None or begin_after > before.committed
+    if same and not held and probe.ledger_end < before.committed and (shorter or not node.fell):
+        return Fall(probe.node, probe.time, probe.ledger_end, before.committed, restarted=False)
+    forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
+    if shorter and forgot and probe.ledger_end < min(node.highest, before.ledger_end):
+        return Fall(probe.node, probe.time, probe.ledger_end, min(node.highest, before.ledger_end), restarted=True)
+    return None
+
+
+def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+    """A node never removes committed entries from its log.  One fall in the life of one process is a violation.
+
+    A log that a fault of ours cut is left out until it is whole again.
+    """
+    every, excused = falls(probes), damages.excused_logs(probes)
+    found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
+    left_out = excused.told(len(every) - len(found))
+    last = {probe.node: probe for probe in probes if probe.answered}
+    if all(fall.restarted for fall in found):
+        return Check("committed-kept", "check", "valid", _ASKED, f"{len(last)} nodes followed{left_out}")
+    first = next(fall for fall in found if not fall.restarted)
+    nodes = sorted({fall.node for fall in found})
+    seen = first.told()
+    if others := len(found) - 1:
+        seen += f", and {others} more such fall{'s' if others > 1 else ''} ({_by_node(found, first)})"
+    seen += left_out
+    details: dict[str, Any] = {
+        "kind": "committed-entries-deleted",
+        "nodes": nodes,
+        "moments": [fall.to_json() for fall in found],
+    }
+    highest = max(probe.committed for probe in last.values())
+    if max(probe.ledger_end for probe in last.values()) < highest:
+        details["lost_for_good"] = True
+        seen += f"; at the end of the run no node holds entry {highest}, which was committed"
+    return Check("committed-kept", "check", "invalid", _ASKED, seen, details)
+
+
+def _by_node(found: Sequence[Fall], first: Fall) -> str:
+    moments: dict[str, list[str]] = {}
+    for fall in found:
+        if fall is not first:
+            moments.setdefault(fall.node, []).append(f"{fall.time / 1e9:.1f}")
+    return ", ".join(f"{node} at {' and '.join(times)} s" for node, times in sorted(moments.items()))

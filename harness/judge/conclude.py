@@ -1,0 +1,199 @@
+"""From a run directory to a verdict on disk: tables, ``results.json``, ``summary.txt``, then the drawings.
+
+The same for a run that has just ended and for one of last year; raw data is read, never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.clusters import netns_names
+from harness.errors import CheckError, UsageError
+from harness.judge.judge import judge
+from harness.judge.node_alarms import ALARMS
+from harness.judge.recorded import Recorded
+from harness.plan import Plan
+from harness.runstate import RunState
+from harness.store import require_history, write_json
+from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
+from history.records.events import torn_end
+from history.records.layout import WAREHOUSE
+from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("harness.judge.conclude")
+
+
+def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
+    """Judge a run and write tables, ``results.json`` and ``summary.txt``.
+
+    ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
+    recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    """
+    timings: dict[str, float] = {}
+    try:
+        with _timed(timings, "read"):
+            recorded = read_recorded(run)
+        tables = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+    except (FormatError, PipelineError) as error:
+        raise CheckError(str(error)) from None
+    except FileNotFoundError as error:
+        raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
+    log.info("seconds: %s", timings)
+    results = judge(recorded, tables.key_verdicts, tables.faults, timings)
+    write_json(run.results, results.to_json())
+    _write_summary(run, results)
+    return results
+
+
+def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
+    """What ``summary.txt`` says; for a terminal of so many ``columns`` only what fits."""
+    import reports
+
+    if columns is not None:
+        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns), [])
+        if text is not None:
+            return str(text).rstrip()
+    return run.summary.read_text().rstrip()
+
+
+def draw(run: RunFiles) -> list[str]:
+    """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
+    import reports
+
+    warnings: list[str] = []
+    outcome = _try("the report", lambda: reports.write_all(run), warnings)
+    return warnings + (list(outcome.warnings) if outcome is not None else [])
+
+
+def feed(run: RunFiles, store: Path) -> list[str]:
+    """Bring a judged run into the store's warehouse.  Returns warnings: what is missing there can be brought later."""
+    try:
+        append_run(store / WAREHOUSE, run)
+    except (FormatError, PipelineError, OSError) as error:
+        log.warning("not in the warehouse", exc_info=error)
+        return [f"not in the warehouse: {error}; `harness ingest {run.root}` brings it there"]
+    return []
+
+
+def read_recorded(run: RunFiles) -> Recorded:
+    """Everything that the judge needs.
+
+    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError where nothing was recorded.
+    """
+    require_history(run)
+    history = read_history(run.history)
+    try:
+        plan = Plan.read(run.plan)
+        state = RunState.read(run.state)
+    except (UsageError, ValueError) as error:
+        raise CheckError(str(error)) from None
+    if (note := torn_end(run.history)) is not None:
+        state.warnings.append(f"{run.history.name}: {note}")
+    names = tuple(history.header.extra.get("nodes", netns_names(plan.nodes)))
+    return Recorded(
+        plan=plan,
+        operations=pair(history.events, str(run.history)),
+        receipts=receipts_of(history.events),
+        probes=read_probes(run.probes) if run.probes.exists() else [],
+        state=state,
+        nodes=names,
+        log_hits=log_hits(run.nodes, names),
+    )
+
+
+def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int]]:
+    """For every node whose logs were collected: how often each alarm was met.
+
+    Logs are capped and their oldest lines are gone, so the server counts for itself (``alarms-<pid>.json``); but a
+    process that was killed may not have written down its last ones.  The higher of the two counts is nearer the truth.
+    """
+    hits: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
+        found: Counter[str] = Counter()
+        for path in logs:
+            with path.open(errors="replace") as lines:
+                for line in lines:
+                    found.update(pattern for pattern, _, _ in ALARMS if pattern in line)
+        if logs or counted is not None:
+            hits[node] = dict(found | (counted or Counter()))
+    return hits
+
+
+def _counted(directory: Path) -> Counter[str] | None:
+    """The alarms that the node's processes counted, all of them together; None if none of them wrote any down."""
+    counted: Counter[str] | None = None
+    for path in sorted(directory.glob("alarms-*.json")):
+        try:
+            alarms = json.loads(path.read_text())["alarms"]
+            counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
+            log.warning("%s: not counts of alarms: %s", path, error)
+            continue
+        counted = counts if counted is None else counted + counts
+    return counted
+
+
+def _tables(
+    run: RunFiles,
+    plan: Plan,
+    session: Callable[[], SparkSession] | None,
+    timings: dict[str, float],
+    warnings: list[str],
+) -> Tables:
+    spark = None if session is None else _started(session, timings, warnings)
+    with _timed(timings, "tables"):
+        if spark is None:
+            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+
+
+def _started(
+    session: Callable[[], SparkSession], timings: dict[str, float], warnings: list[str]
+) -> SparkSession | None:
+    """The session, or None with a warning: a run is judged without Spark rather than not at all."""
+    try:
+        with _timed(timings, "session"):
+            return session()
+    except SessionError as error:
+        log.warning("judging without Spark: %s", error)
+        warnings.append(f"judged without Spark, by the same functions: {error}")
+        return None
+
+
+@contextmanager
+def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        timings[name] = round(time.monotonic() - started, 3)
+
+
+def _write_summary(run: RunFiles, results: Results) -> None:
+    import reports
+
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: reports.render_summary(results.to_json()), warnings)
+    if text is None:
+        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    run.summary.write_text(text)
+
+
+def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
+    try:
+        return action()
+    except Exception as error:
+        log.exception("%s could not be drawn", what)
+        warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
+        return None

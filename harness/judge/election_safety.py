@@ -1,0 +1,81 @@
+"""Terms, from the probes: no term has two leaders, and no node forgets a term that it was in."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from harness.judge.damage import NONE, Damages
+from history import Check, Probe
+
+
+def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+    """Raft elects at most one leader a term.
+
+    A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.  A
+    second leader of a term in which a vote may have been forgotten because we destroyed its file is no violation.
+    """
+    claims: dict[int, Counter[str]] = defaultdict(Counter)
+    first: dict[tuple[int, str], int] = {}
+    for probe in probes:
+        if probe.answered and probe.role == "leader":
+            claims[probe.term][probe.node] += 1
+            first.setdefault((probe.term, probe.node), probe.time)
+    every = {
+        term: sorted(node for node, times in nodes.items() if times >= 2)
+        for term, nodes in claims.items()
+        if sum(times >= 2 for times in nodes.values()) > 1
+    }
+    double = {
+        term: nodes
+        for term, nodes in every.items()
+        if not damages.double_vote(term, sorted(first[term, node] for node in nodes)[1], probes)
+    }
+    leaders = sum(len(nodes) for nodes in claims.values())
+    asked = "no term has two leaders"
+    if double:
+        seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
+        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
+    seen = f"{len(claims)} term{'' if len(claims) == 1 else 's'} with a leader"
+    if every:
+        terms = ", ".join(map(str, sorted(every)))
+        seen += f", two in term {terms} after a fault of ours had destroyed the file of a vote"
+    if leaders > len(claims):
+        seen += f", {leaders} claims to lead"
+    return Check("election-safety", "check", "valid", asked, seen)
+
+
+def terms_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+    """A node never goes back to an earlier term, whatever becomes of its process or its machine.
+
+    Raft asks for the term and the vote to be on stable storage before a node answers under them (figure 2 of the Raft
+    paper: "updated on stable storage before responding to RPCs").  A node that forgets them may vote a second time in
+    the same term, which makes two leaders of one term possible.  A term whose file we destroyed is forgotten, and that
+    step back is left out.
+    """
+    asked = "no node goes back to an earlier term"
+    newest: dict[str, Probe] = {}
+    moments: list[dict[str, Any]] = []
+    excused: set[str] = set()
+    for probe in probes:
+        if not probe.answered:
+            continue
+        before = newest.get(probe.node, probe)
+        if probe.term < before.term and damages.forgot_term(probe.node, before.time, probe.time):
+            excused.add(probe.node)
+        elif probe.term < before.term:
+            moments.append({"node": probe.node, "time": probe.time, "term": probe.term, "before": before.term})
+        newest[probe.node] = probe
+    if not moments:
+        seen = f"{len(newest)} nodes followed"
+        if excused:
+            seen += f" ({', '.join(sorted(excused))} forgot a term whose file a fault of ours had destroyed)"
+        return Check("terms-kept", "check", "valid", asked, seen)
+    nodes = {moment["node"]: moment for moment in reversed(moments)}  # of each the first
+    seen = "; ".join(
+        f"{node} was in term {first['before']}, and in term {first['term']} at {first['time'] / 1e9:.1f} s"
+        for node, first in sorted(nodes.items())
+    )
+    details = {"kind": "term-forgotten", "nodes": sorted(nodes), "moments": moments}
+    return Check("terms-kept", "check", "invalid", asked, seen, details)

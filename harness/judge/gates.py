@@ -1,0 +1,227 @@
+"""The gates: was the run worth something?  Each can only make a run unknown: it proved nothing about what it names.
+
+How much is enough is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate: far below what any healthy
+system serves beside a fault (an election costs a few seconds of ten), far above the stray answer that a single
+operation may be.  Only operations that were applied count: an acknowledgement of an entry that was never applied shows
+nothing of the cluster's health.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from harness.judge.awake import AwakeClock
+from harness.judge.fault_windows import Window, windows_of
+from harness.judge.recorded import Recorded
+from history import Check, Operation
+from nemesis.schedule.steps import fault_names
+
+#: Of the operations asked for, so many must have been ok: of each kind in the main phase, of all under each fault.
+LEAST_SHARE: Final = 0.01
+#: Operations are issued when they are due or the harness is late: beyond this (ms, 99 of 100) it was too slow a clock.
+LATE_MS: Final = 1000.0
+#: So much of the main phase the harness may have stood still.
+STILL_SHARE: Final = 0.1
+_TOLD: Final = 4
+
+
+def gates(recorded: Recorded) -> tuple[Check, ...]:
+    """All of them, in the order in which they are told."""
+    windows = windows_of(recorded)
+    return (
+        _operations(recorded),
+        _under_fault(recorded, windows),
+        _read_back(recorded, windows),
+        _faults(recorded),
+        _final_reads(recorded),
+        _kept_pace(recorded),
+        _whole(recorded),
+    )
+
+
+def _gate(name: str, met: bool, asked: str, seen: str, details: dict[str, Any] | None = None) -> Check:
+    return Check(name, "gate", "valid" if met else "unknown", asked, seen, details or {})
+
+
+def least(recorded: Recorded, seconds: float) -> int:
+    """So many operations are enough for a time in which the plan's rate was asked for; never less than one."""
+    return max(1, math.floor(LEAST_SHARE * recorded.plan.rate * seconds))
+
+
+def main_phase(recorded: Recorded) -> tuple[int, int] | None:
+    """From its begin to its end (ns since the run's start), None if it never began."""
+    moments = recorded.state.moments
+    begin = moments.get("main")
+    if begin is None:
+        return None
+    return begin, moments.get("main-end", begin + round(recorded.plan.time_limit * 1e9))
+
+
+def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
+    return max(0, end - begin - AwakeClock(recorded.state.standstills).slept(begin, end)) / 1e9
+
+
+# -- operations -------------------------------------------------------------------------------------------------------
+
+
+def _operations(recorded: Recorded) -> Check:
+    kinds = ("read", "write", "cas") if recorded.plan.workload == "cas-register" else ("read", "write")
+    ok = Counter(op.f for op in recorded.operations if op.applied and op.phase == "main" and not op.refused)
+    phase = main_phase(recorded)
+    enough = least(recorded, _awake_s(recorded, *phase)) if phase else 1
+    asked = f"at least {enough} ok operations of every kind in the main phase"
+    seen = ", ".join(f"{ok[kind]} {kind}s" for kind in kinds)
+    return _gate("operations", all(ok[kind] >= enough for kind in kinds), asked, seen, {"least": enough})
+
+
+def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
+    """Operations that began and ended under each fault that left a quorum able to answer."""
+    asked = "under every fault that left a quorum, operations begun and ended, from its last command to its healing"
+    if not recorded.plan.nemesis:
+        return _gate("under-fault", met=True, asked=asked, seen="no fault was asked for")
+    inside = within(windows, (op for op in recorded.operations if op.applied and op.phase == "main"))
+    counts = {window.id: len(inside[window.id]) for window in windows}
+    enough = {window.id: least(recorded, _awake_s(recorded, window.begin, window.end)) for window in windows}
+    bare = [window for window in windows if window.asked and counts[window.id] < enough[window.id]]
+    exempt = [window for window in windows if not window.asked]
+    total = len({id(op) for ops in inside.values() for op in ops})
+    parts = [f"{total} operations" if total else "no operation was ok"]
+    if not windows:
+        parts[0] += ": no fault stood"
+    if bare:
+        parts.append("too few under " + _listed(bare, lambda w: f"{w.told()}: {counts[w.id]} of {enough[w.id]}"))
+    if exempt:
+        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.told()}: {w.exempt}"))
+    details = {
+        "faults": [
+            {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": enough[w.id], "exempt": w.exempt}
+            for w in windows
+        ]
+    }
+    return _gate("under-fault", total > 0 and not bare, asked, "; ".join(parts), details)
+
+
+def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
+    """By the fault's id: the operations that were invoked after it stood and returned before its healing began."""
+    found: dict[int, list[Operation]] = {window.id: [] for window in windows}
+    for op in operations:
+        for window in windows:
+            if op.returned is not None and window.begin <= op.invoked and op.returned <= window.end:
+                found[window.id].append(op)
+    return found
+
+
+def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
+    more = f" and {len(windows) - _TOLD} more" if len(windows) > _TOLD else ""
+    return ", ".join(word(window) for window in windows[:_TOLD]) + more
+
+
+def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
+    """A write that was acknowledged under a fault and never looked for afterwards proves nothing."""
+    asked = "writes acknowledged under a fault, and their registers read afterwards"
+    writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f != "read"]
+    if not any(window.asked for window in windows) or not writes:
+        return _gate("read-back", met=True, asked=asked, seen="no fault left anybody able to acknowledge one")
+    last: dict[Any, int] = {}
+    for ops in within(windows, writes).values():
+        for op in ops:
+            last[op.key] = max(last.get(op.key, 0), op.returned or 0)
+    read = {
+        op.key
+        for op in recorded.operations
+        if op.f == "read" and op.outcome == "ok" and op.key in last and op.invoked >= last[op.key]
+    }
+    if not last:
+        return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
+    never = sorted(str(key) for key in last.keys() - read)
+    seen = f"on {len(last)} keys, read on {len(read)}" + (f", not on {', '.join(never)}" if never else "")
+    return _gate("read-back", not never, asked, seen)
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+
+def _faults(recorded: Recorded) -> Check:
+    asked = "every fault named was installed at least once, with a witness"
+    # Of "all", those whose turn came: how many that are depends on the time limit.
+    named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
+    states = {name: Counter[str]() for name in named}
+    for receipt in recorded.receipts:
+        states.setdefault(receipt.fault, Counter())[receipt.state] += 1
+    seen = "; ".join(
+        f"{name}: " + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
+        for name, c in states.items()
+    )
+    tried = states if "all" in recorded.plan.nemesis else named
+    met = all(states[name]["installed"] for name in tried) and bool(tried or not recorded.plan.nemesis)
+    return _gate("faults", met, asked, seen or "no fault was asked for")
+
+
+# -- the end, the pace ------------------------------------------------------------------------------------------------
+
+
+def _final_reads(recorded: Recorded) -> Check:
+    keys = {op.key for op in recorded.operations}
+    moments = recorded.state.moments
+    spans = {"at the end": (moments.get("final-reads"), moments.get("restarting"))}
+    if "restarted" in moments:
+        spans["after the restart"] = (moments["restarted"], None)
+    parts, met = [], bool(keys)
+    for when, (begin, end) in spans.items():
+        read = _read_between(recorded, begin, end)
+        missing = sorted(str(key) for key in keys - read)
+        met = met and not missing
+        part = f"{len(read)} of {len(keys)} keys" + (f" {when}" if len(spans) > 1 else "")
+        parts.append(part + (f", not {', '.join(missing)}" if missing and read else ""))
+    asked = "every register was read at the end" + (", and after the restart" if len(spans) > 1 else "")
+    return _gate("final-reads", met, asked, "; ".join(parts))
+
+
+def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:
+    """The keys with a read invoked in this time and answered by a node that had applied it."""
+    if begin is None:
+        return set()
+    reads = (op for op in recorded.operations if op.f == "read" and op.applied and op.invoked >= begin)
+    return {op.key for op in reads if end is None or op.invoked < end}
+
+
+def _kept_pace(recorded: Recorded) -> Check:
+    """A slow system may lower the rate, and that is told; a slow harness makes the run unknown.
+
+    ``late_p99_ms`` is how late an operation was issued for which a client was free, and ``lag_p99_ms`` by how much the
+    event loop woke up late: both are the harness's own.  Clients that were all busy are the system's pace.
+    """
+    asked = "the harness issued operations when they were due"
+    pace, phase = recorded.state.pace, main_phase(recorded)
+    still = 0.0
+    if phase is not None and phase[1] > phase[0]:
+        still = AwakeClock(recorded.state.standstills).slept(*phase) / (phase[1] - phase[0])
+    if not pace and not recorded.state.standstills:
+        return _gate("kept-pace", met=True, asked=asked, seen="not recorded")
+    late = {name: float(pace.get(name) or 0.0) for name in ("late_p99_ms", "lag_p99_ms")}
+    parts = []
+    if "invoked_per_s" in pace and "asked_per_s" in pace:
+        parts.append(f"{pace['invoked_per_s']:.0f} of {pace['asked_per_s']:.0f} operations a second")
+    if pace.get("waited_share"):
+        parts.append(f"all clients were busy for {100 * pace['waited_share']:.0f} % of the time")
+    parts.append(f"99 of 100 at most {max(late.values()):.0f} ms late")
+    if still:
+        parts.append(f"the harness stood still for {100 * still:.0f} % of the main phase")
+    met = max(late.values()) <= LATE_MS and still <= STILL_SHARE
+    return _gate("kept-pace", met, asked, ", ".join(parts), {**pace, "still_share": round(still, 4)})
+
+
+def _whole(recorded: Recorded) -> Check:
+    state = recorded.state
+    if state.interrupted:
+        seen = "interrupted"
+    elif state.failures:
+        seen = "the harness failed"
+    elif state.stopped:
+        seen = "stopped at the first violation, as asked"
+    else:
+        seen = "yes" if state.ended else "the harness was killed"
+    return _gate("whole", seen == "yes", "the run came to its end", seen)

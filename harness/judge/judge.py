@@ -1,0 +1,161 @@
+"""From what was recorded to a verdict: checks of the system, gates of the run, and one sentence.
+
+Everything here is a pure function of the recorded data, so a run can be judged again at any later time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+from harness.judge.committed_prefix import committed_kept
+from harness.judge.damage import damages_of
+from harness.judge.election_safety import election_safety, terms_kept
+from harness.judge.fault_figures import by_fault, with_details
+from harness.judge.gates import gates
+from harness.judge.leader_complete import leader_complete
+from harness.judge.log_order import log_order
+from harness.judge.node_alarms import node_alarms, setup_failures
+from harness.judge.recorded import Recorded
+from harness.judge.recovery_check import Found, recovery_check, recovery_of
+from harness.judge.replicas import replicas_agree
+from harness.judge.violation_times import occasions, told
+from harness.plan import Plan
+from harness.runstate import RunState
+from history import Check, KeyVerdict, Operation, Results, worst
+from history.records.plans import PLANTED_BUGS
+
+
+def judge(
+    recorded: Recorded, keys: Sequence[KeyVerdict], windows: Sequence[dict[str, Any]], timings: dict[str, float]
+) -> Results:
+    """All checks and gates, the worst of which is the verdict."""
+    damages = damages_of(recorded.receipts)
+    recovery = recovery_of(recorded, damages)
+    probes, moments = recorded.probes, recorded.state.moments
+    checks = (
+        linearizability(keys, len(recorded.operations), occasions(recorded.operations, keys, recorded.receipts)),
+        recovery_check(recorded, recovery, damages),
+        replicas_agree(
+            probes,
+            quiet=moments.get("quiet"),
+            recovered=recovery.recovered if recovery else (),
+            since=moments.get("healed") if recovery else None,
+        ),
+        election_safety(probes, damages),
+        terms_kept(probes, damages),
+        leader_complete(probes, damages),
+        log_order(probes, damages),
+        committed_kept(probes, damages),
+        node_alarms(recorded, damages),
+        *gates(recorded),
+    )
+    verdict = worst(check.verdict for check in checks)
+    detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
+    failures = [*recorded.state.failures, *setup_failures(recorded.log_hits, probes)]
+    return Results(
+        verdict=verdict,
+        sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
+        checks=checks,
+        keys=tuple(keys),
+        counts=counts(recorded.operations),
+        receipts=tuple(receipt.to_json() for receipt in recorded.receipts),
+        windows=detailed,
+        fault_figures=by_fault(detailed),
+        harness_failure="; ".join(failures) or None,
+        environment=recorded.state.environment,
+        warnings=(
+            *recorded.state.warnings,
+            *damages.warnings(recorded.nodes, lost=checks[0].verdict == "invalid"),
+            *_unconfirmed(recorded.state, keys),
+        ),
+        timings=timings,
+    )
+
+
+# -- checks: the system's ---------------------------------------------------------------------------------------------
+
+
+def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any]) -> Check:
+    """The worst verdict over all keys.
+
+    ``recorded`` is the number of all operations, also of those without any effect, which no order has to hold;
+    ``when`` says when the violations were seen (``harness.judge.violation_times``).
+    """
+    verdict = worst(key.verdict for key in keys)
+    checked = sum(key.operations for key in keys)
+    bad = [str(key.key) for key in keys if key.verdict == "invalid"]
+    lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
+    left_out = f" ({recorded - checked} without effect left out)" if recorded > checked else ""
+    seen = f"{max(checked, recorded)} operations on {len(keys)} keys{left_out}"
+    if bad:
+        violations = sum(key.violations for key in keys)
+        seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
+        seen += f": {told(when)}" if when else ""
+    elif lost:
+        seen += f", undecided: {'; '.join(lost)}"
+    engines = dict(Counter(key.engine for key in keys))
+    asked = "every key's operations fit into one order that respects real time"
+    details = {"engines": engines, **({"seen": when} if when else {})}
+    return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def _unconfirmed(state: RunState, keys: Sequence[KeyVerdict]) -> list[str]:
+    """The monitor stopped the run, but the check does not say invalid: one of the two is wrong, and that is ours."""
+    if not state.stopped or any(key.verdict == "invalid" for key in keys):
+        return []
+    return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def counts(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Operations by phase, kind and outcome, and in all."""
+    table: dict[str, dict[str, dict[str, int]]] = {}
+    for op in operations:
+        row = table.setdefault(op.phase or "main", {}).setdefault(op.f, {"ok": 0, "fail": 0, "info": 0})
+        row[op.outcome] += 1
+    total = Counter(op.outcome for op in operations)
+    return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
+
+
+def planted(plan: Plan, checks: Sequence[Check]) -> str:
+    """What stands before every word on a run whose server is wrong on purpose."""
+    if not plan.canary:
+        return ""
+    asked = [check.verdict for check in checks if check.name in PLANTED_BUGS[plan.canary]]
+    if "invalid" in asked:
+        return f"the planted bug {plan.canary} was found, as intended; "
+    blind = ": the harness was blind to it" if "unknown" not in asked else ""
+    return f"the planted bug {plan.canary} was not found{blind}; "
+
+
+def sentence(
+    checks: Sequence[Check],
+    keys: Sequence[KeyVerdict],
+    recovery: Found | None,
+    failures: Sequence[str],
+) -> str:
+    """What to say to somebody who has ten seconds."""
+    by_name = {check.name: check for check in checks}
+    linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
+    parts = [f"linearizable: {linear}"]
+    examples = [example for key in keys for example in key.counterexamples]
+    example = min(examples, key=attrgetter("shown_at"), default=None)
+    if example is not None:
+        parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
+    if recovery is not None:
+        back = by_name["recovery"]
+        word = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[back.verdict]
+        parts.append(f"recovery: {word}, {back.seen}")
+    parts += [
+        f"{check.name}: {check.seen}"
+        for check in checks
+        if check.verdict != "valid" and check.name not in ("linearizable", "recovery")
+    ]
+    if failures:
+        parts.insert(0, f"the harness failed ({failures[0]})")
+    return "; ".join(parts)

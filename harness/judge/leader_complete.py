@@ -1,0 +1,129 @@
+"""Who leads holds every committed entry (Leader Completeness, figure 3 of the Raft paper).
+
+A leader whose log ends below what had been committed writes other entries in the place of acknowledged ones: those are
+lost, and the nodes that still hold them are the ones that will be told to drop them.
+
+No healthy node is accused, although a status answer is several reads in no promised order.  Let some node tell the
+commit index c, and in its next answer the term u: terms never fall in a process, so c was committed in term u or
+before.  Let then a node tell in two successive answers, which come after, that it leads in term t >= u: between the two
+its term was t all the time, so it did lead in t at the instant at which the second answer read its role.  So its log
+held c then, by Leader Completeness or because it committed it itself; and a committed entry is never removed.  The
+second answer's log end e was read later than c.  If e < c, and the log's begin (which never falls) is c or less even in
+the answer after it, then an entry that a leader must hold is missing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from harness.judge.damage import LOG, NONE, Damages
+from harness.judge.stretches import stretches
+from history import Check, Probe
+
+KIND: Final = "leader-lacks-committed"
+_ASKED: Final = "who leads holds every entry that was committed before"
+#: So many are kept as moments; all are counted.
+MOMENTS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ShortLeader:
+    """``node`` led in ``term`` at ``time`` (ns since the run's start) with a log that ended below ``committed``."""
+
+    node: str
+    time: int
+    term: int
+    end: int
+    committed: int
+    told_by: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "node": self.node, "time": self.time, "term": self.term, "log_end": self.end, "committed": self.committed,
+            "told_by": self.told_by,
+        }  # fmt: skip
+
+    def told(self) -> str:
+        """In words, such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
+        ended = f"a log that ended at {self.end} although {self.committed} had been committed (on {self.told_by})"
+        return f"{self.node} led in term {self.term} at {self.time / 1e9:.1f} s with {ended}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Since ``time`` it was known that ``committed`` entries were committed, in ``term`` or before."""
+
+    time: int
+    committed: int
+    term: int
+    node: str
+
+
+def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
+    """Every answer of a leader that proves it, in the order of time."""
+    cut = stretches(probes)
+    known = [
+        _Known(probe.time, probe.committed, after.term, probe.node)
+        for stretch in cut
+        for probe, after in pairwise(stretch)
+        if probe.committed >= 0
+    ]
+    highest = _Highest(known)
+    found = [
+        ShortLeader(second.node, second.time, second.term, second.ledger_end, most.committed, most.node)
+        for stretch in cut
+        for first, second, after in zip(stretch, stretch[1:], stretch[2:], strict=False)
+        if first.role == second.role == "leader" and first.term == second.term
+        if (most := highest.before(first.time, second.term)) is not None
+        if second.ledger_end < most.committed and after.ledger_begin <= most.committed
+    ]
+    return sorted(found, key=lambda one: (one.time, one.node))
+
+
+class _Highest:
+    """The highest commit index known before a moment, of terms up to a given one."""
+
+    def __init__(self, known: Sequence[_Known]) -> None:
+        self._by_term: dict[int, tuple[list[int], list[_Known]]] = {}
+        for one in sorted(known, key=lambda one: one.time):
+            times, best = self._by_term.setdefault(one.term, ([], []))
+            if not best or one.committed > best[-1].committed:
+                times.append(one.time)
+                best.append(one)
+
+    def before(self, time: int, term: int) -> _Known | None:
+        found = [
+            best[place - 1]
+            for known_in, (times, best) in self._by_term.items()
+            if known_in <= term and (place := bisect_left(times, time))
+        ]
+        return max(found, key=lambda one: one.committed, default=None)
+
+
+def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+    """See above.
+
+    Nothing is asked after a fault of ours cut a log or destroyed a term anywhere: an entry that had been on a bare
+    majority may be gone.
+    """
+    cut_at = damages.first(*LOG, "term")
+    found = [one for one in short_leaders(probes) if cut_at is None or one.time < cut_at]
+    if not found:
+        leaders = {(probe.node, probe.term) for probe in probes if probe.answered and probe.role == "leader"}
+        seen = f"{len(leaders)} leader{'' if len(leaders) == 1 else 's'} followed"
+        if cut_at is not None:
+            seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"
+        return Check("leader-complete", "check", "valid", _ASKED, seen)
+    first = {one.node: one for one in reversed(found)}
+    details = {
+        "kind": KIND,
+        "nodes": sorted(first),
+        "count": len(found),
+        "moments": [one.to_json() for one in found[:MOMENTS]],
+    }
+    seen = "; ".join(one.told() for _, one in sorted(first.items()))
+    return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

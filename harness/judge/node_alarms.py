@@ -1,0 +1,179 @@
+"""What the nodes say is wrong with themselves: in their logs, in their own counts of alarms, and in their answers.
+
+Health of a server is its own word, and most of it proves nothing by itself: a library that met an error and tried again
+has done what it should.  So only two things are violations: lines that a healthy library can never write, and a
+committed entry that could not be read although no fault of ours had damaged that node's files.  The rest is noted, and
+what it does to clients is judged by the other checks: a stale answer of an entry that was never applied by
+linearizability, a state that parted from the others' by ``replicas-agree``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from harness.judge.damage import NONE, Damages
+from harness.judge.recorded import Recorded
+from history import Check, Probe, Receipt
+
+#: What a node's log, or the ``fault`` of its status, may say, what it means, and what follows: a ``violation``, a
+#: ``note`` (the library met an error that it retries: worth knowing, no proof of anything), or a failure of the
+#: ``harness`` (the set-up is wrong).
+ALARMS: Final = (
+    ("truncate for data file error", "a data file was destroyed while truncating", "violation"),
+    ("Fail to recover state machine", "the state machine could not be recovered", "violation"),
+    ("[BUG]", "the library met a state that it calls a bug", "note"),
+    ("Apply task exception", "applying committed entries failed and was tried again", "note"),
+    ("IllegalAccessError", "the JVM lacks a module open: the set-up is wrong", "harness"),
+    ("OutOfMemoryError", "the server ran out of the memory that the harness gave it", "harness"),
+    ("Invalid or corrupt jarfile", "the server's program was damaged or lost on its node", "harness"),
+    ("Unable to access jarfile", "the server's program was damaged or lost on its node", "harness"),
+)
+#: Counts of a probe that are worth a note, with what they count.
+_COUNTS: Final = (
+    ("unapplied_oks", "acknowledgements of entries that were never applied there"),
+    ("apply_errors", "batches in which applying failed"),
+    ("reapplied", "returns to entries that had been applied before"),
+)
+_ASKED: Final = "no alarm in the nodes' logs and answers"
+
+Hits = Mapping[str, Mapping[str, int]]
+
+
+def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
+    """The nodes report nothing that must never happen."""
+    hits, probes = _with_faults(recorded.log_hits, recorded.probes), recorded.probes
+    alarms, excused = log_lines(hits, "violation", damages), log_lines(hits, "violation", damages, damaged=True)
+    unread, unread_damaged = _undecodable(probes, damages)
+    notes = [
+        *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
+        *log_lines(hits, "note"),
+        *_counts(probes),
+        *_faults(probes),
+    ]
+    if alarms or unread:
+        kind = "log-alarm" if alarms else "undecodable-entry"
+        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(hits, probes, damages)}
+        return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
+    doubts = restarts_unexplained(recorded)
+    if missing := [node for node in recorded.nodes if node not in recorded.log_hits]:
+        which = ", ".join(missing) if recorded.log_hits else "any node"
+        doubts.append(f"no logs were collected of {which}")
+    told = f"; noted: {'; '.join(notes)}" if notes else ""
+    if doubts:
+        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + told, {"notes": notes})
+    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{told}", {"notes": notes})
+
+
+def setup_failures(log_hits: Hits, probes: Sequence[Probe] = ()) -> list[str]:
+    """Alarms about what the harness gave the servers: failures of ours."""
+    return log_lines(_with_faults(log_hits, probes), "harness")
+
+
+def log_lines(hits: Hits, follows: str, damages: Damages = NONE, *, damaged: bool = False) -> list[str]:
+    """A sentence for each alarm from which this follows, of the nodes that were not damaged, or of those that were."""
+    return [
+        f"{count} times {pattern!r} on {', '.join(nodes)} ({meaning})"
+        for pattern, meaning, what in ALARMS
+        if what == follows
+        and (
+            nodes := sorted(
+                node for node, found in hits.items() if found.get(pattern) and (node in damages.nodes) == damaged
+            )
+        )
+        and (count := sum(hits[node][pattern] for node in nodes))
+    ]
+
+
+def restarts_unexplained(recorded: Recorded) -> list[str]:
+    """Nodes whose server became another process although no fault was aimed at them meanwhile.
+
+    Only the harness starts servers, so who ended it cannot be told from this alone: the server itself, the kernel for
+    want of memory, a person.  It makes the check unknown and accuses nobody.
+    """
+    found: list[str] = []
+    last: dict[str, Probe] = {}
+    at_the_end = recorded.state.moments.get("restarting")
+    for probe in recorded.probes:
+        if not probe.answered or not probe.pid or (at_the_end is not None and probe.time >= at_the_end):
+            continue
+        before = last.get(probe.node, probe)
+        if probe.pid != before.pid and not _struck(probe.node, before.time, probe.time, recorded.receipts):
+            at = f"between {before.time / 1e9:.1f} and {probe.time / 1e9:.1f} s"
+            found.append(f"{probe.node}'s server became another process {at}, and no fault of ours was at it")
+        last[probe.node] = probe
+    return found
+
+
+def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> bool:
+    """Whether some fault was, or may have been, at the node between two moments (ns)."""
+    return any(
+        receipt.state != "skipped"
+        and (node in receipt.nodes or node in receipt.targets.get("reserved", ()))
+        and receipt.started <= end
+        and (receipt.healed is None or receipt.healed >= begin)
+        for receipt in receipts
+    )
+
+
+def _with_faults(log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
+    """The logs' alarms, and those that only the ``fault`` of a status told: each process once."""
+    told = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
+    hits = {node: dict(found) for node, found in log_hits.items()}
+    for pattern, _, _ in ALARMS:
+        for node in {node for node, _, _ in told}:
+            said = sum(pattern in str(fault) for who, _, fault in told if who == node)
+            if said > hits.get(node, {}).get(pattern, 0):
+                hits.setdefault(node, {})[pattern] = said
+    return hits
+
+
+def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], list[str]]:
+    """Committed entries that could not be read: of nodes that nobody had damaged, and of those that we had."""
+    counts = {False: dict[str, int](), True: dict[str, int]()}
+    for (node, _), (probe, number) in _per_process(probes, "undecodable").items():
+        mine = counts[damages.before(node, probe.time)]
+        mine[node] = mine.get(node, 0) + number
+    lines = {
+        damaged: [f"{node} could not read {number} committed entries" for node, number in sorted(found.items())]
+        for damaged, found in counts.items()
+    }
+    return lines[False], lines[True]
+
+
+def _counts(probes: Sequence[Probe]) -> list[str]:
+    lines = []
+    for name, meaning in _COUNTS:
+        by_node: dict[str, int] = {}
+        for (node, _), (_, number) in _per_process(probes, name).items():
+            by_node[node] = by_node.get(node, 0) + number
+        if by_node:
+            which = ", ".join(f"{number} on {node}" for node, number in sorted(by_node.items()))
+            lines.append(f"{sum(by_node.values())} {meaning} ({which})")
+    return lines
+
+
+def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
+    """Of each process of which a count was above 0: the first probe that says so, and the highest count."""
+    found: dict[tuple[str, int], tuple[Probe, int]] = {}
+    for probe in probes:
+        if probe.answered and (number := int(getattr(probe, name))):
+            first, highest = found.get((probe.node, probe.pid), (probe, 0))
+            found[probe.node, probe.pid] = first, max(highest, number)
+    return found
+
+
+def _faults(probes: Sequence[Probe]) -> list[str]:
+    """What went wrong first in each process, in its own words."""
+    told = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
+    return [f"{node} says: {fault}" for node, fault in told]
+
+
+def _nodes_of(hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:
+    alarmed = {node for node, found in hits.items() for p, _, what in ALARMS if what == "violation" and found.get(p)}
+    unread = {
+        node
+        for (node, _), (probe, _) in _per_process(probes, "undecodable").items()
+        if not damages.before(node, probe.time)
+    }
+    return sorted((alarmed - damages.nodes) | unread)

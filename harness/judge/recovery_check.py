@@ -1,0 +1,238 @@
+"""The check ``recovery``: did the cluster come back within its time, and if not, whose doing is that?
+
+Only the system's failure to come back is its finding.  What we could not heal, what we did not ask, and the times in
+which we stood still make the check unknown, or are taken out of the time that a node is given; a server that refuses to
+start on a file that we damaged has answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.judge.awake import AwakeClock, gaps
+from harness.judge.committed_prefix import falls
+from harness.judge.damage import NONE, Damages
+from harness.judge.leader_complete import short_leaders
+from harness.judge.log_order import breaches
+from harness.judge.node_alarms import setup_failures
+from harness.judge.recorded import Recorded
+from harness.judge.recovery import Recovery, assess, last_heal
+from history import Check, Operation, Probe, Verdict
+
+#: A probe tells of its node up to so much later (s): what was reached within the limit may be seen that late.
+SLACK_S: Final = 1.0
+#: A breach so shortly before a node's last word (ns) stood until the end: that word itself is not judged.
+_STANDS_NS: Final = 1_500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the probes say of the time since the last heal and since the load; all times awake time
+    (``harness.judge.awake``).
+
+    The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
+    had ended must be reached as well.  ``unseen`` are times in which nobody was asked anything, ``unasked`` nodes that
+    nobody asked since the heal, ``seconds`` is for how long there was something to see; ``refused`` says of nodes that
+    they did not start on a file that we damaged.
+    """
+
+    since_heal: Recovery
+    since_load: Recovery
+    clock: AwakeClock
+    unseen: tuple[tuple[int, int], ...]
+    unasked: tuple[str, ...]
+    seconds: float
+    refused: dict[str, str]
+
+    @property
+    def recovered(self) -> tuple[str, ...]:
+        """The nodes that caught up after the last heal."""
+        return tuple(node for node, moment in self.since_heal.reached.items() if moment is not None)
+
+
+def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
+    """None when the run was cut before it could be seen."""
+    moments = recorded.state.moments
+    if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
+        return None
+    clock = AwakeClock(recorded.state.standstills)
+    probes = clock.probes(_before_the_restart(recorded))
+    swept = clock.at(moments["healed"])
+    healed = last_heal(clock.receipts(recorded.receipts), swept)
+    refused = damages.refused(recorded.probes)
+    nodes = [node for node in recorded.nodes if node not in refused]
+    operations = clock.operations(recorded.operations)
+    final = [operation for operation in operations if operation.phase == "final"]
+    log_reads = recorded.plan.read_mode == "log"
+    since_heal = assess(probes, nodes, healed, _committed_again(operations, healed, log_reads))
+    since_load = assess(probes, nodes, swept, _committed_again(final, swept, log_reads))
+    asked = {probe.node for probe in probes if probe.time >= healed}
+    end = max([clock.at(moments["final-reads"]), *(probe.time for probe in probes[-1:])])
+    return Found(
+        since_heal, since_load, clock,
+        unseen=tuple(gaps(probes, healed, end)),
+        unasked=tuple(node for node in since_heal.behind if node not in asked),
+        seconds=(end - healed) / 1e9,
+        refused={node: f"{node} did not start again on {damage.told()}" for node, damage in refused.items()},
+    )  # fmt: skip
+
+
+def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
+    """What all nodes reach when they are started anew at the end says nothing of whether they had come back."""
+    until = recorded.state.moments.get("restarting")
+    return recorded.probes if until is None else [probe for probe in recorded.probes if probe.time < until]
+
+
+def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bool) -> int | None:
+    """The first answer that shows a working quorum, of an operation invoked after the heal.
+
+    Not an acknowledgement of what was never applied: it went through nothing.
+    """
+    returns = [
+        operation.returned
+        for operation in operations
+        if operation.applied
+        and operation.invoked >= healed
+        and (log_reads or operation.phase == "final" or operation.f != "read")
+    ]
+    return min((moment for moment in returns if moment is not None), default=None)
+
+
+def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
+    """No recovery is a finding of its own, whatever linearizability says."""
+    limit = recorded.plan.recovery_time
+    asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
+
+    def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
+        return Check("recovery", "check", verdict, asked, seen, details or {})
+
+    state = recorded.state
+    if state.unhealed:
+        return check("unknown", f"could not be healed by the harness: {'; '.join(state.unhealed)}")
+    if found is None:
+        return check("unknown", "the run was cut before it could be seen")
+    if restart := _restart_failed(recorded, damages):
+        details = {**_reached(found, found.since_heal), "kind": "no-recovery"}
+        return check("invalid", f"did not start again after all were restarted: {restart}", details)
+    wrong = _wrong(found, limit)
+    if wrong is None:
+        if min(found.since_heal.target, found.since_load.target) < 0:
+            return check("unknown", "no node ever told a commit index: there is nothing to reach")
+        return check("valid", _well(found, limit), _seconds(found))
+    recovery, seen = wrong
+    if ours := _ours(found, recorded, limit):
+        return check("unknown", f"{seen}, but {ours}")
+    lost = _lost(recorded, recovery)
+    whole = _whole(recorded, recovery, lost) if lost else []
+    at_fault = sorted({*lost, *recovery.behind} - set(whole))
+    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": at_fault}
+    if recovery.seconds is not None:
+        details["seconds"] = recovery.seconds
+    if lost:
+        seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {' and '.join(whole)}" if whole else "")
+    return check("invalid", seen + _refusals(found), details)
+
+
+def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
+    """Why the system did not serve again after the restart at the end; None where only damaged nodes stayed away."""
+    reason = recorded.state.restart_failed
+    began = recorded.state.moments.get("restarting")
+    if reason is None or began is None:
+        return reason
+    back = {probe.node for probe in recorded.probes if probe.answered and probe.time > began}
+    away = set(recorded.nodes) - back
+    return None if away and away <= damages.nodes else reason
+
+
+def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
+    """Which of the two was not well, and what is to be said of it."""
+    heal, load = found.since_heal, found.since_load
+    if heal.target >= 0 and heal.seconds is None:
+        return heal, heal.sentence()
+    if load.target >= 0 and load.seconds is None:
+        before = f"all nodes at {heal.target} after {heal.seconds:.1f} s, but " if _reached_at(heal) else ""
+        return load, f"{before}after the load {load.sentence()}"
+    if (
+        min(heal.target, load.target) >= 0
+        and (slowest := max(heal, load, key=_took))
+        and _took(slowest) > limit + SLACK_S
+    ):
+        return slowest, _well(found, limit).removesuffix(_refusals(found))
+    return None
+
+
+def _reached_at(recovery: Recovery) -> bool:
+    return recovery.seconds is not None and recovery.target >= 0
+
+
+def _took(recovery: Recovery) -> float:
+    assert recovery.seconds is not None
+    return recovery.seconds
+
+
+def _well(found: Found, limit: float) -> str:
+    heal, load = found.since_heal, found.since_load
+    seen = f"all nodes at {heal.target} after {_took(heal):.1f} s"
+    if _took(load) > max(_took(heal), limit + SLACK_S):
+        seen += f", but at {load.target} only {_took(load):.1f} s after the load"
+    elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
+        seen += f", and probes tell up to {SLACK_S:g} s late"
+    return seen + _refusals(found)
+
+
+def _refusals(found: Found) -> str:
+    return "".join(f"; {line}, which is an answer" for line in found.refused.values())
+
+
+def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
+    """Why it may be our own doing that nobody saw the cluster come back; None if it cannot be."""
+    if found.unseen:
+        begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
+        return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
+    if found.unasked:
+        return f"the harness never asked {' and '.join(found.unasked)} since the heal"
+    if failures := [*recorded.state.failures, *setup_failures(recorded.log_hits, recorded.probes)]:
+        return f"the harness failed ({failures[0]})"
+    if recorded.state.standstills and found.seconds < limit:
+        return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
+    return None
+
+
+def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
+    """The nodes that lost committed entries, with a sentence each, where that is why it did not recover.
+
+    When somebody led whose log lacks committed entries, the nodes that still hold them are those that cannot follow: a
+    node that is behind then is not the one at fault.  The same where logs end below what their own nodes had committed
+    when the run ends.  Empty where all are back, but late.
+    """
+    if recovery.seconds is not None:
+        return {}
+    lost = {one.node: one.told() for one in reversed(short_leaders(recorded.probes))}
+    last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
+    for breach in breaches(recorded.probes):
+        if breach.above == "committed" and breach.time >= last[breach.node] - _STANDS_NS:
+            lost.setdefault(breach.node, breach.told())
+    return dict(sorted(lost.items()))
+
+
+def _whole(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
+    """The nodes that are behind and never lost an entry that had been committed, as far as anybody saw."""
+    short = {*lost, *(fall.node for fall in falls(recorded.probes))}
+    return [node for node in recovery.behind if node not in short]
+
+
+def _seconds(found: Found) -> dict[str, Any]:
+    return {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
+
+
+def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:
+    return {
+        "healed_ns": found.clock.back(recovery.healed_at),
+        "target": recovery.target,
+        "leader_at_heal": recovery.leader,
+        "applied": recovery.applied,
+        "reached_ns": {node: found.clock.maybe_back(moment) for node, moment in recovery.reached.items()},
+        "behind": list(recovery.behind),
+    }

@@ -1,0 +1,51 @@
+"""When the violations were seen: in which phase of the run, and which faults stood then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from checker.counterexamples.violation_times import Sighting, sightings
+from checker.per_key import by_key
+from history import KeyVerdict, Operation, Receipt
+from history.records.violation_times import occasions_text
+
+_PHASES: Final = ("warm-up", "main", "final")
+
+
+def occasions(
+    operations: Sequence[Operation], keys: Sequence[KeyVerdict], receipts: Sequence[Receipt]
+) -> dict[str, Any]:
+    """Counts of violations by phase and fault; empty if there is none.
+
+    ``of`` is how many there are, ``counted`` of how many it is known when (those that are told, where an engine does
+    not find all).  ``phases`` maps a phase to the count of those that an operation of it shows.  ``faults`` holds id,
+    name and count of each fault that stood at some time from the write that was missed to the answer that missed it;
+    two at once count twice.  ``calm`` is the count without any fault.
+    """
+    bad = [verdict for verdict in keys if verdict.verdict == "invalid"]
+    if not bad:
+        return {}
+    of_key = by_key(operations)
+    seen = [sighting for verdict in bad for sighting in sightings(of_key.get(verdict.key, []), verdict)]
+    standing = [[receipt for receipt in receipts if _stood(receipt, sighting)] for sighting in seen]
+    phases = Counter(sighting.by.phase or "main" for sighting in seen)
+    by_id = Counter(receipt.id for faults in standing for receipt in faults)
+    return {
+        "of": sum(verdict.violations for verdict in bad),
+        "counted": len(seen),
+        "phases": {phase: phases[phase] for phase in _PHASES if phases[phase]},
+        "faults": [{"id": r.id, "fault": r.fault, "count": by_id[r.id]} for r in receipts if by_id[r.id]],
+        "calm": sum(not faults for faults in standing),
+    }
+
+
+def _stood(receipt: Receipt, sighting: Sighting) -> bool:
+    over = float("inf") if receipt.healed is None else receipt.healed
+    return receipt.state != "skipped" and receipt.started <= sighting.end and over >= sighting.begin
+
+
+def told(found: dict[str, Any]) -> str:
+    """In words, such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
+    return occasions_text(found, "without a fault") if found else ""

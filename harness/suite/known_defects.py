@@ -1,0 +1,160 @@
+"""Known defects of a system under test: by which marks a violation is told to be one of them.
+
+A kind of violation alone would let a new defect of the same kind pass for an old one.  So a known defect has a
+fingerprint: the kinds that it may show as, a line that stands in the nodes' own logs when it struck, and, where only
+some faults can bring it about, those faults.  They are written once, in TOML, and suites refer to them by name::
+
+    [[defect]]
+    name = "never-catches-up"
+    kinds = ["no-recovery"]
+    log = '\\[Push-{node}\\]Reset write index to \\d+ for resending'     # a regex; {node}: a node that the check names
+    times = 100                       # so many lines at the least; 1 if left out
+    faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
+    why = "docs/findings.md"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.errors import UsageError
+from harness.options import require_known
+from history import RunFiles
+from history.readers.toml_file import read_toml
+
+_KEYS: Final = ("name", "kinds", "log", "times", "faults", "why")
+#: A violation that the checker proved without a counterexample to show.
+WITHOUT_KIND: Final = "not-linearizable"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One kind of violation that one check of a run found; ``nodes`` are those that it names, if it names any."""
+
+    check: str
+    kind: str
+    nodes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A known defect with its fingerprint."""
+
+    name: str
+    kinds: tuple[str, ...]
+    log: str
+    times: int = 1
+    faults: tuple[str, ...] = ()
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "kinds": list(self.kinds), "faults": list(self.faults)}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Defect:
+        return cls(**{**record, "kinds": tuple(record["kinds"]), "faults": tuple(record["faults"])})
+
+    def explains(self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether the violation bears this defect's marks.  Raises OSError when a log that is there cannot be read."""
+        if violation.kind not in self.kinds:
+            return False
+        if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
+            return False
+        return self._lines(violation, run.nodes) >= self.times
+
+    def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
+        hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
+        return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
+
+    def _lines(self, violation: Violation, logs: Path) -> int:
+        """How often the mark stands in the logs: of the nodes named, or of all where the mark itself names them."""
+        everybody = sorted(path.name for path in logs.glob("*") if path.is_dir())
+        named = [node for node in violation.nodes if node in everybody] or everybody
+        searched, pattern = named, self.log
+        if "{node}" in self.log:
+            searched, pattern = everybody, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
+        mark = re.compile(pattern)
+        return sum(_count(mark, logs / node, self.times) for node in searched)
+
+
+def _count(mark: re.Pattern[str], directory: Path, enough: int) -> int:
+    found = 0
+    for path in sorted(directory.glob("*.log*")):
+        with path.open(errors="replace") as lines:
+            for line in lines:
+                found += mark.search(line) is not None
+                if found >= enough:
+                    return found
+    return found
+
+
+def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
+    """Every violation in a run's ``results.json``, sorted: of the clients by kind, of the other checks with nodes."""
+    found: set[Violation] = set()
+    for check in results.get("checks", ()):
+        if check["verdict"] != "invalid":
+            continue
+        name, details = check["name"], check.get("details", {})
+        if name == "linearizable":
+            shown = {example["kind"] for key in results["keys"] for example in key.get("counterexamples") or ()}
+            found |= {Violation(name, kind) for kind in shown or {WITHOUT_KIND}}
+        else:
+            nodes = details.get("nodes") or details.get("behind") or ()
+            found.add(Violation(name, str(details.get("kind") or name), tuple(nodes)))
+    return tuple(sorted(found, key=lambda one: (one.kind, one.nodes)))
+
+
+def unexplained(
+    violations: Sequence[Violation], known: Sequence[Defect], run: RunFiles, receipts: Sequence[Mapping[str, Any]]
+) -> list[Violation]:
+    """The violations that bear the marks of none of the known defects."""
+    return [one for one in violations if not any(defect.explains(one, run, receipts) for defect in known)]
+
+
+def read_defects(path: Path) -> dict[str, Defect]:
+    """The defects in a file by their names.  Raises UsageError that names file, defect, key and mend."""
+    try:
+        record = read_toml(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; defects must name a file beside the suite") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not a file of defects: {error}") from None
+    require_known(record, ("defect",), str(path))
+    found: dict[str, Defect] = {}
+    for number, table in enumerate(record.get("defect", ()), 1):
+        defect = _defect(table, f"{path}: defect {number}")
+        if defect.name in found:
+            raise UsageError(f"{path}: the defect {defect.name} is written twice")
+        found[defect.name] = defect
+    return found
+
+
+def _defect(table: Any, where: str) -> Defect:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: must be a table, not {table!r}")
+    require_known(table, _KEYS, where)
+    texts = {name: table.get(name, "") for name in ("name", "log", "why")}
+    lists = {name: table.get(name, []) for name in ("kinds", "faults")}
+    for name, value in texts.items():
+        if not isinstance(value, str) or (not value and name != "why"):
+            raise UsageError(f"{where}: {name} must be a text, not {value!r}")
+    for name, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise UsageError(f"{where}: {name} must be a list of texts, not {value!r}")
+    times = table.get("times", 1)
+    if type(times) is not int or times < 1:
+        raise UsageError(f"{where}: times must be a whole number from 1 on, not {times!r}")
+    if not lists["kinds"]:
+        raise UsageError(f"{where}: kinds is empty: a defect shows as at least one kind of violation")
+    try:
+        re.compile(texts["log"].replace("{node}", "n1"))
+    except re.error as error:
+        raise UsageError(f"{where}: log is no regular expression: {error}") from None
+    return Defect(**texts, times=times, kinds=tuple(lists["kinds"]), faults=tuple(lists["faults"]))

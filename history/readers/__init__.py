@@ -1,0 +1,19 @@
+"""Histories from elsewhere, and our own by columns.
+
+==================  =======================================================================================
+module              reads
+==================  =======================================================================================
+``reading``         any of them, told apart by what the file holds
+``edn``             Jepsen's ``history.edn``
+``jepsen_log``      Jepsen's console log and knossos' text format: ``3 :invoke :write 2``
+``porcupine_kv``    porcupine's key-value test format
+``text_columns``    those three by their lines, for millions of operations
+``parquet``         our ``tables/operations.parquet``
+``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
+==================  =======================================================================================
+"""
+
+from history.readers.columns import OperationColumns
+from history.readers.read import Foreign, read_any
+
+__all__ = ["Foreign", "OperationColumns", "read_any"]

@@ -1,0 +1,296 @@
+"""Jepsen's EDN and console log and porcupine's kv as our ``history.jsonl``, in pieces of a few megabytes.
+
+What is in memory does not grow with the file.  The events are those of ``read_text``, byte for byte as our own writer
+would write them.  A file with anything but one event a line is left to that reader up to :data:`BY_ROWS`, and refused
+beyond it, with the line.
+"""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from history.errors import FormatError
+from history.readers.columns import ABSENT
+from history.readers.jepsen_events import check_record, event_of, may_be_keyed
+from history.readers.porcupine_kv import FUNCTIONS, misfit
+from history.readers.read import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
+from history.readers.scanned import LARGEST, Ints, NotColumnarError
+from history.readers.text_columns import TextScan
+from history.records.events import NEMESIS, TYPES, Event, Header
+
+PIECE: Final = 16 << 20
+"""Bytes read at a time; the rows of as many take about the same again, and their lines three times that."""
+
+Line = Callable[[int], str]
+
+
+class _UnkeyedError(Exception):
+    """Not all values are ``[k v]``."""
+
+
+def transcribe(path: Path, history: Path, *, large: int = LARGE, piece: int = PIECE, by_rows: int = BY_ROWS) -> Line:
+    """Write the events of a foreign file as a ``history.jsonl``; the answer tells on which line an event stands.
+
+    A file of less than ``large`` bytes is read row by row, since loading the compiled scanner takes longer.  Raises
+    FormatError with the line or byte, OSError.
+    """
+    size = path.stat().st_size
+    if size >= large:
+        try:
+            return _by_pieces(path, history, piece)
+        except NotColumnarError as error:
+            if size > by_rows:
+                raise too_large(path, str(error), by_rows) from None
+        except FormatError:
+            # Row by row the first mistake of all is found, which may be another one.
+            if size > by_rows:
+                raise
+    read = read_text(path)
+    with history.open("wb") as file:
+        file.write(_header(path, read.model))
+        file.writelines(map(_line, read.history.events))
+    # Asked anew for the line of an error, rather than kept.
+    return lambda index: read_text(path).history.line(index)  # noqa: PLW0108
+
+
+def _header(path: Path, model: str | None) -> bytes:
+    return json.dumps(Header(test=path.name, model=model or "register").to_json()).encode() + b"\n"
+
+
+def _line(event: Event) -> bytes:
+    return (json.dumps(event.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+# -- by pieces --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a piece begins: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
+
+    byte: int
+    size: int
+    line: int
+    event: int
+
+
+def _by_pieces(path: Path, history: Path, size: int) -> Line:
+    kind = format_of(path)
+    for keyed in (True, False):
+        try:
+            with history.open("wb") as file:
+                file.write(_header(path, MODELS.get(kind)))
+                starts = _written(path, kind, file, size, keyed=keyed)
+        except _UnkeyedError:
+            continue
+        break
+    return lambda index: _line_of(path, kind, starts, index)
+
+
+def _written(path: Path, kind: str, file: BinaryIO, size: int, *, keyed: bool) -> list[_Start]:
+    """Write all events; ``keyed``: as if all values were ``[k v]``.  Raises _UnkeyedError at the first that is not."""
+    starts: list[_Start] = []
+    line, events, index = 1, 0, -1
+    for byte, data in _pieces(path, size):
+        piece = _Piece(data, str(path), kind, line)
+        index = piece.check_order(index)
+        if keyed and not piece.may_be_keyed():
+            raise _UnkeyedError
+        if kind == "porcupine-kv":
+            piece.require_kv(events, keyed=keyed)
+        starts.append(_Start(byte, data.size, line, events))
+        file.write(piece.lines(events, keyed=keyed))
+        line, events = line + piece.whole, events + len(piece.rows)
+    if not events:
+        raise FormatError(str(path), "line 1", "expected a history, found no event")
+    return starts
+
+
+def _line_of(path: Path, kind: str, starts: list[_Start], index: int) -> str:
+    start = max((start for start in starts if start.event <= index), key=lambda start: (start.event, start.byte))
+    with path.open("rb") as file:
+        file.seek(start.byte)
+        data = np.frombuffer(file.read(start.size), np.uint8)
+    return f"line {_Piece(data, str(path), kind, start.line).line(index - start.event)}"
+
+
+def _pieces(path: Path, size: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """Whole lines, with the byte at which they start.  Raises NotColumnarError for a line longer than a piece."""
+    with path.open("rb") as file:
+        byte = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+        file.seek(byte)
+        rest = b""
+        while block := file.read(size):
+            data = rest + block
+            cut = data.rfind(b"\n") + 1
+            if not cut and len(data) > size:
+                raise NotColumnarError(f"the line at byte {byte} has more than {size} bytes")
+            if cut:
+                yield byte, np.frombuffer(data, np.uint8, cut)
+            byte, rest = byte + cut, data[cut:]
+        if rest:
+            yield byte, np.frombuffer(rest, np.uint8)
+
+
+class _Piece(TextScan):
+    """The events in some lines: most by columns, and a map each of those that are not plain."""
+
+    def __init__(self, data: NDArray[np.uint8], source: str, kind: str, first: int) -> None:
+        super().__init__(data, 0, source, is_log=kind == "jepsen-log")
+        k = self.kernel
+        self.first, self.whole = first, len(self.rows)
+        self._places = np.arange(self.whole)
+        shape = self.rows[:, k.SHAPE]
+        plain = ((shape <= k.PAIR) | (shape == self.texts.TEXT)) & (self.rows[:, self.texts.EXTRA] == 0)
+        plain &= self.rows[:, k.PROCESS] != k.NEMESIS
+        there = shape != self.texts.BLANK
+        told: dict[int, dict[str, Any]] = {}
+        for row in np.flatnonzero(there & ~plain).tolist():
+            record = self._told(row)
+            there[row] = record is not None
+            if record is not None:
+                told[row] = record
+        self._places, self.plain = np.flatnonzero(there), plain[there]
+        self.rows = self.rows.T[:, there].T
+        self.told = dict(zip(np.flatnonzero(~self.plain).tolist(), told.values(), strict=True))
+
+    def _told(self, row: int) -> dict[str, Any] | None:
+        try:
+            record = self.record(row, self.line(row))
+        except NotColumnarError as error:
+            raise NotColumnarError(f"line {self.line(row)}: {error}") from None
+        except FormatError as error:
+            raise self.wrong(row, error.message) from None
+        if record is not None:
+            check_record(row, record, self.wrong)
+        return record
+
+    def line(self, row: int) -> int:
+        """The number of the line on which an event stands."""
+        return self.first + int(self._places[row])
+
+    def wrong(self, row: int, message: str) -> FormatError:
+        return FormatError(self.source, f"line {self.line(row)}", message)
+
+    def check_order(self, last: int) -> int:
+        """The last ``:index``, if they grow from ``last`` on.  Raises FormatError."""
+        index = self.rows[:, self.kernel.INDEX].copy()
+        for row, record in self.told.items():
+            found = record.get("index")
+            if found is not None and (type(found) is not int or abs(found) >= LARGEST):
+                raise self.wrong(row, f"the events are out of order: expected a small integer, found :index {found!r}")
+            index[row] = self.texts.MISSING if found is None else found
+        rows = np.flatnonzero(index != self.texts.MISSING)
+        grown = np.concatenate([[last], index[rows]])
+        back = np.flatnonzero(np.diff(grown) <= 0)
+        if back.size:
+            before, found = grown[back[0]], grown[back[0] + 1]
+            message = f"the events are out of order: expected :index above {before}, found {found}"
+            raise self.wrong(int(rows[back[0]]), message)
+        return int(grown[-1])
+
+    def may_be_keyed(self) -> bool:
+        """Is no value something else than ``[k v]``?"""
+        k, rows = self.kernel, self.rows[self.plain]
+        whole = np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")]) & (rows[:, k.VALUE] != ABSENT)
+        fits = (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.KEY] == -1) & ~whole
+        told = (record for record in self.told.values() if record["process"] != NEMESIS)
+        return bool(fits.all()) and all(map(may_be_keyed, told))
+
+    def require_kv(self, events: int, *, keyed: bool) -> None:
+        """Raises FormatError for the first event that ``parse_porcupine_kv`` would not take."""
+        k, rows = self.kernel, self.rows
+        shape, f = rows[:, k.SHAPE], rows[:, k.F]
+        unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))
+        known = np.isin(f, [self.hash(name) for name in FUNCTIONS]) & (rows[:, k.KEY] != -1)
+        fits = self.plain & known & (unread | (shape == self.texts.TEXT))
+        for row in np.flatnonzero(~fits).tolist():
+            if (complaint := misfit(self._event(row, events, keyed=keyed))) is not None:
+                raise self.wrong(row, complaint)
+
+    def _event(self, row: int, events: int, *, keyed: bool) -> Event:
+        record = self.told[row] if row in self.told else self.record(row)
+        assert record is not None
+        return event_of(events + row, row, record, keyed, self.wrong)
+
+    def event(self, row: int) -> Event:
+        return self._event(row, 0, keyed=False)
+
+    # -- as lines -----------------------------------------------------------------------------------------------------
+
+    def lines(self, events: int, *, keyed: bool) -> Any:
+        """The bytes of the events as lines of a ``history.jsonl``; ``events``: how many there were before."""
+        k, rows = self.kernel, self.rows
+        number = np.arange(events, events + len(rows))
+        time = np.where(rows[:, k.TIME] == self.texts.MISSING, number, rows[:, k.TIME])
+        text = pc.binary_join_element_wise(
+            '{"index":', _text(number), ',"time":', _text(time), ',"type":"', self._types(), '","process":',
+            _text(rows[:, k.PROCESS]), ',"f":', self._named(k.F, lambda row: self.event(row).f, ""),
+            self._keys(keyed=keyed), ',"value":', self._values(keyed=keyed), "}\n", "",
+        )  # fmt: skip
+        if self.told:
+            others = [_line(self._event(row, events, keyed=keyed)).decode() for row in self.told]
+            text = pc.replace_with_mask(text, pa.array(~self.plain), pa.array(others))
+        return b"" if not len(text) else text.buffers()[2]
+
+    def _types(self) -> pa.Array:
+        column = self.rows[:, self.kernel.TYPE]
+        code = self._coded(column, {self.hashes[name]: code for code, name in enumerate(TYPES)})
+        return pa.array([*TYPES, ""]).take(pa.array(code % (len(TYPES) + 1)))
+
+    def _named(self, column: int, name: Callable[[int], Any], begin: str) -> pa.Array:
+        """What the numbers in a column stand for, asked once for each of them, as JSON after ``begin``."""
+        rows = np.flatnonzero(self.plain)
+        _, first, place = np.unique(self.rows[rows, column], return_index=True, return_inverse=True)
+        named = [name(int(rows[row])) for row in first]
+        texts = pa.array(["", *("" if it is None else begin + _json(it) for it in named)])
+        where = np.zeros(len(self.rows), np.int64)
+        where[rows] = place + 1
+        return texts.take(pa.array(where))
+
+    def _keys(self, *, keyed: bool) -> pa.Array:
+        k = self.kernel
+        if not keyed:
+            return self._named(
+                k.KEY, lambda row: None if self.rows[row, k.KEY] == -1 else self.event(row).key, ',"key":'
+            )
+        key = self.rows[:, k.OLD]
+        text = pc.binary_join_element_wise(',"key":', _text(key), "")
+        return pc.if_else(pa.array(key == ABSENT), "", text)
+
+    def _values(self, *, keyed: bool) -> pa.Array:
+        k, shape = self.kernel, self.rows[:, self.kernel.SHAPE]
+        value = _or_null(self.rows[:, k.VALUE])
+        if keyed:
+            return value
+        if (pairs := shape == k.PAIR).any():
+            pair = pc.binary_join_element_wise("[", _or_null(self.rows[:, k.OLD]), ",", value, "]", "")
+            value = pc.if_else(pa.array(pairs), pair, value)
+        if (texts := self.plain & (shape == self.texts.TEXT)).any():
+            whole = self.data.tobytes()
+            spans = zip(self.rows[texts, k.OLD].tolist(), self.rows[texts, k.VALUE].tolist(), strict=True)
+            said = pa.array([whole[begin - 1 : end + 1] for begin, end in spans], pa.binary()).cast(pa.string())
+            value = pc.replace_with_mask(value, pa.array(texts), said)
+        return value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(numbers: Ints) -> pa.Array:
+    return pa.array(numbers).cast(pa.string())
+
+
+def _or_null(numbers: Ints) -> pa.Array:
+    return pc.if_else(pa.array(numbers == ABSENT), "null", _text(numbers))

@@ -1,0 +1,197 @@
+"""EDN, as far as histories need it: Jepsen's ``history.edn``, and single forms in other files.
+
+Maps become dicts, vectors and lists become lists, sets become sorted lists, keywords and symbols become their names;
+a tagged literal (a record such as ``#jepsen.history.Op{…}``) becomes its value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from history.errors import FormatError
+from history.readers.jepsen_events import Record, TextHistory, events_of
+from history.records.events import Event
+
+_TOKEN: Final = re.compile(
+    r"""(?P<skip>[\s,]+|;[^\n]*)|(?P<open>\#\{|[\[({])|(?P<close>[\])}])|(?P<discard>\#_)|(?P<symbolic>\#\#\w+)"""
+    r"""|(?P<tag>\#[A-Za-z][^\s,()\[\]{}"]*)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<char>\\(?:\w+|.))"""
+    r"""|(?P<atom>[^\s,()\[\]{}";#\\][^\s,()\[\]{}";]*)"""
+)
+_CLOSING: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_ATOMS: Final = {"nil": None, "true": True, "false": False}
+_INTEGER: Final = re.compile(r"[+-]?\d+N?")
+_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
+# A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
+_FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
+_FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
+_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
+_SYMBOLIC: Final = {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}
+_DEEPEST: Final = 100
+_LONGEST_NUMBER: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form with the byte at which it starts (in the text, counted in characters)."""
+
+    value: Any
+    place: int
+
+
+class EdnReader:
+    """Reads forms one after the other.  Raises FormatError naming the line."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text, self.source, self.place = text, source, 0
+        self.places: list[int] = []
+        """Where the items of the outermost collection start."""
+        self._depth = 0
+
+    def wrong(self, place: int, message: str) -> FormatError:
+        return FormatError(self.source, f"line {self.text.count(chr(10), 0, place) + 1}", message)
+
+    def forms(self) -> Iterator[Form]:
+        while (form := self._form()) is not None:
+            yield form
+
+    def _token(self) -> tuple[str, str, int] | None:
+        while self.place < len(self.text):
+            start = self.place
+            match = _TOKEN.match(self.text, start)
+            if match is None:
+                raise self.wrong(start, f"expected EDN, found {self.text[start : start + 20]!r}")
+            self.place = match.end()
+            if match.lastgroup != "skip":
+                return str(match.lastgroup), match.group(), start
+        return None
+
+    def _form(self, closing: str | None = None) -> Form | None:
+        """The next form; None at the end (or at the closing bracket that is awaited)."""
+        if (flat := self._flat()) is not None:
+            return flat
+        token = self._token()
+        if token is None:
+            if closing is not None:
+                raise self.wrong(len(self.text), f"expected {closing!r}, found the end of the file")
+            return None
+        kind, text, start = token
+        if kind == "close":
+            if text != closing:
+                raise self.wrong(start, f"found {text!r}, expected {closing or 'a form'!r}")
+            return None
+        if kind == "discard":
+            self._needed(start)
+            return self._form(closing)
+        return Form(self._value(kind, text, start), start)
+
+    def _needed(self, start: int) -> Any:
+        form = self._form()
+        if form is None:
+            raise self.wrong(start, "expected a form, found the end of the file")
+        return form.value
+
+    def _value(self, kind: str, text: str, start: int) -> Any:
+        if kind in ("open", "tag"):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise self.wrong(start, f"expected a history, found forms in forms more than {_DEEPEST} deep")
+            value = self._collection(text, start) if kind == "open" else self._needed(start)
+            self._depth -= 1
+            return value
+        if kind == "string":
+            return _ESCAPE.sub(_unescaped, text[1:-1])
+        if kind == "symbolic" and text not in _SYMBOLIC:
+            raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}, found {text!r}")
+        return _SYMBOLIC[text] if kind == "symbolic" else self._atom(text, start)
+
+    def _atom(self, text: str, start: int) -> Any:
+        if len(text) > _LONGEST_NUMBER and _NUMBER.fullmatch(text.rstrip("N")):
+            raise self.wrong(start, f"expected a number of at most {_LONGEST_NUMBER} digits, found {len(text)}")
+        return _atom(text)
+
+    def _collection(self, opening: str, start: int) -> Any:
+        items, places = [], []
+        while (form := self._form(_CLOSING[opening])) is not None:
+            items.append(form.value)
+            places.append(form.place)
+        if self._depth == 1:
+            self.places = places
+        if opening == "{":
+            return self._map(items, start)
+        return sorted(items, key=repr) if opening == "#{" else items
+
+    def _flat(self) -> Form | None:
+        """The next form if it is a map without escapes, tags, comments and nested maps; None for any other."""
+        found = _FLAT_MAP.match(self.text, self.place)
+        if found is None or len(body := found[1]) > _LONGEST_NUMBER:
+            return None
+        items = list(map(_flat_item, _FLAT_ITEM.findall(body)))
+        brackets = body.count("[") + body.count("]")
+        if brackets and brackets != 2 * sum(type(item) is list for item in items):
+            return None
+        self.place = found.end()
+        place = found.start(1) - 1
+        return Form(self._map(items, place), place)
+
+    def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
+        if len(items) % 2:
+            raise self.wrong(start, "a map has a key without a value")
+        pairs = zip(items[::2], items[1::2], strict=True)
+        return {key if type(key) is str else _name(key): item for key, item in pairs}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    sign = match[1]
+    return chr(int(sign[1:], 16)) if len(sign) > 1 else {"n": "\n", "t": "\t", "r": "\r"}.get(sign, sign)
+
+
+def _flat_item(text: str) -> Any:
+    if text[0] == "[":
+        return [_atom(word) for word in text[1:-1].replace(",", " ").split()]
+    return text[1:-1] if text[0] == '"' else _atom(text)
+
+
+def _name(key: Any) -> Any:
+    """A map's key as JSON can have it."""
+    return repr(key) if isinstance(key, (list, dict)) else key
+
+
+@lru_cache(maxsize=1 << 16)
+def _atom(text: str) -> Any:
+    if text in _ATOMS:
+        return _ATOMS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text.rstrip("N"))
+    if _NUMBER.fullmatch(text):
+        return float(text.rstrip("M"))
+    return text.lstrip(":")
+
+
+def read_edn(text: str, source: str) -> list[Event]:
+    """The events of a ``history.edn``: one list or vector of maps, or maps one after the other.  Raises FormatError."""
+    return parse_edn(text, source).events
+
+
+def parse_edn(text: str, source: str) -> TextHistory:
+    """What ``read_edn`` reads, with the lines."""
+    reader, records = read_maps(text, source)
+    return events_of(records, reader.wrong)
+
+
+def read_maps(text: str, source: str) -> tuple[EdnReader, list[Record]]:
+    """The maps of a history with their places, and the reader that knows their lines.  Raises FormatError."""
+    reader = EdnReader(text, source)
+    forms = list(reader.forms())
+    if len(forms) == 1 and isinstance(forms[0].value, list):
+        forms = [Form(value, place) for value, place in zip(forms[0].value, reader.places, strict=True)]
+    if not forms:
+        raise FormatError(source, "line 1", "expected a history, found nothing")
+    for form in forms:
+        if not isinstance(form.value, dict):
+            raise reader.wrong(form.place, f"expected a map, found {str(form.value)[:40]!r}")
+    return reader, [(form.place, form.value) for form in forms]

@@ -1,0 +1,32 @@
+"""Porcupine's key-value test format, one map a line: ``{:process 0, :type :invoke, :f :get, :key "3", :value nil}``."""
+
+from __future__ import annotations
+
+from history.readers.edn import read_maps
+from history.readers.jepsen_events import TextHistory, events_of
+from history.records.events import Event
+
+FUNCTIONS = ("get", "put", "append")
+
+
+def parse_porcupine_kv(text: str, source: str) -> TextHistory:
+    """The events; the functions are ``get``, ``put`` and ``append`` of strings.  Check them with the model ``kv``.
+
+    Raises FormatError.
+    """
+    reader, records = read_maps(text, source)
+    history = events_of(records, reader.wrong)
+    for (place, _), event in zip(records, history.events, strict=True):
+        if (complaint := misfit(event)) is not None:
+            raise reader.wrong(place, complaint)
+    return history
+
+
+def misfit(event: Event) -> str | None:
+    """What makes an event none of a key-value history."""
+    if event.f not in FUNCTIONS or event.key is None:
+        return f"expected get, put or append of a key, found {event.f!r}"
+    unread = event.value is None and event.f == "get" and event.type != "ok"
+    if not unread and not isinstance(event.value, str):
+        return f"expected a text, found :value {event.value!r}"
+    return None

@@ -1,0 +1,187 @@
+"""What a compiled scanner read, one row of integers an event, to operations.
+
+The columns of a row are those of ``jsonl_kernel``; the hash of a name stands for the name.  Whatever cannot be a
+column raises NotColumnarError, and the row-wise reader is asked, who also finds the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from history.readers.columns import ABSENT, CAS, READ, WRITE, OperationColumns
+from history.records.events import TYPES, Event
+from history.records.operations import ECHOED, Operation, contradiction, is_refusal, pair
+
+LARGEST: Final = 1 << 62
+KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
+Ints = NDArray[np.int64]
+
+
+class NotColumnarError(ValueError):
+    """The history holds what columns cannot: other functions than read, write, cas, or values that are no integers."""
+
+
+class Scanned:
+    """The events of one file.  A reader says how one line becomes an event, and what is done about a mistake.
+
+    ``later`` is a shape whose values ``operation`` compares.
+    """
+
+    later = -1
+
+    def __init__(self, data: NDArray[np.uint8], rows: Ints, source: str) -> None:
+        from history.readers import jsonl_kernel as kernel
+
+        self.kernel, self.data, self.rows, self.source = kernel, data, rows, source
+        self.names: dict[int, str | int | None] = {-1: None}
+        self.hashes = {name: self.hash(name) for name in (*TYPES, *KINDS, *ECHOED)}
+
+    def hash(self, name: str) -> int:
+        return int(self.kernel.hash_name(np.frombuffer(name.encode(), np.uint8)))
+
+    def event(self, row: int) -> Event:
+        """Read the row's line with the strict reader.  Raises FormatError."""
+        raise NotImplementedError
+
+    def refuse(self, why: str) -> None:
+        """The events do not pair: raise FormatError that says where, or NotColumnarError."""
+        raise NotColumnarError(why)
+
+    def keep_value(self, row: Ints, value: Any) -> bool:
+        """Put a value into its columns, if it is null, an integer, or two or three of them."""
+        k = self.kernel
+        is_list = isinstance(value, list) and len(value) in (2, 3)
+        items = [*value, None][:3] if is_list else [None, value, None]
+        if not all(item is None or (type(item) is int and abs(item) < LARGEST) for item in items):
+            return False
+        row[[k.OLD, k.VALUE, k.SEEN]] = [ABSENT if item is None else item for item in items]
+        row[k.SHAPE] = (k.PAIR if len(value) == 2 else k.TRIPLE) if is_list else k.NULL if value is None else k.INTEGER
+        return True
+
+    def key_number(self, key: Any) -> int:
+        """What stands for a key in its column."""
+        if key is None:
+            return -1
+        if isinstance(key, str) and '"' not in key and "\\" not in key:
+            return self.hash(key)
+        number = self.hash(json.dumps(key)) | self.kernel.NUMBERED
+        self.names[number] = key
+        return number
+
+    def columns(self) -> OperationColumns:
+        """Pair the events and give each operation a row.  Raises FormatError, NotColumnarError."""
+        k = self.kernel
+        rows = self.rows
+        types = self.types()
+        kinds = self._coded(rows[:, k.F], {self.hashes[name]: code for name, code in KINDS.items()})
+        clients = np.flatnonzero(rows[:, k.PROCESS] != k.NEMESIS)
+        strange = clients[kinds[clients] < 0]
+        if strange.size:
+            raise NotColumnarError(f"the function {self.event(int(strange[0])).f!r}")
+        invoke, ret = self.pairs(clients, types)
+        done = ret >= 0
+        outcome = np.full(invoke.size, 2, np.int8)
+        outcome[done] = np.array([0, 0, 1, 2], np.int8)[types[ret[done]]]
+        kind = kinds[invoke].astype(np.int8)
+        answered = done & (kind == READ)
+        value = rows[invoke, k.VALUE]
+        value[answered] = rows[ret[answered], k.VALUE]
+        self._check_shapes(invoke, kind, np.where(answered, ret, invoke), outcome)
+        old = rows[invoke, k.OLD]
+        refused = np.flatnonzero((kind == CAS) & (outcome == 0) & (rows[ret, k.SHAPE] == k.TRIPLE))
+        seen = rows[ret[refused], k.SEEN]
+        if (seen == old[refused]).any():
+            raise NotColumnarError("a cas that was refused by the value that it asked for")
+        kind[refused], old[refused], value[refused] = READ, value[refused], seen
+        unique, key = np.unique(rows[invoke, k.KEY], return_inverse=True)
+        first = np.full(unique.size, invoke.size)
+        np.minimum.at(first, key, np.arange(invoke.size))
+        names = tuple(self.name(int(number), int(invoke[row])) for number, row in zip(unique, first, strict=True))
+        return OperationColumns(
+            kind, outcome, value, old, key.astype(np.int64), invoke, ret, names,
+            lambda row: self.operation(int(invoke[row]), int(ret[row])),
+        )  # fmt: skip
+
+    def operation(self, invoke: int, ret: int) -> Operation:
+        """The operation of two events; ``ret`` -1: it never completed."""
+        events = [self.event(invoke)] + ([self.event(ret)] if ret >= 0 else [])
+        return pair(events, self.source)[0]
+
+    def name(self, number: int, row: int) -> str | int | None:
+        """The key that ``number`` stands for in ``row``."""
+        return self.names[number] if number in self.names else self.event(row).key
+
+    def types(self) -> Ints:
+        """Each event's place in TYPES.  Raises FormatError for a client's type that is none."""
+        k = self.kernel
+        types = self._coded(self.rows[:, k.TYPE], {self.hashes[name]: code for code, name in enumerate(TYPES)})
+        unknown = np.flatnonzero((types < 0) & (self.rows[:, k.PROCESS] != k.NEMESIS))
+        if unknown.size:
+            self.event(int(unknown[0]))
+        return types
+
+    @staticmethod
+    def _coded(column: Ints, codes: dict[int, int]) -> Ints:
+        coded = np.full(column.size, -1, np.int64)
+        for number, code in codes.items():
+            coded[column == number] = code
+        return coded
+
+    def pairs(self, clients: Ints, types: Ints) -> tuple[Ints, Ints]:
+        """(event of the invocation, event of the completion or -1), by invocation."""
+        k = self.kernel
+        process = self.rows[clients, k.PROCESS]
+        order = clients[np.argsort(process, kind="stable")]
+        process = self.rows[order, k.PROCESS]
+        is_invoke = types[order] == 0
+        same = np.zeros(order.size, np.bool_)
+        same[1:] = process[1:] == process[:-1]
+        after_invoke = np.zeros(order.size, np.bool_)
+        after_invoke[1:] = is_invoke[:-1]
+        after_invoke &= same
+        if (is_invoke == after_invoke).any():
+            self.refuse("the events do not pair")
+        completions = np.flatnonzero(~is_invoke)
+        partner = np.full(len(self.rows), -1, np.int64)
+        partner[order[completions - 1]] = order[completions]
+        self._check_partners(order[completions - 1], order[completions], types)
+        invoke = clients[types[clients] == 0]
+        return invoke, partner[invoke]
+
+    def _check_partners(self, invoke: Ints, ret: Ints, types: Ints) -> None:
+        k, rows = self.kernel, self.rows
+        for column in (k.F, k.KEY):
+            if not np.array_equal(rows[invoke, column], rows[ret, column]):
+                self.refuse("something else was completed than was invoked")
+        echoes = np.isin(rows[ret, k.F], [self.hashes[name] for name in ECHOED if name != "append"])
+        told = echoes & (types[ret] == 1) & (rows[ret, k.SHAPE] != k.NULL)
+        invoke, ret = invoke[told], ret[told]
+        shape = rows[ret, k.SHAPE]
+        shape[(shape == k.TRIPLE) & (rows[ret, k.F] == self.hashes["cas"])] = k.PAIR
+        same = (shape <= k.PAIR) & (rows[invoke, k.SHAPE] == shape)
+        for column in (k.OLD, k.VALUE):
+            same &= rows[invoke, column] == rows[ret, column]
+        same |= (shape == self.later) & (rows[invoke, k.SHAPE] == shape)
+        for place in np.flatnonzero(~same).tolist():
+            self.compare(int(invoke[place]), int(ret[place]))
+
+    def compare(self, invoke: int, ret: int) -> None:
+        """Refuse what an ok completion repeats otherwise than it was invoked.  Raises as ``refuse`` does."""
+        event = self.event(ret)
+        if (why := contradiction(event.f, self.event(invoke).value, event.value)) is not None:
+            self.refuse(why)
+        if event.f == "cas" and is_refusal(event.value):
+            raise NotColumnarError(f"a cas that was refused by {event.value[2]!r}")
+
+    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], told: Ints, outcome: NDArray[np.int8]) -> None:
+        """A cas asks for a pair, everything else for one value or null."""
+        k = self.kernel
+        shape = self.rows[told, k.SHAPE]
+        fits = np.where(kind == CAS, shape == k.PAIR, shape < k.PAIR)
+        wrong = np.flatnonzero(~fits & ((kind != READ) | (outcome == 0)))
+        if wrong.size:
+            raise NotColumnarError(f"the value of event {int(invoke[wrong[0]])}")

@@ -1,0 +1,224 @@
+"""Jepsen's EDN and console log and porcupine's kv by their lines: a million operations in seconds.
+
+Read is what ``events_of`` and ``pair`` would read.  Whatever is not so plain that lines can be taken one by one raises
+NotColumnarError; then those read the file, and find the words for what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from history.errors import FormatError
+from history.readers.columns import ABSENT, OperationColumns
+from history.readers.edn import EdnReader
+from history.readers.jepsen_events import check_record, event_of
+from history.readers.jepsen_log import record_of
+from history.readers.porcupine_kv import FUNCTIONS
+from history.readers.scanned import LARGEST, Ints, NotColumnarError, Scanned
+from history.records.events import NEMESIS, Event
+from history.records.operations import Operation, Outcome, contradiction
+
+_BOM: Final = (0xEF, 0xBB, 0xBF)
+_OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
+"""By the completion's place in TYPES; an operation without one is like one that was never told of."""
+
+
+def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
+    """The operations of a file of that kind (``edn``, ``jepsen-log`` or ``porcupine-kv``), as columns if they fit.
+
+    Raises NotColumnarError (then read it row by row), and OSError.
+    """
+    data = np.fromfile(path, np.uint8)
+    start = 3 if tuple(data[:3].tolist()) == _BOM else 0
+    try:
+        scanned = _Lines(data, start, str(path), is_log=kind == "jepsen-log")
+        if kind == "porcupine-kv":
+            scanned.require_kv()
+            return scanned.operations()
+        try:
+            return scanned.columns()
+        except NotColumnarError:
+            return scanned.operations()
+    except FormatError as error:
+        raise NotColumnarError(str(error)) from None
+
+
+class TextScan(Scanned):
+    """The lines of a text, a row each, as the compiled scanner leaves them: some are strange, some no event."""
+
+    def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
+        from history.readers import jsonl_kernel, text_kernel
+
+        self.texts, self.is_log, self.later = text_kernel, is_log, text_kernel.TEXT
+        lines = jsonl_kernel.count_lines(data, start) + bool(data.size > start and data[-1] != 10)
+        super().__init__(data, np.empty((text_kernel.WIDTH, lines), np.int64).T, source)
+        names = np.array([self.hash(name) for name in text_kernel.NAMES], np.int64)
+        text_kernel.scan_texts(data, start, self.rows, names, is_log)
+
+    def record(self, row: int, number: int = 0) -> dict[str, Any] | None:
+        """The fields in one line, None if it is no event.
+
+        Raises NotColumnarError for more or less than one map, FormatError, in which a log's line has that ``number``.
+        """
+        start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
+        try:
+            line = self.data[start:end].tobytes().decode()
+        except UnicodeDecodeError as error:
+            raise NotColumnarError(str(error)) from None
+        if self.is_log:
+            return record_of(line, number, self.source)
+        forms = [form.value for form in EdnReader(line, self.source).forms()]
+        if len(forms) != 1 or not isinstance(forms[0], dict):
+            raise NotColumnarError(f"{len(forms)} forms in a line")
+        return forms[0]
+
+
+class _Lines(TextScan):
+    """The events of one file, a line each."""
+
+    def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
+        super().__init__(data, start, source, is_log=is_log)
+        self.keyed = False
+        for row in np.flatnonzero(self.rows[:, self.kernel.SHAPE] == self.kernel.STRANGE).tolist():
+            self._mend(row)
+        blank = self.rows[:, self.kernel.SHAPE] == self.texts.BLANK
+        if blank.any():
+            self.rows = self.rows.T[:, ~blank].T
+        if not len(self.rows):
+            raise NotColumnarError("there is no event")
+        self._check_order()
+        self._take_keys()
+
+    def event(self, row: int) -> Event:
+        record = self.record(row)
+        assert record is not None
+        return event_of(row, 0, record, self.keyed, self._wrong)
+
+    def _wrong(self, place: int, message: str) -> FormatError:  # noqa: ARG002 (whoever asks again row by row knows it)
+        return FormatError(self.source, "some line", message)
+
+    def _mend(self, number: int) -> None:
+        """A line that the scanner does not know: nemesis events, odd values, and mistakes."""
+        k, row = self.kernel, self.rows[number]
+        if (record := self.record(number)) is None:
+            row[k.SHAPE] = self.texts.BLANK
+            return
+        check_record(0, record, self._wrong)
+        event = event_of(number, 0, record, False, self._wrong)  # noqa: FBT003
+        index, moment = record.get("index"), event.time if "time" in record else self.texts.MISSING
+        if index is not None and (type(index) is not int or abs(index) >= LARGEST):
+            raise NotColumnarError(f"the index {index!r}")
+        process = k.NEMESIS if event.process == NEMESIS else event.process
+        if abs(moment) > LARGEST or (event.process != NEMESIS and abs(process) >= LARGEST):
+            raise NotColumnarError("a number that is too large")
+        if "key" in record and event.key is None and event.process != NEMESIS:
+            raise NotColumnarError("a key that is nil")
+        row[k.INDEX], row[k.TIME] = self.texts.MISSING if index is None else index, moment
+        row[k.PROCESS], row[self.texts.EXTRA] = process, 1
+        row[k.TYPE], row[k.F], row[k.KEY] = self.hash(event.type), self.hash(event.f), self.key_number(event.key)
+        if not self.keep_value(row, None if event.process == NEMESIS else event.value):
+            row[k.SHAPE], row[k.OLD], row[k.VALUE] = self.texts.ODD, ABSENT, ABSENT
+
+    def _check_order(self) -> None:
+        told = self.rows[:, self.kernel.INDEX]
+        told = told[told != self.texts.MISSING]
+        if told.size and (told[0] < 0 or (np.diff(told) <= 0).any()):
+            raise NotColumnarError("the events are out of order")
+
+    def _take_keys(self) -> None:
+        """Where all values are jepsen.independent's ``[k v]``, let them be keys and values."""
+        k, rows = self.kernel, self.rows
+        clients = rows[:, k.PROCESS] != k.NEMESIS
+        shape, of_pairs = rows[:, k.SHAPE], np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")])
+        lists = (shape == k.PAIR) | (shape == self.texts.ODD)
+        unkeyed = ~lists | (rows[:, k.KEY] != -1) | (of_pairs & (shape == k.PAIR) & (rows[:, k.VALUE] != ABSENT))
+        if not clients.any() or unkeyed[clients].any():
+            return
+        plain = (shape == k.PAIR) & ~of_pairs & (rows[:, k.OLD] != ABSENT)
+        if not plain[clients].all():
+            raise NotColumnarError("values that may be keys and values")
+        self.keyed = True
+        # Twice the key: -1 stands for none.
+        rows[clients, k.KEY] = 2 * rows[clients, k.OLD]
+        rows[clients, k.SHAPE] = np.where(rows[clients, k.VALUE] == ABSENT, k.NULL, k.INTEGER)
+        rows[clients, k.OLD] = ABSENT
+
+    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], told: Ints, outcome: NDArray[np.int8]) -> None:
+        if (self.rows[told, self.kernel.SHAPE] > self.kernel.PAIR).any():
+            raise NotColumnarError("values that are no integers")
+        super()._check_shapes(invoke, kind, told, outcome)
+
+    def require_kv(self) -> None:
+        """Raises NotColumnarError for what ``parse_porcupine_kv`` would not take."""
+        k, rows = self.kernel, self.rows
+        shape, f = rows[:, k.SHAPE], rows[:, k.F]
+        unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))
+        known = np.isin(f, [self.hash(name) for name in FUNCTIONS]) & (rows[:, k.KEY] != -1)
+        told = unread | (shape == self.texts.TEXT)
+        if not (known & told & (rows[:, k.PROCESS] != k.NEMESIS)).all():
+            raise NotColumnarError("no key-value history")
+
+    # -- operations as such ---------------------------------------------------------------------------------------
+
+    def operations(self) -> list[Operation]:
+        """The operations where their values are no columns.  Raises FormatError, NotColumnarError."""
+        clients = np.flatnonzero(self.rows[:, self.kernel.PROCESS] != self.kernel.NEMESIS)
+        invoke, ret = self.pairs(clients, self.types())
+        return [self.operation(*places) for places in zip(invoke.tolist(), ret.tolist(), strict=True)]
+
+    def operation(self, invoke: int, ret: int) -> Operation:
+        told = self._told
+        if told.extra[invoke] or (ret >= 0 and told.extra[ret]):
+            return super().operation(invoke, ret)
+        outcome: Outcome = _OUTCOMES[told.type[ret]] if ret >= 0 else "info"
+        f, asked, answered = told.f[invoke], told.value(invoke), told.value(ret) if outcome == "ok" else None
+        if (why := contradiction(f, asked, answered)) is not None:
+            raise NotColumnarError(why)
+        return Operation(
+            told.process[invoke], f, told.key[invoke], asked, answered, outcome, told.time[invoke],
+            told.time[ret] if ret >= 0 else None, invoke, ret if ret >= 0 else None,
+        )  # fmt: skip
+
+    @cached_property
+    def _told(self) -> _Told:
+        return _Told(self)
+
+
+class _Told:
+    """The rows as lists of what they stand for: quicker than asking the arrays for one number at a time."""
+
+    def __init__(self, lines: _Lines) -> None:
+        k, rows = lines.kernel, lines.rows
+        self.extra, self.type = rows[:, lines.texts.EXTRA].tolist(), lines.types().tolist()
+        self.process: list[int] = rows[:, k.PROCESS].tolist()
+        self.time: list[int] = np.where(
+            rows[:, k.TIME] == lines.texts.MISSING, np.arange(len(rows)), rows[:, k.TIME]
+        ).tolist()
+        self.f: list[str] = _named(rows[:, k.F], lambda _, row: lines.event(row).f)
+        self.key: list[str | int | None] = _named(rows[:, k.KEY], lines.name)
+        self._data = lines.data.tobytes()
+        self._shape, self._value, self._old = (rows[:, column].tolist() for column in (k.SHAPE, k.VALUE, k.OLD))
+        self._null, self._integer, self._text = k.NULL, k.INTEGER, lines.texts.TEXT
+
+    def value(self, row: int) -> Any:
+        shape, value = self._shape[row], self._value[row]
+        if shape == self._integer:
+            return value
+        if shape == self._null:
+            return None
+        if shape == self._text:
+            return self._data[self._old[row] : value].decode()
+        return [None if item == ABSENT else item for item in (self._old[row], value)]
+
+
+def _named(column: Ints, name: Callable[[int, int], Any]) -> list[Any]:
+    """What the numbers in a column stand for, asked once for each of them."""
+    numbers, first, place = np.unique(column, return_index=True, return_inverse=True)
+    names = [name(int(number), int(row)) for number, row in zip(numbers, first, strict=True)]
+    return [names[number] for number in place.tolist()]

@@ -1,0 +1,305 @@
+"""The compiled scanners of Jepsen's texts: one pass over the bytes, one row an event, in ``jsonl_kernel``'s columns.
+
+They know the lines that make up nearly all of such files, ``{:type :invoke, :f :write, :value 3, :process 0, …}`` and
+``INFO  jepsen.util - 0  :invoke  :write  3``; any other line is marked as strange, and the caller reads it by itself.
+"""
+
+# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
+# ruff: noqa: C901, SIM110
+from __future__ import annotations
+
+from typing import Final
+
+from numba import njit
+
+from history.readers.jsonl_kernel import (
+    ABSENT,
+    END,
+    INDEX,
+    INTEGER,
+    KEY,
+    NEMESIS,
+    NULL,
+    NUMBERED,
+    OLD,
+    PAIR,
+    PROCESS,
+    SHAPE,
+    START,
+    STRANGE,
+    TIME,
+    TYPE,
+    VALUE,
+    F,
+    integer_at,
+    name_hash,
+    string_end,
+)
+from history.records.events import TYPES
+
+#: One column more than ours have: 1 where only the line itself tells everything (a node, an error, an odd value).
+EXTRA: Final = 12
+WIDTH: Final = 13
+#: An index or a time that is not there.
+MISSING: Final = -(1 << 62)
+# More shapes: a text, from byte OLD to byte VALUE; what no column holds; a line without an event.
+TEXT, ODD, BLANK = 10, 11, 12
+# Places in the array of the hashes of the names that are known: fields, nemesis, types.
+_TYPE, _PROCESS, _F, _VALUE, _INDEX, _TIME, _KEY, _NODE, _ERROR, _NEMESIS, _TYPES, _KNOWN = *range(11), 14
+NAMES: Final = ("type", "process", "f", "value", "index", "time", "key", "node", "error", "nemesis", *TYPES)
+_NEEDED: Final = 0b111
+#: A log's process has at most 18 digits.
+_MOST_PROCESS: Final = 10**18
+
+
+@njit(cache=True)
+def _skip(data, place, end):  # type: ignore[no-untyped-def]
+    """The next byte that is no blank and no comma."""
+    while place < end and (data[place] == 32 or data[place] == 44 or data[place] == 9 or data[place] == 13):
+        place += 1
+    return place
+
+
+@njit(cache=True)
+def _blanks(data, place, end):  # type: ignore[no-untyped-def]
+    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
+        place += 1
+    return place
+
+
+@njit(cache=True)
+def _word_end(data, place, end):  # type: ignore[no-untyped-def]
+    """Where the letters, digits, hyphens and underscores that start here end; the start itself if there are none."""
+    while place < end:
+        byte = data[place]
+        letter = 97 <= byte <= 122 or 65 <= byte <= 90
+        if not (letter or 48 <= byte <= 57 or byte == 45 or byte == 95):
+            break
+        place += 1
+    return place
+
+
+@njit(cache=True)
+def _is_nil(data, place, end):  # type: ignore[no-untyped-def]
+    if place + 3 > end or data[place] != 110 or data[place + 1] != 105 or data[place + 2] != 108:
+        return False
+    return _word_end(data, place + 3, end) == place + 3
+
+
+@njit(cache=True)
+def _is_type(hashed, names):  # type: ignore[no-untyped-def]
+    for place in range(_TYPES, _KNOWN):
+        if names[place] == hashed:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _number(data, place, end):  # type: ignore[no-untyped-def]
+    """(number, where it ends); -1 for anything but plain digits before a blank or a closing bracket."""
+    if place >= end:
+        return 0, -1
+    number, place = integer_at(data, place, end)
+    if place < 0 or place >= end:
+        return number, place
+    byte = data[place]
+    ends = byte == 32 or byte == 44 or byte == 9 or byte == 13 or byte == 93 or byte == 125
+    return number, (place if ends else -1)
+
+
+@njit(cache=True)
+def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
+    """Parse nil, an integer, a pair of them or a plain text into the row; where it ends, -1 for anything else."""
+    if place >= end:
+        return -1
+    if _is_nil(data, place, end):
+        row[SHAPE] = NULL
+        return place + 3
+    if data[place] == 34:
+        stop = string_end(data, place, end)
+        row[SHAPE], row[OLD], row[VALUE] = TEXT, place + 1, stop
+        return stop + 1 if stop >= 0 else -1
+    if data[place] != 91:
+        row[VALUE], place = _number(data, place, end)
+        row[SHAPE] = INTEGER
+        return place
+    place += 1
+    for column in (OLD, VALUE):
+        place = _skip(data, place, end)
+        if _is_nil(data, place, end):
+            place += 3
+        else:
+            row[column], place = _number(data, place, end)
+            if place < 0:
+                return -1
+    place = _skip(data, place, end)
+    row[SHAPE] = PAIR
+    return place + 1 if place < end and data[place] == 93 else -1
+
+
+@njit(cache=True)
+def _clear(row, start, end):  # type: ignore[no-untyped-def]
+    row[:] = 0
+    row[START], row[END] = start, end
+    row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
+    row[INDEX], row[TIME] = MISSING, MISSING
+
+
+@njit(cache=True)
+def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
+    """Parse one map that is alone on its line into the row; False if the line is strange."""
+    _clear(row, start, end)
+    place = _skip(data, start, end)
+    if place == end:
+        row[SHAPE] = BLANK
+        return True
+    if data[place] != 123:
+        return False
+    place = _skip(data, place + 1, end)
+    seen = 0
+    while place < end and data[place] != 125:
+        if data[place] != 58:
+            return False
+        stop = _word_end(data, place + 1, end)
+        hashed = name_hash(data, place + 1, stop)
+        which = 0
+        while which <= _ERROR and names[which] != hashed:
+            which += 1
+        if which > _ERROR or seen >> which & 1:
+            return False
+        seen |= 1 << which
+        place = _skip(data, stop, end)
+        if place == stop or place >= end:
+            return False
+        if which == _VALUE:
+            place = _value_at(data, place, end, row)
+        elif which == _INDEX:
+            row[INDEX], place = _number(data, place, end)
+        elif which == _TIME:
+            row[TIME], place = _number(data, place, end)
+        elif data[place] == 58:
+            stop = _word_end(data, place + 1, end)
+            hashed = name_hash(data, place + 1, stop)
+            if stop == place + 1 or (which == _TYPE and not _is_type(hashed, names)):
+                return False
+            if which == _TYPE:
+                row[TYPE] = hashed
+            elif which == _F:
+                row[F] = hashed
+            elif which == _PROCESS and hashed == names[_NEMESIS]:
+                row[PROCESS] = NEMESIS
+            elif which in (_NODE, _ERROR):
+                row[EXTRA] = 1
+            else:
+                return False
+            place = stop
+        elif data[place] == 34:
+            stop = string_end(data, place, end)
+            if stop < 0:
+                return False
+            if which == _KEY:
+                row[KEY] = name_hash(data, place + 1, stop)
+            elif which in (_NODE, _ERROR):
+                row[EXTRA] = 1
+            else:
+                return False
+            place = stop + 1
+        elif which == _PROCESS:
+            row[PROCESS], place = _number(data, place, end)
+        elif which == _KEY:
+            stop = place
+            _, place = _number(data, stop, end)
+            row[KEY] = name_hash(data, stop, place) | NUMBERED
+        else:
+            return False
+        if place < 0 or place >= end or (data[place] != 125 and _skip(data, place, end) == place):
+            return False
+        place = _skip(data, place, end)
+    return place < end and seen & _NEEDED == _NEEDED and _skip(data, place + 1, end) == end
+
+
+@njit(cache=True)
+def _after_name(data, start, end):  # type: ignore[no-untyped-def]
+    """The byte after the first ``jepsen.util``; -1 if there is none.  ("jepsen.util" as bytes, compared one by one.)"""
+    last = end - 11
+    place = start
+    while place <= last:
+        if (
+            data[place] == 106 and data[place + 1] == 101 and data[place + 2] == 112 and data[place + 3] == 115
+            and data[place + 4] == 101 and data[place + 5] == 110 and data[place + 6] == 46 and data[place + 7] == 117
+            and data[place + 8] == 116 and data[place + 9] == 105 and data[place + 10] == 108
+        ):  # fmt: skip
+            return place + 11
+        place += 1
+    return -1
+
+
+@njit(cache=True)
+def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
+    """Parse one line of a log into the row; False if the line is strange."""
+    _clear(row, start, end)
+    for place in range(start, end):
+        if data[place] > 127:
+            return False
+    place = _after_name(data, start, end)
+    if place >= 0:
+        stop = _blanks(data, place, end)
+        if stop == place:
+            return False
+        if stop < end and data[stop] == 45:
+            stop = _blanks(data, stop + 1, end)
+        place = stop
+    else:
+        place = start
+        if place == end or not (48 <= data[place] <= 57 or data[place] == 58):
+            row[SHAPE] = BLANK
+            return True
+    if place >= end:
+        return False
+    if data[place] == 58:
+        stop = _word_end(data, place + 1, end)
+        if name_hash(data, place + 1, stop) != names[_NEMESIS]:
+            return False
+        row[PROCESS], place = NEMESIS, stop
+    else:
+        row[PROCESS], place = _number(data, place, end)
+        if place < 0 or not 0 <= row[PROCESS] < _MOST_PROCESS:
+            return False
+    for column in (TYPE, F):
+        stop = _blanks(data, place, end)
+        if stop == place or stop >= end or data[stop] != 58:
+            return False
+        place = _word_end(data, stop + 1, end)
+        if place == stop + 1:
+            return False
+        row[column] = name_hash(data, stop + 1, place)
+    if not _is_type(row[TYPE], names):
+        return False
+    stop = _blanks(data, place, end)
+    if stop == end:
+        row[SHAPE] = NULL
+        return True
+    if stop == place:
+        return False
+    place = _value_at(data, stop, end, row)
+    # A text may be an error instead of a value: the line is read by itself.
+    return place >= 0 and row[SHAPE] != TEXT and _blanks(data, place, end) == end
+
+
+@njit(cache=True)
+def scan_texts(data, start, rows, names, is_log):  # type: ignore[no-untyped-def]
+    """Parse lines from ``start`` on into as many rows; the last one needs no line end.
+
+    ``names`` are the hashes of NAMES.
+    """
+    place = start
+    for number in range(rows.shape[0]):
+        end = place
+        while end < data.size and data[end] != 10:
+            end += 1
+        row = rows[number]
+        known = _log_line(data, place, end, row, names) if is_log else _map(data, place, end, row, names)
+        if not known:
+            row[SHAPE] = STRANGE
+            row[START], row[END] = place, end
+        place = end + 1

@@ -1,0 +1,62 @@
+"""Read files that people write: TOML, or JSON where a program wrote it; errors say what a file is instead."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from history.readers.packed import packed
+
+_TOO_DEEP: Final = "nested too deeply"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a TOML file.  Raises OSError, and ValueError that says what the file is instead."""
+    return _toml(read_text(path))
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except tomllib.TOMLDecodeError as error:
+        if text.lstrip().startswith(("{", "[")) and _is_json(text):
+            raise ValueError("it is JSON, not TOML") from None
+        raise ValueError(f"not TOML: {error}") from None
+
+
+def read_toml_or_object(path: Path) -> dict[str, Any]:
+    """The table in a TOML file, or the object in a JSON file.  Raises OSError and ValueError."""
+    text = read_text(path)
+    if not text.lstrip().startswith("{"):
+        return _toml(text)
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    assert isinstance(found, dict)
+    return found
+
+
+def read_text(path: Path) -> str:
+    """A text without its byte order mark.  Raises OSError and ValueError."""
+    content = path.read_bytes()
+    if (what := packed(content)) is not None:
+        raise ValueError(what)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: byte {error.start} is 0x{content[error.start]:02x}") from None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,172 @@
+"""Operations: an invocation paired with its completion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from history.errors import FormatError
+from history.records.events import NEMESIS, Event, Phase
+
+Outcome: TypeAlias = Literal["ok", "fail", "info"]
+
+#: The ``error`` of an ok completion whose entry the answering node had not applied.  Its user was told that it
+#: happened, so that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
+UNAPPLIED: Final = "acknowledged without having been applied"
+
+
+def was_applied(outcome: str, error: str | None) -> bool:
+    """Whether an operation that ended so was acknowledged by a node that had applied it."""
+    return outcome == "ok" and error != UNAPPLIED
+
+
+#: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a
+#: log answers an index.)
+ECHOED: Final = ("write", "cas", "add", "put", "append")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of one process.
+
+    ``value`` is what the invocation asked (null for a read), ``result`` what the completion answered.  An operation
+    that never completed has the outcome ``info`` and no ``returned`` time.  Times are nanoseconds since the run's
+    start; ``invoke_index`` and ``return_index`` are the events' places in the file and decide the order.
+    An ``info`` operation is concurrent with everything after its invocation, whatever its ``returned`` says.
+    """
+
+    process: int
+    f: str
+    key: str | int | None
+    value: Any
+    result: Any
+    outcome: Outcome
+    invoked: int
+    returned: int | None
+    invoke_index: int
+    return_index: int | None
+    node: str | None = None
+    error: str | None = None
+    phase: Phase | None = None
+
+    @property
+    def applied(self) -> bool:
+        """Whether it was acknowledged, and by a node that had applied it."""
+        return was_applied(self.outcome, self.error)
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is a cas that had no effect and says why: ``[old, new, seen]``."""
+        return self.outcome == "ok" and self.f == "cas" and is_refusal(self.result)
+
+    @property
+    def seen(self) -> Any:
+        """What a refused cas found in the register."""
+        return self.result[2]
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Operation:
+        fields: dict[str, Any] = {name: record.get(name) for name in cls.__slots__}
+        return cls(**fields)
+
+
+def is_refusal(answer: Any) -> bool:
+    """Is the value of an ok cas that of a refused one?"""
+    return isinstance(answer, (list, tuple)) and len(answer) == 3
+
+
+def contradiction(f: str, asked: Any, answered: Any) -> str | None:
+    """Why an ok completion's value cannot be that of the invocation; None if it can."""
+    if (
+        f not in ECHOED
+        or answered is None
+        or (f == "append" and not (isinstance(asked, str) and type(answered) is str))
+    ):
+        return None
+    told = answered[:2] if f == "cas" and is_refusal(answered) else answered
+    # As JSON, true is not 1.
+    plain = type(asked) is type(told) and type(asked) in (int, str)
+    same = asked == told if plain else _text(asked) == _text(told)
+    if same:
+        return None
+    return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except RecursionError:
+        return "…"
+
+
+def place_of_index(index: int) -> str:
+    """How an event is named where there are no lines."""
+    return f"index {index}"
+
+
+def pair(
+    events: Iterable[Event], source: str = "history", place: Callable[[int], str] = place_of_index
+) -> list[Operation]:
+    """Pair client events into operations, in the order of their invocations.
+
+    Nemesis events are passed over.  Raises FormatError for a completion without an invocation, a process with two
+    open operations, or a completion of another function, key or value than was invoked; ``place(index)`` says where.
+    """
+    open_invocations: dict[int, Event] = {}
+    operations: list[Operation] = []
+    for event in events:
+        if event.process == NEMESIS:
+            continue
+        process = event.process
+        assert isinstance(process, int)
+        if event.type == "invoke":
+            if (other := open_invocations.get(process)) is not None:
+                raise FormatError(
+                    source,
+                    place(event.index),
+                    f"process {process} has an open operation, invoked at {place(other.index)}",
+                )
+            open_invocations[process] = event
+            continue
+        invocation = open_invocations.pop(process, None)
+        if invocation is None:
+            raise FormatError(source, place(event.index), f"process {process} completes what it never invoked")
+        if (invocation.f, invocation.key) != (event.f, event.key):
+            raise FormatError(
+                source,
+                place(event.index),
+                f"completes {event.f} of {event.key!r}, but {invocation.f} of {invocation.key!r} was invoked",
+            )
+        if event.type == "ok" and (why := contradiction(event.f, invocation.value, event.value)) is not None:
+            raise FormatError(source, place(event.index), why)
+        operations.append(_operation(invocation, event))
+    operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
+    operations.sort(key=lambda operation: operation.invoke_index)
+    return operations
+
+
+def _operation(invocation: Event, completion: Event | None) -> Operation:
+    assert isinstance(invocation.process, int)
+    outcome: Outcome = "info"
+    if completion is not None and completion.type in ("ok", "fail"):
+        outcome = "ok" if completion.type == "ok" else "fail"
+    return Operation(
+        process=invocation.process,
+        f=invocation.f,
+        key=invocation.key,
+        value=invocation.value,
+        result=completion.value if completion is not None and outcome == "ok" else None,
+        outcome=outcome,
+        invoked=invocation.time,
+        returned=completion.time if completion else None,
+        invoke_index=invocation.index,
+        return_index=completion.index if completion else None,
+        node=(completion.node if completion and completion.node else invocation.node),
+        error=completion.error if completion else None,
+        phase=invocation.phase,
+    )

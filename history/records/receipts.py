@@ -1,0 +1,102 @@
+"""Receipts: what a fault did, and the proof of it.
+
+The nemesis writes its receipts into the history itself, as events of the process ``"nemesis"``: an ``invoke`` with
+what is about to be done and to whom, written before the first command goes out, and a completion with the receipt
+(``ok`` installed, ``fail`` skipped, ``info`` indeterminate).  ``value["action"]`` is ``inject`` or ``heal`` and
+``value["id"]`` ties the four events of one fault together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from history.records.events import NEMESIS, Event
+
+FaultState: TypeAlias = Literal["installed", "skipped", "indeterminate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One fault from its start to its healing.  Times are nanoseconds since the run's start.
+
+    ``started`` is when the first command was about to go out, ``stood`` when the last one had returned (of a fault that
+    is over by then, such as a rolling restart: ``started``), ``heal_started`` and ``healed`` likewise for the way back
+    (None: never).  ``targets`` is what was aimed at, as JSON: nodes, and for a partition the grudge (node -> the nodes
+    whose packets it drops).  ``witness`` is what was seen that is not the command's own exit code; ``installed``
+    without a witness cannot be expressed.
+    """
+
+    id: int
+    fault: str
+    state: FaultState
+    started: int
+    nodes: tuple[str, ...] = ()
+    targets: dict[str, Any] = field(default_factory=dict)
+    leader: str | None = None
+    stood: int | None = None
+    heal_started: int | None = None
+    healed: int | None = None
+    reason: str | None = None
+    witness: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.state == "installed" and not self.witness:
+            raise ValueError(f"{self.fault} cannot be installed without a witness")
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["nodes"] = list(self.nodes)
+        return record
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Receipt:
+        known = {name: record[name] for name in cls.__slots__ if name in record}
+        return cls(**{**known, "nodes": tuple(known.get("nodes", ()))})
+
+
+def receipts_of(events: Iterable[Event]) -> list[Receipt]:
+    """The receipts in a history's nemesis events, in the order in which the faults were started.
+
+    A fault whose injection never completed (the harness was killed) is indeterminate.
+    """
+    receipts: dict[int, Receipt] = {}
+    for event in events:
+        if event.process == NEMESIS and isinstance(event.value, dict) and "id" in event.value:
+            number = event.value["id"]
+            receipts[number] = _advance(receipts.get(number), event)
+    return list(receipts.values())
+
+
+def _advance(receipt: Receipt | None, event: Event) -> Receipt:
+    value = event.value
+    if receipt is None:
+        receipt = Receipt(
+            id=value["id"],
+            fault=event.f,
+            state="indeterminate",
+            started=event.time,
+            nodes=tuple(value.get("nodes", ())),
+            targets=value.get("targets", {}),
+            leader=value.get("leader"),
+            reason="the injection never completed",
+        )
+    if value.get("action") == "heal":
+        if event.type == "invoke":
+            return replace(receipt, heal_started=event.time)
+        witness = {**receipt.witness, **value.get("witness", {})}
+        return replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
+    if event.type == "invoke":
+        return receipt
+    witness = value.get("witness", {})
+    took_ms = witness.get("stood_ms")
+    states: dict[str, FaultState] = {"ok": "installed", "fail": "skipped", "info": "indeterminate"}
+    return replace(
+        receipt,
+        state=states[event.type],
+        # The completion is recorded when the witness has spoken, which may be seconds after the fault stood.
+        stood=event.time if took_ms is None else min(event.time, receipt.started + round(took_ms * 1e6)),
+        witness=witness,
+        reason=value.get("reason"),
+    )

@@ -1,0 +1,124 @@
+"""Verdicts, checks, counterexamples and ``results.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from history.records.operations import Operation
+
+Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
+RESULTS_VERSION: Final = 1
+
+_BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of some verdicts: invalid before unknown before valid; valid if there is none."""
+    return max(verdicts, key=_BADNESS.__getitem__, default="valid")
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people."""
+
+    kind: str
+    sentence: str
+    operations: tuple[Operation, ...]
+
+    @property
+    def shown_at(self) -> int:
+        """The moment (ns) from which on it can be seen: its last invocation.  By it the earliest violation is told."""
+        return max((operation.invoked for operation in self.operations), default=0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "operations": [operation.to_json() for operation in self.operations],
+        }
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Counterexample:
+        operations = tuple(Operation.from_json(operation) for operation in record["operations"])
+        return cls(record["kind"], record["sentence"], operations)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyVerdict:
+    """The checker's answer for one key (``key`` None: an unkeyed object).
+
+    ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
+    ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
+    ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
+    keeps none), or the first counterexample.
+    """
+
+    key: str | int | None
+    verdict: Verdict
+    engine: str
+    operations: int
+    seconds: float
+    violations: int = 0
+    counterexamples: tuple[Counterexample, ...] = ()
+    reason: str | None = None
+    certificate: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["counterexamples"] = [example.to_json() for example in self.counterexamples]
+        return record
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> KeyVerdict:
+        examples = tuple(Counterexample.from_json(example) for example in record.get("counterexamples", ()))
+        known = {name: record[name] for name in cls.__slots__ if name in record}
+        return cls(**{**known, "counterexamples": examples})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the result: what was asked, what was seen, and the verdict that follows.
+
+    ``kind`` is ``check`` (the system's: can be invalid) or ``gate`` (ours: can only make a run unknown).
+    """
+
+    name: str
+    kind: Literal["check", "gate"]
+    verdict: Verdict
+    asked: str
+    seen: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind == "gate" and self.verdict == "invalid":
+            raise ValueError(f"the gate {self.name} cannot make a run invalid")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """``results.json``: everything that was concluded from one run.
+
+    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``);
+    ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
+    """
+
+    verdict: Verdict
+    sentence: str
+    checks: tuple[Check, ...]
+    keys: tuple[KeyVerdict, ...]
+    counts: dict[str, Any]
+    receipts: tuple[dict[str, Any], ...]
+    windows: tuple[dict[str, Any], ...]
+    fault_figures: dict[str, Any] = field(default_factory=dict)
+    harness_failure: str | None = None
+    environment: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["checks"] = [asdict(check) for check in self.checks]
+        record["keys"] = [key.to_json() for key in self.keys]
+        return {"format": "harness-results", "version": RESULTS_VERSION, **record}

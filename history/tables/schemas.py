@@ -1,0 +1,169 @@
+"""The Arrow schemas of the Parquet tables: names, units, nullability.  Times are nanoseconds since the run's start."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+TABLES_VERSION: Final = 2
+"""Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
+RUNS_VERSION: Final = 3
+"""Version 3: load as ``history.metrics.recovery`` defines it; a run of ours that was never judged is not valid."""
+TRENDS_VERSION: Final = 2
+
+SPLITS: Final = ("all", "key", "key+node", "node")
+"""By what the windows are split besides second, function and outcome."""
+
+
+def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"meaning": meaning})
+
+
+OPERATIONS: Final = pa.schema(
+    [
+        _field("invoke_index", pa.int64(), "place of the invocation in history.jsonl"),
+        _field("return_index", pa.int64(), "place of the completion; null if there was none", nullable=True),
+        _field("process", pa.int64(), "who"),
+        _field("f", pa.string(), "read, write, cas, …"),
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
+        _field("value", pa.string(), "what was asked, as JSON"),
+        _field("result", pa.string(), "what was answered, as JSON; null unless ok", nullable=True),
+        _field("outcome", pa.string(), "ok, fail or info"),
+        _field("invoked", pa.int64(), "ns"),
+        _field("returned", pa.int64(), "ns; null if there was no completion", nullable=True),
+        _field("node", pa.string(), "which node answered, or was asked last", nullable=True),
+        _field("error", pa.string(), "code and text of a fail or info", nullable=True),
+        _field("phase", pa.string(), "warm-up, main or final", nullable=True),
+    ]
+)
+
+VERDICTS: Final = pa.schema(
+    [
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
+        _field("verdict", pa.string(), "valid, invalid or unknown"),
+        _field("engine", pa.string(), "the algorithm that decided"),
+        _field("operations", pa.int64(), "how many were checked"),
+        _field("violations", pa.int64(), "how many were found"),
+        _field("seconds", pa.float64(), "s spent checking"),
+        _field("details", pa.string(), "the whole history.KeyVerdict as JSON"),
+    ]
+)
+
+WINDOWS: Final = pa.schema(
+    [
+        _field("second", pa.int64(), "whole seconds since the run's start, by completion time"),
+        _field("split", pa.string(), "what else the row is for: all, key, key+node or node"),
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one and where not split", nullable=True),
+        _field("node", pa.string(), "the node; null if none is recorded and where not split", nullable=True),
+        _field("f", pa.string(), "read, write, cas, …"),
+        _field("outcome", pa.string(), "ok, fail or info"),
+        _field("count", pa.int64(), "operations completed in that second"),
+        _field("p50_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("p95_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("p99_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("max_ms", pa.float64(), "ms, latency", nullable=True),
+    ]
+)
+
+FAULTS: Final = pa.schema(
+    [
+        _field("id", pa.int64(), "the fault's number in the run"),
+        _field("fault", pa.string(), "its name"),
+        _field("state", pa.string(), "installed, skipped or indeterminate"),
+        _field("nodes", pa.string(), "targets, as a JSON list"),
+        _field("leader", pa.string(), "who led when it started", nullable=True),
+        _field("started", pa.int64(), "ns"),
+        _field("stood", pa.int64(), "ns", nullable=True),
+        _field("heal_started", pa.int64(), "ns", nullable=True),
+        _field("healed", pa.int64(), "ns", nullable=True),
+        _field("rate_before", pa.float64(), "ok operations a second in the calm before", nullable=True),
+        _field("rate_during", pa.float64(), "ok operations a second while it stood", nullable=True),
+        _field("rate_after", pa.float64(), "ok operations a second until the next fault", nullable=True),
+        _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok until the next fault", nullable=True),
+        _field("first_ok_ms", pa.float64(), "ms from healing to the first ok; null: never", nullable=True),
+        _field(
+            "recovered_ms",
+            pa.float64(),
+            "ms from healing until the rate is back (see above); null: not before next",
+            nullable=True,
+        ),
+    ]
+)
+
+PROBES: Final = pa.schema(
+    [
+        _field("time", pa.int64(), "ns"),
+        _field("node", pa.string(), "who"),
+        _field("role", pa.string(), "leader, follower, candidate or unknown"),
+        _field("term", pa.int64(), "-1: no answer"),
+        _field("leader", pa.string(), "whom it follows", nullable=True),
+        _field("ledger_begin", pa.int64(), "index"),
+        _field("ledger_end", pa.int64(), "index"),
+        _field("committed", pa.int64(), "index"),
+        _field("applied", pa.int64(), "index"),
+        _field("snapshots_saved", pa.int64(), "count since the process started"),
+        _field("snapshots_loaded", pa.int64(), "count since the process started"),
+        _field("clock_ms", pa.int64(), "ms since 1970, the node's own clock"),
+        _field("error", pa.string(), "why there was no answer", nullable=True),
+    ]
+)
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    "operations": OPERATIONS,
+    "verdicts": VERDICTS,
+    "windows": WINDOWS,
+    "faults": FAULTS,
+    "probes": PROBES,
+}
+
+RUNS: Final = pa.schema(
+    [
+        _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
+        _field("test", pa.string(), "the test's name"),
+        _field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
+        _field("system_version", pa.string(), "of the system under test, and its mode; empty if unknown"),
+        _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
+        _field("workload", pa.string(), "as in the plan; empty if unknown"),
+        _field("settings", pa.string(), "whatever else of the plan moves a figure, as name=value, joined by spaces"),
+        _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; without a plan that of its keys"),
+        _field("operations", pa.int64(), "how many"),
+        _field("ok", pa.int64(), "how many"),
+        _field("violations", pa.int64(), "over all keys"),
+        _field("rate", pa.float64(), "ok operations a second under load (see above)", nullable=True),
+        _field("unavailable_s", pa.float64(), "s of the load in stretches of over 1 s without an ok", nullable=True),
+        _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok around any fault", nullable=True),
+        _field("p99_ms", pa.float64(), "ms, latency of ok operations of the load", nullable=True),
+        _field("faults", pa.int64(), "how many were installed"),
+        _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
+        _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
+        _field("recoveries_ms", pa.string(), "ms, all of them, as a JSON list in ascending order"),
+        _field("written", pa.int64(), "µs since 1970, when the run's tables were written here"),
+        _field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
+    ]
+)
+"""One run as one row: ``warehouse/runs.parquet`` holds all of them."""
+
+TRENDS: Final = pa.schema(
+    [
+        _field("system_version", pa.string(), "as in runs"),
+        _field("nemesis", pa.string(), "as in runs"),
+        _field("workload", pa.string(), "as in runs"),
+        _field("runs", pa.int64(), "how many"),
+        _field("newest", pa.string(), "the last of them"),
+        _field("verdicts", pa.string(), "how many of each, as a JSON object"),
+        _field("violations", pa.int64(), "over all runs"),
+        _field("flakiness", pa.float64(), "share of neighbouring runs with different verdicts", nullable=True),
+        _field("rate_median", pa.float64(), "ok operations a second, over the runs", nullable=True),
+        _field("unavailable_s_median", pa.float64(), "s, over the runs", nullable=True),
+        _field("unavailable_s_max", pa.float64(), "s, over the runs", nullable=True),
+        _field("recoveries", pa.int64(), "faults with a way back, over all runs"),
+        _field("never_recovered", pa.int64(), "faults without, over all runs"),
+        _field("recovery_ms_p50", pa.float64(), "ms, over all faults with a way back", nullable=True),
+        _field("recovery_ms_p95", pa.float64(), "ms, likewise", nullable=True),
+        _field("recovery_ms_max", pa.float64(), "ms, likewise", nullable=True),
+        _field("recovery_histogram", pa.string(), "JSON list of [more than ms, up to ms, how many faults]"),
+        _field("regressions", pa.string(), "of the newest run, as a JSON list of objects: figure and evidence"),
+    ]
+)
+"""One row a kind of run: ``warehouse/trends.parquet``."""

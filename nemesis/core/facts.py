@@ -1,0 +1,98 @@
+"""What the nodes can do: one look at each of them before a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from nemesis.core.ports import Command, Completed, Nodes
+
+FirewallKind: TypeAlias = Literal["nft", "iptables"]
+
+TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
+
+# The table is made and deleted in one transaction: the kernel says whether it could, and nothing is left either way.
+# What cannot be undone in one go is tried in a network namespace of its own.
+_SURVEY = r"""
+for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
+try='add table inet harness_survey
+add chain inet harness_survey c { type filter hook input priority -10; policy accept; }
+add rule inet harness_survey c ip saddr 192.0.2.1 counter drop comment "x"
+delete table inet harness_survey'
+printf '%s\n' "$try" | nft -f - >/dev/null 2>&1 && echo "can nft"
+try=$(printf '%s\n' "$try" | sed 's/counter/numgen random mod 1000 < 1 counter/')
+printf '%s\n' "$try" | nft -f - >/dev/null 2>&1 && echo "can nft-loss"
+iptables -w -nL INPUT >/dev/null 2>&1 && echo "can iptables"
+ip6tables -w -nL INPUT >/dev/null 2>&1 && echo "can ip6tables"
+unshare -n iptables -w -A INPUT -j NFQUEUE --queue-num 0 --queue-bypass >/dev/null 2>&1 && echo "can nfqueue"
+ip -o -6 addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print "ipv6 " $4 }'
+for lib in /usr/lib/*/faketime/libfaketimeMT.so.1; do [ -e "$lib" ] && echo "faketime $lib"; done
+exit 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """``can`` holds, for each node, what was found there: tool names, and ``can:…`` for what was tried and worked.
+
+    ``addresses`` are all addresses of a node that belong to it alone, the one the nodes know it by first.
+    """
+
+    addresses: Mapping[str, tuple[str, ...]]
+    can: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def firewall(self) -> FirewallKind | None:
+        """The packet filter that every node has, nftables before iptables."""
+        if self.everywhere("can:nft"):
+            return "nft"
+        return "iptables" if self.everywhere("can:iptables") else None
+
+    def everywhere(self, *needs: str) -> bool:
+        return not self.lacking(*needs)
+
+    def lacking(self, *needs: str) -> dict[str, list[str]]:
+        """Which of these a node does not have; nodes that have them all are left out."""
+        gaps = {
+            node: [need for need in needs if need not in self.can.get(node, frozenset())] for node in self.addresses
+        }
+        return {node: gap for node, gap in gaps.items() if gap}
+
+    def refusal(self, *needs: str) -> str | None:
+        """A sentence that says which nodes lack what, or None."""
+        gaps = self.lacking(*needs)
+        texts = (f"{node} lacks {', '.join(gap).replace('can:', '')}" for node, gap in gaps.items())
+        return "; ".join(texts) or None
+
+
+def survey_command() -> Command:
+    return Command(("sh", "-c", _SURVEY, "survey", TOOLS))
+
+
+def survey(nodes: Nodes) -> Facts:
+    """Look at every node, all at once.  Raises what ``nodes.run`` raises."""
+    return facts_from({name: nodes.address(name) for name in nodes.names}, _run_everywhere(nodes).values())
+
+
+def _run_everywhere(nodes: Nodes) -> dict[str, Completed]:
+    return nodes.run(dict.fromkeys(nodes.names, survey_command()))
+
+
+def facts_from(peer_addresses: Mapping[str, str], answers: Iterable[Completed]) -> Facts:
+    """Read the answers of :func:`survey_command`.
+
+    An address that two nodes claim (a host-only network's gateway, NAT) is nobody's: dropping it would cut others.
+    """
+    found = {
+        answer.node: [line.split(" ", 1) for line in answer.stdout.splitlines() if " " in line] for answer in answers
+    }
+    claimed = Counter(value for lines in found.values() for kind, value in lines if kind == "ipv6")
+    addresses = {
+        node: tuple(dict.fromkeys([peer, *(v for k, v in found.get(node, ()) if k == "ipv6" and claimed[v] == 1)]))
+        for node, peer in peer_addresses.items()
+    }
+    prefixes = {"tool": "", "can": "can:", "faketime": "faketime:"}
+    can = {node: frozenset(prefixes[k] + v for k, v in lines if k in prefixes) for node, lines in found.items()}
+    return Facts(addresses, can)

@@ -1,0 +1,231 @@
+"""What a fault is, what it may aim at, and what it is given to work with.
+
+A fault is one small class without state.  A run asks it, in this order:
+
+1. ``precheck``: once, before anything starts.  Can this work on this cluster?  Cheap, and changes nothing.
+2. ``plan``: whom to hit now.  Looks and draws, touches nothing; the answer is recorded before ``inject`` is called.
+3. ``inject``: do it.
+4. ``witness``: show that it stands, by something that is not the exit code of what was done.  No proof: FaultError.
+5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and again and again; and for
+   one node alone (``Targets.only``), when healing all of them at once has failed (see ``healing``).
+
+Whatever ``heal`` must know is in the targets, so that it can be called after any failure.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from nemesis.core.clock import Clock
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.facts import Facts
+from nemesis.core.options import OPTIONS
+from nemesis.core.ports import Command, Completed, Nodes, System
+
+Family: TypeAlias = Literal["network", "process", "machine"]
+Witness: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+POLL_S = 0.01
+DATA_DIR = "/data"
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Whom a fault hits.
+
+    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may yet hit
+    one (a successor that nobody knows now).  ``detail`` is plain JSON, a fault's own.
+    """
+
+    nodes: tuple[str, ...]
+    grudge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()
+
+    def only(self, node: str) -> Targets:
+        """The part that concerns one node; the detail stays as it is."""
+        return Targets(
+            tuple(name for name in self.nodes if name == node),
+            {name: peers for name, peers in self.grudge.items() if name == node},
+            self.detail,
+            tuple(name for name in self.reserved if name == node),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"nodes": list(self.nodes)}
+        if self.grudge:
+            record["grudge"] = {node: list(peers) for node, peers in self.grudge.items()}
+        if self.reserved:
+            record["reserved"] = list(self.reserved)
+        return {**record, **self.detail}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Targets:
+        """The inverse of :meth:`to_json`.  Raises KeyError or TypeError on anything else."""
+        grudge = {node: tuple(peers) for node, peers in record.get("grudge", {}).items()}
+        detail = {name: value for name, value in record.items() if name not in ("nodes", "grudge", "reserved")}
+        return cls(tuple(record["nodes"]), grudge, detail, tuple(record.get("reserved", ())))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a nemesis must know about the system and the plan.
+
+    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
+    node to where its data lies (``/data`` when it is not named), and ``store`` says where in it the system's files
+    are; ask with :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
+    starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
+    pattern matches is never damaged.  ``snapshots`` tells whether the system saves any, ``faketime`` whether it was
+    started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.
+    ``options`` are the faults' own figures (see ``options``).
+    """
+
+    peer_port: int = 20911
+    client_port: int = 20912
+    data_dirs: Mapping[str, str] = field(default_factory=dict)
+    store: str = "harness/register"
+    store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
+    snapshots: bool = True
+    snapshot_threshold: int = 1000
+    clock_file: str = "/run/harness-clock"
+    faketime: bool = False
+    beyond_quorum: bool = False
+    witness_s: float = 3.0
+    options: Mapping[str, float] = field(default_factory=dict)
+
+    def data_dir(self, node: str) -> str:
+        return self.data_dirs.get(node, DATA_DIR)
+
+    def store_dir(self, node: str) -> str:
+        return f"{self.data_dir(node)}/{self.store}"
+
+    def option(self, name: str) -> float:
+        """The plan's figure or the default.  Raises KeyError for a name that is not in the table of options."""
+        return float(self.options.get(name, OPTIONS[name].default))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a fault is given.  ``busy`` are the nodes under a process or machine fault at this moment.
+
+    ``damaged`` are the nodes whose data an earlier fault of this run may have destroyed.
+    ``wanted`` is set when someone else has chosen the targets (a script, a replay): then ``plan`` keeps to it.
+    ``stop`` ends every wait early.
+    """
+
+    nodes: Nodes
+    system: System
+    clock: Clock
+    facts: Facts
+    settings: Settings = Settings()
+    busy: frozenset[str] = frozenset()
+    damaged: frozenset[str] = frozenset()
+    wanted: Targets | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The nodes that are under no process or machine fault, in the cluster's order."""
+        return tuple(name for name in self.nodes.names if name not in self.busy)
+
+    def at_data(self, nodes: Iterable[str], script: str, *arguments: str, timeout: float = 10.0) -> dict[str, Command]:
+        """A shell script for each of these nodes, told the node's data directory as ``$0``."""
+        return {
+            node: Command(("sh", "-c", script, self.settings.data_dir(node), *arguments), timeout=timeout)
+            for node in nodes
+        }
+
+    def run_checked(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        """Run them all.  Raises FaultError, naming node and reason, when one of them does not exit with 0."""
+        done = self.nodes.run(commands)
+        if wrong := [one for one in done.values() if one.code != 0]:
+            raise FaultError("; ".join(f"{one.node}: exit {one.code}: {complaint(one.stderr)}" for one in wrong))
+        return done
+
+    def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:
+        """The first answer of ``look`` that is not None; None when the deadline or ``stop`` comes first."""
+        deadline = self.clock.now() + int(within_s * 1e9)
+        while (seen := look()) is None:
+            if self.clock.now() >= deadline or self.clock.wait(every_s, self.stop):
+                return None
+        return seen
+
+
+class Fault(Protocol):
+    """One kind of fault.
+
+    ``stops`` tells that the targeted nodes do not serve while it stands: the quorum guard counts them.
+    ``beyond_quorum`` tells that stopping a majority is the fault's own point (kill-all), or that it sees to the
+    quorum itself.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def family(self) -> Family: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def stops(self) -> bool: ...
+    @property
+    def beyond_quorum(self) -> bool: ...
+
+    def precheck(self, ctx: Context) -> str | None:
+        """Why this fault cannot work here, or None."""
+        ...
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        """Whom to hit.  Raises SkippedError when there is nobody to hit."""
+        ...
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        """Do it.  Raises FaultError when it failed, wholly or in part."""
+        ...
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        """The proof that it stands, never empty.  Raises FaultError when there is none."""
+        ...
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """Undo it, and the proof that it is gone.  Raises FaultError, or StartError of the system."""
+        ...
+
+
+@runtime_checkable
+class Destroys(Protocol):
+    """A fault whose damage stays when it is healed: the run keeps in mind whom it hit."""
+
+    @property
+    def destroys(self) -> bool: ...
+
+
+def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+    """The nodes somebody asked for, or else the fault's own choice, in the cluster's order.
+
+    Raises SkippedError when one of them is under another fault already, or when there is none.
+    """
+    chosen = set(ctx.wanted.nodes if ctx.wanted else default())
+    if unknown := chosen - set(ctx.nodes.names):
+        raise SkippedError(f"no node is called {' or '.join(sorted(unknown))}")
+    if locked := chosen & ctx.busy:
+        raise SkippedError(f"{', '.join(sorted(locked))} is under another fault")
+    if not chosen:
+        raise SkippedError("no node is left to hit")
+    return tuple(name for name in ctx.nodes.names if name in chosen)
+
+
+def as_recorded(ctx: Context, name: str, drawn: T) -> T:
+    """What a replayed fault's receipt says under this name, or else what was drawn now."""
+    return ctx.wanted.detail.get(name, drawn) if ctx.wanted else drawn
+
+
+def complaint(text: str) -> str:
+    """The line that says what is wrong: the first with "error" in it, or else the last."""
+    lines = text.strip().splitlines()
+    telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
+    return telling[0][:300] if telling else "no message"

@@ -1,0 +1,258 @@
+"""Packet filters as values: what one node is told so that it drops, refuses or counts packets.
+
+One table (``inet harness``) or chain prefix (``harness-``) a node is ours, with one chain a fault in it; nothing else
+is ever touched.  Rules match by the sender's address and not by connection state, so that established connections
+are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
+
+Around the rules that act stand rules that only count: TCP packets from a peer at the system's own port, before, and
+those that are still there behind.  The difference is what was done to the system itself.  A TCP reset does not count:
+a kernel sends it for a process that is gone, and ``reset`` lets it pass.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias
+
+from nemesis.core.facts import FirewallKind
+from nemesis.core.ports import Command
+
+Action: TypeAlias = Literal["drop", "reset", "lose", "slow", "queue"]
+
+TABLE: Final = "harness"
+CHAIN_PREFIX: Final = "harness-"
+BURST_KBYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a node does with packets from one peer, under all of the peer's addresses.
+
+    ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
+    number for ``queue`` (iptables only: few kernels have nftables' own).  ``port`` is the system's own; 0 counts none.
+    """
+
+    peer: str
+    addresses: tuple[str, ...]
+    action: Action = "drop"
+    amount: float = 0.0
+    port: int = 0
+
+
+class Firewall(Protocol):
+    """How one kind of packet filter is spoken to.  A chain is named after its fault."""
+
+    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+        """Replaces the whole chain in one step."""
+        ...
+
+    def counters(self, chain: str) -> Command:
+        """Prints the chain with its counters; nothing when it is not there.  Exits with 0 either way."""
+        ...
+
+    def remove(self, chain: str) -> Command:
+        """Deletes it.  Exits with 0 also when it is not there."""
+        ...
+
+    def gone(self, chain: str) -> Command:
+        """Prints ``gone`` when there is no such chain; leaves no empty table of ours behind.
+
+        Exits with something else than 0 when the packet filter itself does not answer.
+        """
+        ...
+
+    def packets(self, listing: str) -> Counter[str]:
+        """Packets counted so far by rules that act, by peer, from what ``counters`` printed."""
+        ...
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        """Packets of the system's own port that did not come past the rules, by peer."""
+        ...
+
+
+def _version(address: str) -> Literal[4, 6]:
+    return 4 if ipaddress.ip_address(address).version == 4 else 6
+
+
+class Nft:
+    """nftables.  A transaction of ``nft -f`` stands as a whole or not at all."""
+
+    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+        name = _nft_name(chain)
+        head = [
+            f"add table inet {TABLE}",
+            f"add chain inet {TABLE} {name} {{ type filter hook input priority -10; policy accept; }}",
+            f"flush chain inet {TABLE} {name}",
+        ]
+        body = [
+            f"add rule inet {TABLE} {name} {match} {statement}"
+            for rule in rules
+            for address in rule.addresses
+            for match, statement in [
+                *self._counting("before", rule, address),
+                *self._statements(rule, address),
+                *self._counting("after", rule, address),
+            ]
+        ]
+        return Command(("nft", "-f", "-"), stdin="\n".join([*head, *body, ""]))
+
+    def counters(self, chain: str) -> Command:
+        script = f'nft list chain inet {TABLE} "$1" 2>/dev/null; exit 0'
+        return Command(("sh", "-c", script, "counters", _nft_name(chain)))
+
+    def remove(self, chain: str) -> Command:
+        # Adding first makes the deletion succeed also where there is nothing to delete.
+        name = _nft_name(chain)
+        steps = (f"add table inet {TABLE}", f"add chain inet {TABLE} {name}", f"delete chain inet {TABLE} {name}", "")
+        return Command(("nft", "-f", "-"), stdin="\n".join(steps))
+
+    def gone(self, chain: str) -> Command:
+        script = f"""nft list tables >/dev/null || exit
+left=$(nft list table inet {TABLE} 2>/dev/null)
+case "$left" in *"chain $1 {{"*) echo standing; exit 0;; esac
+case "$left" in *chain*) ;; table*) nft delete table inet {TABLE};; esac
+echo gone"""
+        return Command(("sh", "-c", script, "gone", _nft_name(chain)))
+
+    def packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "from"))
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
+
+    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+        return re.findall(rf'counter packets (\d+) .*comment "{word} ([^"]+)"', listing)
+
+    def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
+        match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
+        ends = ("dport", "sport") if rule.port else ()
+        return [
+            (f"{match} tcp {end} {rule.port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
+            for end in ends
+        ]
+
+    def _statements(self, rule: Rule, address: str) -> list[tuple[str, str]]:
+        match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
+        count, note = "counter", f'comment "from {rule.peer}"'
+        if rule.action == "lose":
+            return [(f"{match} numgen random mod 1000 < {round(rule.amount * 1000)}", f"{count} drop {note}")]
+        if rule.action == "slow":
+            rate = f"limit rate over {round(rule.amount)} kbytes/second burst {BURST_KBYTES} kbytes"
+            return [(f"{match} {rate}", f"{count} drop {note}")]
+        if rule.action == "reset":
+            # The peer's own resets must come through: they are what makes this side notice.
+            return [
+                (f"{match} tcp flags & rst == rst", "accept"),
+                (f"{match} meta l4proto tcp", f"{count} reject with tcp reset {note}"),
+                (match, f"{count} drop {note}"),
+            ]
+        return [(match, f"{count} drop {note}")]
+
+
+class Iptables:
+    """iptables and ip6tables, for nodes without nftables; each node gets one chain a fault and a jump to it."""
+
+    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+        batches = {version: self._batch(chain, rules, version) for version in (4, 6)}
+        script = """printf %s "$1" | iptables-restore -w --noflush || exit
+[ -z "$2" ] || printf %s "$2" | ip6tables-restore -w --noflush"""
+        # What an earlier run of the same fault left must go first: a second jump would survive the healing.
+        return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\n{script}", _iptables_name(chain), batches[4], batches[6]))
+
+    def counters(self, chain: str) -> Command:
+        script = 'for t in iptables ip6tables; do "$t" -w -nvxL "$0" 2>/dev/null; done; exit 0'
+        return Command(("sh", "-c", script, _iptables_name(chain)))
+
+    def remove(self, chain: str) -> Command:
+        return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\nexit 0", _iptables_name(chain)))
+
+    def gone(self, chain: str) -> Command:
+        script = """iptables -w -S INPUT >/dev/null || exit
+for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
+echo gone"""
+        return Command(("sh", "-c", script, _iptables_name(chain)))
+
+    def packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "from"))
+
+    def system_packets(self, listing: str) -> Counter[str]:
+        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
+
+    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+        return re.findall(rf"(?m)^\s*(\d+)\s+\d+\s.*/\* {word} (\S+) \*/", listing)
+
+    def _counting(self, word: str, rule: Rule) -> list[str]:
+        ends = ("--dport", "--sport") if rule.port else ()
+        return [
+            f'-p tcp {end} {rule.port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"' for end in ends
+        ]
+
+    def _batch(self, chain: str, rules: Sequence[Rule], version: int) -> str:
+        name = _iptables_name(chain)
+        lines = [
+            f"-A {name} -s {address} {statement}"
+            for rule in rules
+            for address in rule.addresses
+            if _version(address) == version
+            for statement in [*self._counting("before", rule), *self._statements(rule), *self._counting("after", rule)]
+        ]
+        if not lines and version == 6:
+            return ""
+        return "\n".join(["*filter", f":{name} - [0:0]", *lines, f"-I INPUT 1 -j {name}", "COMMIT", ""])
+
+    def _statements(self, rule: Rule) -> list[str]:
+        note = f'-m comment --comment "from {rule.peer}"'
+        if rule.action == "lose":
+            return [f"-m statistic --mode random --probability {rule.amount:.3f} {note} -j DROP"]
+        if rule.action == "slow":
+            rate = f"--hashlimit-above {round(rule.amount)}kb/s --hashlimit-burst {BURST_KBYTES}kb"
+            return [f"-m hashlimit {rate} --hashlimit-name {CHAIN_PREFIX}{rule.peer} {note} -j DROP"]
+        if rule.action == "queue":
+            return [f"-m mark ! --mark 0x77 {note} -j NFQUEUE --queue-num {round(rule.amount)} --queue-bypass"]
+        if rule.action == "reset":
+            return [
+                "-p tcp --tcp-flags RST RST -j ACCEPT",
+                f"-p tcp {note} -j REJECT --reject-with tcp-reset",
+                f"{note} -j DROP",
+            ]
+        return [f"{note} -j DROP"]
+
+
+_IPTABLES_REMOVE: Final = """for t in iptables ip6tables; do
+  while "$t" -w -D INPUT -j "$0" 2>/dev/null; do :; done
+  "$t" -w -F "$0" 2>/dev/null && "$t" -w -X "$0" 2>/dev/null
+done"""
+
+FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
+
+# Every table and chain of ours on a node, whoever left it there.
+SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
+  if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
+fi
+for t in iptables ip6tables; do
+  for c in $("$t" -w -S 2>/dev/null | sed -n 's/^-N \\({CHAIN_PREFIX}[^ ]*\\).*/\\1/p'); do
+    while "$t" -w -D INPUT -j "$c" 2>/dev/null; do :; done
+    if "$t" -w -F "$c" && "$t" -w -X "$c"; then echo "removed $t chain $c"; else wrong "$t chain $c stays"; fi
+  done
+done"""
+
+
+def _nft_name(chain: str) -> str:
+    """Never a word of nft's own language (``bridge`` is one)."""
+    return "fault_" + chain.replace("-", "_")
+
+
+def _iptables_name(chain: str) -> str:
+    """Names of chains end at 28 characters."""
+    return f"{CHAIN_PREFIX}{chain}"[:28]
+
+
+def _sum(found: Sequence[tuple[str, str]]) -> Counter[str]:
+    packets: Counter[str] = Counter()
+    for number, peer in found:
+        packets[peer] += int(number)
+    return packets

@@ -1,0 +1,39 @@
+"""Who is under which fault, and what may be added to it.
+
+A node is under one process or machine fault at a time, and a majority of nodes stays up unless the plan, or the
+nature of the fault, says otherwise.  Network faults take no locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nemesis.core.fault import Context, Fault, Targets
+from nemesis.core.grudges import majority
+
+
+def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
+    """The nodes under a process or machine fault."""
+    held = (targets for fault, targets in active if fault.family != "network")
+    return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
+
+
+def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets) -> str | None:
+    """Why this fault may not be added to those that stand, or None."""
+    if any(other.name == fault.name for other, _ in active.values()):
+        return f"{fault.name} stands already"
+    if fault.family == "network":
+        return None
+    if both := sorted(locked(active.values()) & {*targets.nodes, *targets.reserved}):
+        return f"{', '.join(both)} is under another fault"
+    return _quorum_lost(ctx, active, fault, targets)
+
+
+def _quorum_lost(
+    ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets
+) -> str | None:
+    if not fault.stops or ctx.settings.beyond_quorum or fault.beyond_quorum:
+        return None
+    stopped = {n for other, hit in active.values() if other.stops for n in hit.nodes} | set(targets.nodes)
+    up, needed = len(ctx.nodes.names) - len(stopped), majority(len(ctx.nodes.names))
+    return f"would leave {up} of {len(ctx.nodes.names)} nodes up, {needed} are needed" if up < needed else None

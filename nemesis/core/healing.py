@@ -1,0 +1,57 @@
+"""Healing a fault so that one bad node does not keep the others from it.
+
+A fault's own ``heal`` does all nodes at once, as a partition must be lifted, and stops where one of them fails.  Then
+it is asked again for each node alone: whatever can be healed is, and what cannot is told by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Context, Fault, Targets, Witness
+from nemesis.core.ports import StartError
+
+
+class UnhealedError(Exception):
+    """Some nodes of a fault could not be healed, all others were.  ``reasons`` maps the node to what was raised."""
+
+    def __init__(self, reasons: Mapping[str, Exception]) -> None:
+        self.reasons = dict(reasons)
+        super().__init__("; ".join(dict.fromkeys(map(self._told, self.reasons))))
+
+    @property
+    def by_system(self) -> bool:
+        """Whether all that is wrong is that the system's own processes did not come up again."""
+        return all(isinstance(error, StartError) for error in self.reasons.values())
+
+    @property
+    def ours(self) -> Exception | None:
+        """The first failure of the harness: neither doubt about the fault nor the system's finding."""
+        return next((e for e in self.reasons.values() if not isinstance(e, FaultError | StartError)), None)
+
+    def _told(self, node: str) -> str:
+        text = str(self.reasons[node])
+        return text if node in text else f"{node}: {text}"
+
+
+def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
+    """Heal a fault on every node on which that can be done.  Raises UnhealedError for the others."""
+    nodes = tuple(dict.fromkeys((*targets.nodes, *targets.reserved)))
+    try:
+        return fault.heal(ctx, targets)
+    except StartError as error:  # what is started comes last: all else is healed, and every process was started
+        raise UnhealedError(dict.fromkeys([node for node in nodes if node in error.reasons] or nodes, error)) from None
+    except Exception as error:
+        if len(nodes) < 2:
+            raise UnhealedError(dict.fromkeys(nodes, error)) from error
+    reasons: dict[str, Exception] = {}
+    seen: dict[str, Witness] = {}
+    for node in nodes:
+        try:
+            seen[node] = fault.heal(ctx, targets.only(node))
+        except Exception as error:  # noqa: BLE001 (told by node, when all others are healed)
+            reasons[node] = error
+    if reasons:
+        raise UnhealedError(reasons)
+    return {"node_by_node": seen}

@@ -1,0 +1,58 @@
+"""The faults' own figures: what a plan may set, and what holds when it does not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nemesis.core.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One figure: its default, the least and the most that makes sense, and what it means for which fault."""
+
+    default: float
+    least: float
+    most: float
+    fault: str
+    meaning: str
+
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    "bitflips": Option(8, 1, 1e6, "file-bitflip", "bits flipped, at most"),
+    "cpu_share": Option(0.05, 0.01, 1, "cpu-starve", "of one processor"),
+    "cut_real_disks": Option(0, 0, 1, "crash-random-nodes", "1 allows to shut down what is no loop device"),
+    "damage_data": Option(6, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
+    "damage_index": Option(1, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
+    "damage_snapshot": Option(3, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
+    "damage_term": Option(0, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
+    "delay_ms": Option(50, 0, 10_000, "packet-delay", "milliseconds"),
+    "duplicate": Option(0.1, 0.001, 1, "packet-duplicate", "share of the packets"),
+    "isolate_s": Option(300, 1, 86_400, "isolate-until-snapshot", "seconds to wait for the lag, at most"),
+    "jitter_ms": Option(10, 0, 10_000, "packet-delay", "milliseconds, both ways"),
+    "loss": Option(0.2, 0.001, 1, "packet-loss", "share of the packets"),
+    "memory_mb": Option(16, 1, 1e6, "memory-pressure", "megabytes"),
+    "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
+    "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds that the others are held back"),
+    "slow_kbytes_s": Option(32, 1, 1e6, "slow-link", "kilobytes a second"),
+    "successor_delay_s": Option(
+        2, 0, 60, "kill-leader-then-successor", "seconds that the next leader is left, at most"
+    ),
+    "truncate_bytes": Option(4096, 1, 1e9, "file-truncate", "bytes cut off, at most"),
+    "writes_a_second": Option(20, 1, 1e6, "disk-slow", "writes"),
+}
+
+
+def check_options(options: Mapping[str, float]) -> None:
+    """Raises OptionError that names the option, and the mend."""
+    for name, value in options.items():
+        if name not in OPTIONS:
+            near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}"
+            raise OptionError(f"no fault has an option {name!r}; {hint}")
+        known = OPTIONS[name]
+        if not known.least <= value <= known.most:
+            raise OptionError(f"{name} ({known.fault}) must be from {known.least:g} to {known.most:g}, not {value:g}")

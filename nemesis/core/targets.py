@@ -1,0 +1,132 @@
+"""Whom to hit: the leader by probe, and choices by words.
+
+Two nodes may both call themselves leader (one of them was cut off and does not know).  The one with the higher term
+is the leader; :func:`claimants` tells them all.
+
+A choice is one or more words joined by ``/``, each adding nodes to those before; ``!`` before a word takes nodes away.
+
+==============  ==================================================================================
+word            nodes
+==============  ==================================================================================
+``one``         a random node that is not in yet
+``subset``      a random subset, mostly small
+``minority``    a random largest minority
+``majority``    a random smallest majority
+``all``         all
+``leader``      the node that leads by the probe with the highest term
+``followers``   all others
+``successor``   the follower with the longest log: nobody else is likelier to be elected next
+``n3``          that node
+==============  ==================================================================================
+
+So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from history import Probe
+from history.records.probes import by_rank, leader_among
+from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
+from nemesis.core.fault import Context, Targets
+from nemesis.core.grudges import majority
+
+WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "followers", "successor")
+
+
+def claimants(probes: Mapping[str, Probe]) -> list[str]:
+    """The nodes that answered and call themselves leader, highest term first."""
+    return by_rank(_claims(probes))
+
+
+def leader_now(probes: Mapping[str, Probe]) -> str | None:
+    """The leader of the highest term, None when no node claims it."""
+    return leader_among(_claims(probes))
+
+
+def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
+    return [(probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader"]
+
+
+def leader_of(ctx: Context) -> str:
+    """The leader by the newest probes.  Raises NotYetError when nobody says that it leads."""
+    leader = leader_now(ctx.system.probes())
+    if leader is None:
+        raise NotYetError("no node says that it leads")
+    return leader
+
+
+def successor_of(ctx: Context) -> str:
+    """The follower with the longest log.  Raises NotYetError without a leader or an answering follower."""
+    leader = leader_of(ctx)
+    others = [probe for probe in ctx.system.probes().values() if probe.answered and probe.node != leader]
+    if not others:
+        raise NotYetError("no follower answers")
+    return max(others, key=lambda probe: (probe.ledger_end, probe.node)).node
+
+
+def mostly_small(n: int, rng: random.Random) -> int:
+    """A size from 1 to n with P(k) = ln((k+1)/k) / ln(n+1); the distribution function is ln(k+1) / ln(n+1)."""
+    size = math.ceil(math.pow(n + 1, rng.random())) - 1
+    return min(n, max(1, size))
+
+
+def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) -> Targets | None:
+    """The targets that a step asks for, None when it leaves them to its fault.
+
+    Either recorded targets (``{"nodes": …, "grudge": …}``) or a choice by words: ``{"choose": "leader"}``.  Pids and
+    the like are found anew.  Raises SkippedError for a choice that cannot be, NotYetError without a leader.
+    """
+    if wish is None:
+        return None
+    if "choose" in wish:
+        return Targets(choose(str(wish["choose"]), ctx, rng))
+    return Targets.from_json(wish)
+
+
+def check_words(words: str, names: Sequence[str] = ()) -> None:
+    """Raises ScheduleError for a word that is neither known nor a node's name; without names any name will do."""
+    for word in words.split("/"):
+        bare = word.removeprefix("!").strip()
+        if not bare or (names and bare not in (*WORDS, *names)):
+            near = difflib.get_close_matches(bare, (*WORDS, *names), n=1)
+            mend = f"did you mean {near[0]}?" if near else f"{', '.join(WORDS)} or a node's name"
+            raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {mend}")
+
+
+def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
+    """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when nobody is left."""
+    chosen: set[str] = set()
+    for word in (part.strip() for part in words.split("/")):
+        if word.startswith("!"):
+            chosen -= set(_one_word(word[1:], ctx, rng, frozenset()))
+        else:
+            chosen |= set(_one_word(word, ctx, rng, frozenset(chosen)))
+    if not chosen:
+        raise SkippedError(f"{words} is nobody at this moment")
+    return tuple(name for name in ctx.nodes.names if name in chosen)
+
+
+def _one_word(word: str, ctx: Context, rng: random.Random, taken: frozenset[str]) -> Sequence[str]:
+    names = ctx.nodes.names
+    open_to = [name for name in names if name not in taken]
+    sizes = {"one": 1, "minority": (len(names) - 1) // 2, "majority": majority(len(names)), "all": len(names)}
+    if word in sizes:
+        return rng.sample(open_to, min(sizes[word], len(open_to)))
+    if word == "subset":
+        return rng.sample(open_to, min(mostly_small(len(names), rng), len(open_to)))
+    if word == "leader":
+        return [leader_of(ctx)]
+    if word == "followers":
+        leader = leader_of(ctx)
+        return [name for name in names if name != leader]
+    if word == "successor":
+        return [successor_of(ctx)]
+    if word not in names:
+        raise SkippedError(f"no node is called {word!r}")
+    return [word]

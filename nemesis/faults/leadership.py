@@ -1,0 +1,203 @@
+"""Faults that follow the system's own moves: the next leader, one node after another, a transfer on request."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Final, Protocol, runtime_checkable
+
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
+from nemesis.core.targets import leader_now, leader_of
+from nemesis.faults.processes import (
+    GONE,
+    kill,
+    last_probes,
+    leader_hit,
+    pids_of,
+    restart,
+    running_pids,
+    see_gone,
+    spare,
+    states,
+)
+
+SUCCESSOR_S: Final = 20.0
+#: For how long a hand-over is asked for again, and how long each request may take until the other node leads.
+TRANSFER_S: Final = 15.0
+REQUEST_S: Final = 3.0
+
+
+class LeaderThenSuccessor:
+    """Kill the leader; as soon as a probe shows the next one, kill that too, within a drawn delay."""
+
+    name = "kill-leader-then-successor"
+    summary = "SIGKILL to the leader, and to the next one up to 2 s after it leads"
+    family: Family = "process"
+    stops = True
+    beyond_quorum = True  # sees to the quorum itself: only one of the reserved nodes will be hit
+
+    def precheck(self, ctx: Context) -> str | None:
+        return None if len(ctx.nodes.names) >= 5 else "needs 5 nodes to leave a majority after two kills"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        (leader,) = wanted_nodes(ctx, lambda: [leader_of(ctx)])[:1]
+        if spare(ctx) < 2:
+            raise SkippedError("two kills would leave no majority")
+        others = tuple(name for name in ctx.free if name != leader)
+        found = ctx.system.pids((leader, *others))
+        if found[leader] is None:
+            raise SkippedError(f"{leader} is down already")
+        up = tuple(name for name in others if found[name] is not None)
+        pids = {node: found[node] for node in (leader, *up)}
+        term = max(probe.term for probe in ctx.system.probes().values())
+        delay_s = round(rng.uniform(0, ctx.settings.option("successor_delay_s")), 3)
+        drawn = {"delay_s": as_recorded(ctx, "delay_s", delay_s), "term": term}
+        return Targets(
+            (leader,), detail={"pids": pids, "last_probe": last_probes(ctx, (leader,)), **drawn}, reserved=up
+        )
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        pids, (leader,) = pids_of(targets), targets.nodes
+        kill(ctx, {leader: pids[leader]})
+
+        def look() -> str | None:
+            probes = ctx.system.probes()
+            heir = leader_now(probes)
+            return heir if heir in targets.reserved and probes[heir].term > targets.detail["term"] else None
+
+        heir = ctx.until(look, SUCCESSOR_S)
+        if heir is None:
+            raise FaultError(f"nobody else led within {SUCCESSOR_S:g} s")
+        if ctx.clock.wait(targets.detail["delay_s"], ctx.stop):
+            raise FaultError(f"stopped before {heir}, the successor, was killed")
+        kill(ctx, {heir: pids[heir]})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        pids, (leader,) = pids_of(targets), targets.nodes
+
+        def look() -> dict[str, int] | None:
+            now = states(ctx, pids)
+            gone = {node: pid for node, pid in pids.items() if now[node] in GONE}
+            return gone if leader in gone and len(gone) > 1 else None
+
+        if (gone := ctx.until(look, ctx.settings.witness_s)) is None:
+            raise FaultError("the leader and a successor are not both gone")
+        successor = next(node for node in gone if node != leader)
+        # It is gone itself: the others say in which term they followed it.
+        followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
+        terms = {"successor_term": max(followed)} if followed else {}
+        return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, (*targets.nodes, *targets.reserved))
+
+
+class RestartRolling:
+    """Kill and start one node after another, each after the last one answers."""
+
+    name = "restart-rolling"
+    summary = "one node after another is killed and started, each after the last one answers"
+    family: Family = "process"
+    stops = True
+    beyond_quorum = True  # sees to the quorum itself: one node is down at a time
+
+    def precheck(self, ctx: Context) -> str | None:
+        return None if len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: ctx.free)
+        if spare(ctx) < 1:
+            raise SkippedError("one more kill would leave no majority")
+        order = as_recorded(ctx, "order", rng.sample(nodes, len(nodes)))
+        return Targets(nodes, detail={"order": order, "pids": running_pids(ctx, nodes)})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        pids, order = pids_of(targets), targets.detail["order"]
+        for count, node in enumerate(order):
+            if ctx.stop.is_set():
+                raise FaultError(f"stopped after {count} of {len(order)} nodes")
+            kill(ctx, {node: pids[node]})
+            see_gone(ctx, {node: pids[node]})
+            ctx.system.start((node,))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        before, now = pids_of(targets), ctx.system.pids(targets.nodes)
+        if same := [node for node in targets.nodes if now[node] in (None, before[node])]:
+            raise FaultError(f"no new process on {', '.join(same)}")
+        # All of it happens while it is injected, and when that is over every node is back: it stands from the first
+        # kill on, not from the last command on, as others do.
+        return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+@runtime_checkable
+class Transfers(Protocol):
+    """A system that can hand over leadership on request."""
+
+    def transfer_leader(self, leader: str, to: str) -> None:
+        """Ask for it.  Raises FaultError when the request is refused, or could not be made."""
+        ...
+
+
+class LeaderTransfer:
+    """The system's own request to hand over leadership, to a random follower."""
+
+    name = "leader-transfer"
+    summary = "the leader is asked to hand over to a random follower"
+    family: Family = "process"
+    stops = False
+    beyond_quorum = False
+
+    def precheck(self, ctx: Context) -> str | None:
+        return None if isinstance(ctx.system, Transfers) else "this system takes no request to transfer leadership"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        leader = leader_of(ctx)
+        probes = ctx.system.probes()
+        up = [node for node in ctx.free if node != leader and probes[node].answered]
+        (to,) = wanted_nodes(ctx, lambda: [rng.choice(up)] if up else [])[:1]
+        if to == leader:
+            raise SkippedError(f"{to} leads already")
+        return Targets((to,), detail={"from": leader, "term": probes[leader].term})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        """Ask until the other node leads: a system may refuse at a bad moment, or the election may go to another."""
+        system, (to,) = ctx.system, targets.nodes
+        if not isinstance(system, Transfers):
+            raise FaultError("this system takes no request to transfer leadership")
+        refused = ""
+
+        def ask() -> bool | None:
+            nonlocal refused
+            leader = leader_now(ctx.system.probes())
+            try:
+                if leader not in (None, to):
+                    system.transfer_leader(str(leader), to)
+                refused = ""
+            except FaultError as error:
+                refused = f": {error}"
+            leads = ctx.until(lambda: self._term(ctx, targets), 0.3 if refused else REQUEST_S) is not None
+            return True if leads else None
+
+        if not ctx.until(ask, TRANSFER_S):
+            raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        if (term := self._term(ctx, targets)) is None:
+            raise FaultError(f"{targets.nodes[0]} does not lead any more")
+        return {"leader": targets.nodes[0], "term": term}
+
+    @staticmethod
+    def _term(ctx: Context, targets: Targets) -> int | None:
+        """The new term, once the other node says that it leads in it."""
+        probe = ctx.system.probes()[targets.nodes[0]]
+        return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:  # noqa: ARG002 (there is nothing to undo)
+        return {"leader_now": leader_now(ctx.system.probes())}
+
+
+SUCCESSIONS: Iterable[Fault] = (LeaderThenSuccessor(), RestartRolling(), LeaderTransfer())

@@ -1,0 +1,263 @@
+"""Partitions: who drops packets from whom, and the proof that packets were dropped.
+
+The proof has two halves.  First nothing is sent by us, until packets of the system's own port were counted at a rule:
+at one link at the least, or the system did not notice.  Then every link is tried, also those on which the system has
+nothing to say (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
+them, are counted at the rule, and the attempt ends in silence.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal, TypeAlias
+
+from nemesis.core import grudges
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Family, Targets, Witness, complaint
+from nemesis.core.firewall import FIREWALLS, Action, Firewall, Rule
+from nemesis.core.ports import Command, Completed
+
+Link: TypeAlias = tuple[str, str]
+
+TRY_S: Final = 0.5
+
+# Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
+# which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
+_TRY_PEERS: Final = r"""limit=$1; port=$2; shift 2
+try='echo "$0 began"; exec 3<>"/dev/tcp/$0/$1"'
+for a in "$@"; do
+  { timeout -s KILL "$limit" bash --norc -c "$try" "$a" "$port" 2>/dev/null; echo "$a $?"; } &
+done
+wait"""
+
+SILENCE: Final = ("124", "137")
+
+
+def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
+    """A command that tries a connection to each of these peers at the system's own port.
+
+    A refusal is an answer as good as a connection: the packets went through.
+    """
+    addresses = [ctx.facts.addresses[peer][0] for peer in peers]
+    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_port), *addresses))
+
+
+def firewall(ctx: Context) -> Firewall:
+    """The one chosen for this cluster.  Raises FaultError when there is none (the precheck says so first)."""
+    if (kind := ctx.facts.firewall) is None:
+        raise FaultError("no packet filter that every node has")
+    return FIREWALLS[kind]
+
+
+def firewall_refusal(ctx: Context) -> str | None:
+    if ctx.facts.firewall is None:
+        gaps = ctx.facts.lacking("can:nft")
+        return f"neither nftables nor iptables works on every node (nftables missing on {', '.join(gaps)})"
+    version_6 = any(":" in address for addresses in ctx.facts.addresses.values() for address in addresses)
+    if ctx.facts.firewall == "iptables" and version_6 and (why := ctx.facts.refusal("can:ip6tables")):
+        return f"the nodes have IPv6 addresses, and {why}"
+    return ctx.facts.refusal("bash", "timeout")
+
+
+class RuleFault:
+    """A network fault made of packet filter rules; the subclasses say whom to hit and what is done to packets."""
+
+    family: Family = "network"
+    stops = False
+    beyond_quorum = False
+
+    def __init__(self, name: str, summary: str, action: Action = "drop", at_least: int = 2) -> None:
+        self.name = name
+        self.summary = summary
+        self.action: Action = action
+        self.at_least = at_least
+
+    def precheck(self, ctx: Context) -> str | None:
+        if len(ctx.nodes.names) < self.at_least:
+            return f"needs at least {self.at_least} nodes, this cluster has {len(ctx.nodes.names)}"
+        return firewall_refusal(ctx)
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        """Who does it to whom.  Raises SkippedError when there is nobody."""
+        raise NotImplementedError
+
+    def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)
+        return 0.0
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        grudge = (
+            dict(ctx.wanted.grudge) if ctx.wanted and ctx.wanted.grudge else grudges.to_mapping(self.draw(ctx, rng))
+        )
+        if not grudge:
+            raise SkippedError("no link would be cut")
+        return Targets(tuple(grudge), grudge)
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        ctx.run_checked(install_commands(ctx, self.name, targets.grudge, self.action, self.amount(ctx)))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        return links_witness(ctx, self.name, targets.grudge, "silence" if self.action == "drop" else "refusal")
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return remove_rules(ctx, self.name, targets.grudge)
+
+
+def install_commands(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], action: Action, amount: float = 0.0
+) -> dict[str, Command]:
+    """One command for each node of the grudge."""
+    return {node: firewall(ctx).install(chain, rules_of(ctx, peers, action, amount)) for node, peers in grudge.items()}
+
+
+def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[Rule]:
+    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ctx.settings.peer_port) for peer in peers]
+
+
+def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
+    """Delete the fault's chain on these nodes and see that it is gone; says how many packets it had stopped."""
+    wall, nodes = firewall(ctx), list(nodes)
+    try:
+        listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
+    finally:  # one node that cannot be reached must not keep the others cut off
+        began = ctx.clock.now()
+        removed = ctx.nodes.run({node: wall.remove(chain) for node in nodes})
+        took_ms = (ctx.clock.now() - began) / 1e6
+    see_rules_gone(ctx, wall, chain, removed)
+    packets = {node: dict(wall.packets(answer.stdout)) for node, answer in listings.items()}
+    dropped = sum(number for counts in packets.values() for number in counts.values())
+    return {"packets_dropped": dropped, "dropped_by": packets, "healed_ms": round(took_ms, 1), "rules_gone": nodes}
+
+
+def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[str, Completed]) -> None:
+    """Look on every node, also when one of them had trouble.  Raises FaultError naming those where rules may stand."""
+    looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
+    wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
+    wrong += [f"{n}: the rules still stand" for n, a in looks.items() if a.code or "gone" not in a.stdout]
+    if wrong:
+        raise FaultError("; ".join(wrong))
+
+
+def links_witness(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], expected: Literal["silence", "refusal"]
+) -> Witness:
+    """Proof that every link of a grudge is cut, by counters and by attempts to connect across it.
+
+    Before the first attempt the system's own packets must have been counted.  Raises FaultError when they were not, and
+    names the links when, until the deadline, an attempt was answered in another way than
+    expected, or a link was neither seen to count nor to be silent, or nothing was counted at all.
+    """
+    felt = system_packets(ctx, firewall(ctx), chain, grudge)
+    links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
+    seen: dict[str, tuple[Counter[Link], dict[Link, str]]] = {}
+
+    def look() -> Witness | None:
+        seen["last"] = packets, tried = _look_at_links(ctx, chain, grudge)
+        whole = all(packets[link] for link in links) and all(tried.get(link) == expected for link in links)
+        return {**felt, **_as_witness(packets, tried, expected)} if whole else None
+
+    if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
+        return witness
+    packets, tried = seen["last"]
+    # An attempt that never began says nothing; the packets that the rule counted do.
+    open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
+    if open_links or not packets.total():
+        names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
+        raise FaultError(f"{packets.total()} packets counted; {names or 'all links silent, but no rule counted'}")
+    return {**felt, **_as_witness(packets, tried, expected)}
+
+
+def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str]) -> Witness:
+    """Wait until the rules of a fault have acted on packets of the system itself; how many, by link.
+
+    Nothing of ours may go over these links meanwhile.  Raises FaultError when there was none until the deadline.
+    """
+    looks = {node: wall.counters(chain) for node in nodes}
+
+    def look() -> Counter[Link] | None:
+        answers = ctx.nodes.run(looks)
+        found = {(n, p): k for n, one in answers.items() for p, k in wall.system_packets(one.stdout).items() if k > 0}
+        return Counter(found) if found else None
+
+    if (packets := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is None:
+        raise FaultError(
+            f"the system did not notice: within {ctx.settings.witness_s:g} s none of its own packets (TCP port "
+            f"{ctx.settings.peer_port}) met the rules"
+        )
+    return {"packets_of_system": {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}}
+
+
+def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:
+    """Packets counted so far by the fault's rules, by link: (who drops, who sent)."""
+    wall = firewall(ctx)
+    listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
+    return Counter({(n, peer): k for n, answer in listings.items() for peer, k in wall.packets(answer.stdout).items()})
+
+
+def _look_at_links(
+    ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]]
+) -> tuple[Counter[Link], dict[Link, str]]:
+    """Packets counted by link, and how an attempt over each link ended."""
+    tries = ctx.nodes.run({node: try_peers(ctx, peers) for node, peers in grudge.items()})
+    owner = {ctx.facts.addresses[peer][0]: peer for peers in grudge.values() for peer in peers}
+    ends = {
+        (node, owner[address]): end
+        for node, answer in tries.items()
+        for address, end in attempts(answer.stdout).items()
+        if address in owner
+    }
+    return counted(ctx, chain, grudge), ends
+
+
+def attempts(printed: str) -> dict[str, str]:
+    """How each attempt ended, by address: ``silence``, ``connected`` or ``refusal``.
+
+    Those that never began are left out.
+    """
+    lines = [line.split() for line in printed.splitlines() if len(line.split()) == 2]
+    began = {address for address, word in lines if word == "began"}
+    return {address: _ending(word) for address, word in lines if word != "began" and address in began}
+
+
+def _ending(code: str) -> str:
+    if code in SILENCE:
+        return "silence"
+    return "connected" if code == "0" else "refusal"
+
+
+def _as_witness(packets: Counter[Link], tried: dict[Link, str], expected: str) -> Witness:
+    links = {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}
+    return {
+        "packets_counted": packets.total(),
+        "links_counted": links,
+        f"attempts_{expected}": sum(end == expected for end in tried.values()),
+        "attempts": len(tried),
+    }
+
+
+class Partition(RuleFault):
+    """A partition whose shape is drawn from the names alone."""
+
+    def __init__(self, name: str, summary: str, shape: grudges.Shape, at_least: int = 2) -> None:
+        super().__init__(name, summary, "drop", at_least)
+        self.shape: Callable[..., grudges.Grudge] = shape
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        if ctx.wanted and ctx.wanted.nodes:
+            one_side = ctx.wanted.nodes
+            return grudges.separate(ctx.nodes.names, one_side, [n for n in ctx.nodes.names if n not in one_side])
+        return self.shape(ctx.nodes.names, rng)
+
+
+NETWORK: tuple[RuleFault, ...] = (
+    Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
+    Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
+    Partition("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
+    Partition(
+        "partition-majorities-ring",
+        "every node sees a majority, and no two nodes see the same one",
+        grudges.majorities_ring,
+        at_least=3,
+    ),
+)

@@ -1,0 +1,305 @@
+"""Power cuts: the node's data filesystem loses every byte that was not synced.
+
+The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
+without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
+filesystem anew, which replays its journal, and compares the store with what the process saw when it was frozen: a cut
+that took nothing from the system's own files is no power cut, even though our own canary, written just before the cut
+and not synced, is gone.  Healing starts the process.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from typing import Any, Final
+
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.core.ports import Command
+from nemesis.faults.processes import (
+    Choose,
+    everybody,
+    kill,
+    last_probes,
+    pids_of,
+    random_subset,
+    restart,
+    running_pids,
+    see_gone,
+    states,
+)
+
+CANARY: Final = ".harness-unsynced"
+REPORT: Final = "/run/harness-cut.json"
+# How long the cut waits for a moment when the store has something that is not synced.
+MOMENT_S: Final = 1.0
+FILESYSTEMS: Final = ("ext4", "xfs")
+
+# The whole filesystem at a directory: device numbers, type, device, options.  A part of one that is mounted a second
+# time there is none of its own.  The last line wins, as it does in the kernel.
+_MOUNT: Final = """mount_of() {
+  awk -v d="$1" '$5 == d && $4 == "/" { for (i = 7; $i != "-"; i++); print $3, $(i+1), $(i+2), $6 }' \
+    /proc/self/mountinfo | tail -n 1
+}
+"""
+
+_LOOK: Final = _MOUNT + 'mount_of "$0"'
+
+# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel can tell
+# (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
+_CUT: Final = """
+import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
+data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
+pid, patterns, deadline = int(pid), json.loads(patterns), time.monotonic() + float(within_s)
+libc = ctypes.CDLL(None)
+def files():
+    found = {path for one in patterns for path in glob.glob(os.path.join(store, one), recursive=True)}
+    return sorted(path for path in found if os.path.isfile(path))
+def unsynced():
+    pages, span = 0, (ctypes.c_uint64 * 2)()
+    for path in files():
+        seen, file = (ctypes.c_uint64 * 5)(), os.open(path, os.O_RDONLY)
+        refused = libc.syscall(451, file, span, seen, 0)
+        os.close(file)
+        if refused:
+            return None
+        pages += seen[1] + seen[2]
+    return pages
+def freeze():
+    os.kill(pid, signal.SIGSTOP)
+    while "\\nState:\\tT" not in open("/proc/%d/status" % pid).read():
+        if time.monotonic() > deadline + 1:
+            os.kill(pid, signal.SIGCONT)
+            sys.exit("error: the process does not stop")
+while True:
+    freeze()
+    pages = unsynced()
+    if pages != 0 or time.monotonic() > deadline:
+        break
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(0.003)
+seen = {}
+for path in files():
+    content = open(path, "rb").read()
+    sectors = {}
+    for at in range(0, len(content), 512):
+        if (sector := content[at:at + 512]).strip(b"\\0"):
+            sectors[at] = hashlib.md5(sector).hexdigest()
+    seen[path] = [len(content), sectors]
+open(report, "w").write(json.dumps({"unsynced_pages": pages, "files": seen}))
+open(os.path.join(data, canary), "w").write("lost")
+if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
+    os.kill(pid, signal.SIGCONT)
+    sys.exit("error: the filesystem was not shut down")
+os.kill(pid, signal.SIGKILL)
+"""
+
+# What the remounted filesystem has in the place of what the process saw when it was frozen.
+_LOST: Final = """
+import hashlib, json, os, sys
+store, report = sys.argv[1:]
+cut, lost = json.load(open(report)), {}
+for path, (size, sectors) in cut["files"].items():
+    content = open(path, "rb").read() if os.path.exists(path) else None
+    now = content or b""
+    gone = [int(at) for at, digest in sectors.items()
+            if hashlib.md5(now[int(at):int(at) + 512]).hexdigest() != digest]
+    if gone or content is None or len(now) < size:
+        lost[os.path.relpath(path, store)] = {
+            "sectors_of_512": len(gone), "first_byte": min(gone, default=len(now)),
+            "size": size, "size_now": None if content is None else len(now)}
+print(json.dumps({"unsynced_pages": cut["unsynced_pages"], "lost": lost}))
+"""
+
+_WRITE: Final = (
+    """if (: >"$0/.harness-write") 2>/dev/null; then rm -f "$0/.harness-write"; echo writable; else echo refused; fi"""
+)
+
+#: What is to be mounted where, as long as it is not: without it, what lies beneath the mount would pass for the disk.
+UNMOUNTED: Final = "/run/harness-unmounted"
+
+# The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
+# its own /dev may lack the device's file.
+_REMOUNT: Final = (
+    _MOUNT
+    + """note=$2
+put_back() {
+  read -r numbers kind source options <"$note"
+  device=/dev/harness-data
+  rm -f "$device"; mknod "$device" b "${numbers%:*}" "${numbers#*:}" && exec 9<"$device" || return
+  if [ -n "$(mount_of "$1")" ]; then
+    i=0
+    until said=$(umount "$1" 2>&1); do
+      i=$((i + 1)); [ $i -lt 100 ] || { echo "error: $said" >&2; rm -f "$note"; return 1; }
+      sleep 0.02
+    done
+  fi
+  [ -b "$source" ] || source=$device
+  mount -t "$kind" -o "$options" "$source" "$1" || return
+  exec 9<&-
+  rm -f "$device" "$note"
+  echo remounted
+}
+if [ ! -e "$note" ] && ! (: >"$0/.harness-write") 2>/dev/null; then
+  found=$(mount_of "$0")
+  case "$found" in
+    *" ext4 "* | *" xfs "*) echo "$found" >"$note" ;;
+    "") echo "error: nothing is mounted at $0" >&2; exit 1 ;;
+    *) echo "error: $0 is refused: $found" >&2; exit 1 ;;
+  esac
+fi
+[ ! -e "$note" ] || put_back "$0" || exit
+rm -f "$0/.harness-write"
+if [ -s "$0/$1" ]; then echo "canary kept"; else echo "canary lost"; fi
+rm -f "$0/$1"
+"""
+)
+
+# A killed run may have left a filesystem shut down; nothing is done to one that can be written to, or is only full.
+# A server that lives on holds it, and nobody knows what it believes after the errors that it met.
+SWEEP: Final = f"""refused=
+if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
+case "$refused" in *"No space left"*) refused=;; esac
+if [ -n "$refused" ] || [ -e {UNMOUNTED} ]; then
+  for pid in $(ours "$1"); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
+  if said=$(sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} {UNMOUNTED} 2>&1)
+  then echo "remounted the data filesystem"
+  else wrong "$2 stays shut down: $said"
+  fi
+fi
+rm -f "$2/.harness-write" "$2/{CANARY}" {REPORT}
+"""
+
+
+def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
+    """(filesystem type, device numbers) of each node's data directory; nodes where it is no mount are left out."""
+    answers = ctx.nodes.run(ctx.at_data(ctx.nodes.names, _LOOK))
+    words = {node: answer.stdout.split() for node, answer in answers.items()}
+    return {node: (found[1], found[0]) for node, found in words.items() if len(found) == 4}
+
+
+def places(ctx: Context, nodes: Iterable[str]) -> str:
+    """The data directories of some nodes, for people."""
+    return ", ".join(f"{ctx.settings.data_dir(node)} on {node}" for node in nodes)
+
+
+def refused_writes(ctx: Context, targets: Targets) -> Witness:
+    """Raises FaultError when one of the nodes can still write to its data filesystem."""
+    answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
+    if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
+        raise FaultError(f"the data directory can still be written to: {places(ctx, alive)}")
+    return {"writes_refused": list(targets.nodes)}
+
+
+class PowerCut:
+    """The nodes' data filesystems are shut down without a flush, their processes killed."""
+
+    family: Family = "machine"
+    stops = True
+
+    def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
+        self.name = name
+        self.summary = summary
+        self.choose = choose
+        self.beyond_quorum = beyond_quorum
+
+    def precheck(self, ctx: Context) -> str | None:
+        if why := ctx.facts.refusal("xfs_io", "mount", "umount", "python3"):
+            return why
+        found = mounts(ctx)
+        if none := [node for node in ctx.nodes.names if found.get(node, ("", ""))[0] not in FILESYSTEMS]:
+            return f"no XFS or ext4 filesystem of its own: {places(ctx, none)}"
+        shared = [node for node, (_, device) in found.items() if not device.startswith("7:")]
+        if shared and not ctx.settings.option("cut_real_disks"):
+            return f"on a real disk: {places(ctx, shared)}; the option cut_real_disks allows to shut it down"
+        return None
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        patterns = json.dumps([one for patterns in ctx.settings.store_files.values() for one in patterns])
+        cuts = {
+            node: Command(
+                (
+                    "python3",
+                    "-c",
+                    _CUT,
+                    ctx.settings.data_dir(node),
+                    str(pid),
+                    CANARY,
+                    ctx.settings.store_dir(node),
+                    patterns,
+                    REPORT,
+                    f"{MOMENT_S:g}",
+                ),
+                timeout=30.0,
+            )
+            for node, pid in pids_of(targets).items()
+        }
+        ctx.run_checked(cuts)
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        """What was lost, by node and file.  Only the remounted filesystem can tell; the process stays down."""
+        cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
+        kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
+        if kept:
+            raise FaultError(f"what was not synced is still there on {', '.join(kept)}")
+        stores = {node: ctx.settings.store_dir(node) for node in targets.nodes}
+        looks = {n: Command(("python3", "-c", _LOST, store, REPORT), timeout=30.0) for n, store in stores.items()}
+        answers = ctx.run_checked(looks)
+        seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
+        lost = {node: one["lost"] for node, one in seen.items()}
+        if not any(lost.values()):
+            raise FaultError(
+                f"nothing un-synced was lost on {', '.join(targets.nodes)}: the system had synced everything, only a "
+                "file of ours is gone"
+            )
+        return {**cut, "lost": lost, "unsynced_pages": {node: one["unsynced_pages"] for node, one in seen.items()}}
+
+    def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
+        """Mount anew where writes are refused; what each node says of it."""
+        commands = ctx.at_data(targets.nodes, _REMOUNT, CANARY, UNMOUNTED, timeout=30.0)
+        return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        self.remount(ctx, targets)
+        ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
+        return restart(ctx, targets.nodes)
+
+
+class DiskError(PowerCut):
+    """The disk fails under the running process: from one moment on every write is answered with an I/O error.
+
+    What had reached the journal is flushed first, so this tells how a system takes errors, not what it loses.
+    """
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        paths = {node: ctx.settings.data_dir(node) for node in targets.nodes}
+        ctx.run_checked({node: Command(("xfs_io", "-x", "-c", "shutdown -f", path)) for node, path in paths.items()})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        now = states(ctx, pids_of(targets))
+        return {**refused_writes(ctx, targets), "process": {node: letter or "gone" for node, letter in now.items()}}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """A process that has met the errors is ended: it holds the filesystem, and nobody knows what it believes."""
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
+        broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
+        # ext4 refuses reads, too, once it is shut down: the file that tells the pid may be out of reach.
+        recorded = {node: pid for node, pid in pids_of(targets).items() if node in broken}
+        alive = states(ctx, recorded)
+        running = {node: pid for node, pid in recorded.items() if alive[node]}
+        running |= {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
+        kill(ctx, running)
+        see_gone(ctx, running)
+        return super().heal(ctx, targets)
+
+
+POWER: Iterable[PowerCut] = (
+    PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
+    PowerCut("crash-all", "a power cut of all nodes at once", everybody, beyond_quorum=True),
+    DiskError("disk-error", "every write to the disks of random nodes is answered with an I/O error", random_subset),
+)

@@ -1,0 +1,229 @@
+"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash does not say goodbye."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.core.grudges import majority
+from nemesis.core.ports import Command
+from nemesis.core.targets import leader_of, mostly_small
+
+Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
+
+# Prints the state letter of a process, or nothing when it is gone.
+_STATE: Final = """while read -r key value rest; do
+  [ "$key" = State: ] && echo "$value"
+done 2>/dev/null </proc/"$0"/status
+exit 0"""
+
+# Ends with 0 when the process is gone afterwards or was before; the kill itself proves nothing.
+_SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
+
+GONE: Final = ("", "Z", "X")
+
+
+def state_of(pid: int) -> Command:
+    return Command(("sh", "-c", _STATE, str(pid)))
+
+
+def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
+    return Command(("sh", "-c", _SIGNAL, str(pid), name))
+
+
+def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
+    """The state letter of each node's process; empty where it is gone."""
+    answers = ctx.nodes.run({node: state_of(pid) for node, pid in pids.items()})
+    return {node: answer.stdout.strip() for node, answer in answers.items()}
+
+
+def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
+    """Pids of those that run.  Raises SkippedError when one of the nodes has no process."""
+    found = ctx.system.pids(nodes)
+    if down := [node for node in nodes if found.get(node) is None]:
+        raise SkippedError(f"{', '.join(down)} is down already")
+    return {node: pid for node, pid in found.items() if pid is not None}
+
+
+def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
+    """What each of these nodes said of itself last, as far as it answered: what it was when it was hit."""
+    probes = ctx.system.probes()
+    said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
+    return {
+        node: {"role": one.role, "term": one.term, "committed": one.committed, "ledger_end": one.ledger_end}
+        for node, one in said.items()
+    }
+
+
+def pids_of(targets: Targets) -> dict[str, int]:
+    """The processes of the targeted nodes, as they were when the targets were drawn."""
+    pids: dict[str, Any] = targets.detail.get("pids", {})
+    return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
+
+
+def kill(ctx: Context, pids: Mapping[str, int]) -> None:
+    ctx.run_checked({node: signal(pid, "KILL") for node, pid in pids.items()})
+
+
+def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
+    """Wait until /proc has lost every one of them; a zombie is gone.  Raises FaultError at the deadline."""
+    began = ctx.clock.now()
+    last: dict[str, str] = {}
+
+    def look() -> bool | None:
+        last.update(states(ctx, pids))
+        return True if all(last[node] in GONE for node in pids) else None
+
+    if not ctx.until(look, ctx.settings.witness_s):
+        alive = [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]
+        raise FaultError(f"still there: {', '.join(alive)}")
+    return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
+
+
+def spare(ctx: Context) -> int:
+    """How many more nodes may be stopped while a majority stays up; all free ones when the plan allows that."""
+    if ctx.settings.beyond_quorum:
+        return len(ctx.free)
+    return max(0, len(ctx.nodes.names) - majority(len(ctx.nodes.names)) - len(ctx.busy))
+
+
+def random_subset(ctx: Context, rng: random.Random) -> list[str]:
+    """Mostly few of the free nodes, never so many that the rest is no majority."""
+    most = min(spare(ctx), len(ctx.free))
+    return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
+
+
+def random_one(ctx: Context, rng: random.Random) -> list[str]:
+    return [rng.choice(ctx.free)] if ctx.free and spare(ctx) else []
+
+
+def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+    return [leader_of(ctx)]
+
+
+def the_followers(ctx: Context, rng: random.Random) -> list[str]:
+    """As many of them as can be spared; all when the plan allows that."""
+    leader = leader_of(ctx)
+    followers = [name for name in ctx.free if name != leader]
+    return rng.sample(followers, min(len(followers), spare(ctx)))
+
+
+def everybody(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+    return list(ctx.free)
+
+
+def a_majority(ctx: Context, rng: random.Random) -> list[str]:
+    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.nodes.names))))
+
+
+class ProcessFault:
+    """Something done to the processes of some nodes; the subclasses say whom and what."""
+
+    family: Family = "process"
+    stops = True
+
+    def __init__(
+        self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False, leads: bool = False
+    ) -> None:
+        """``leads``: the fault is only what its name says when one of the targets leads."""
+        self.name = name
+        self.summary = summary
+        self.choose = choose
+        self.beyond_quorum = beyond_quorum
+        self.leads = leads
+
+    def precheck(self, ctx: Context) -> str | None:
+        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.nodes.names) >= 3:
+            return None
+        return "needs at least 3 nodes to leave a majority"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
+        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
+
+    def led(self, targets: Targets) -> Witness:
+        """The target that led, with its term, by its last probe.  Raises FaultError when there had to be one."""
+        return leader_hit(targets) if self.leads else {}
+
+
+def leader_hit(targets: Targets) -> Witness:
+    """The target that led by its last probe, in the highest term.  Raises FaultError when none did."""
+    said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
+    leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
+    if not leaders:
+        was = ", ".join(f"{node} was {one['role']} in term {one['term']}" for node, one in said.items())
+        raise FaultError(f"no target led by its last probe: {was or 'none of them answered'}")
+    leader = max(leaders, key=lambda node: leaders[node])
+    return {"led": {"node": leader, "term": leaders[leader]}}
+
+
+class Kill(ProcessFault):
+    """SIGKILL; healed by starting the process again and waiting until it answers."""
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        kill(ctx, pids_of(targets))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        return {**see_gone(ctx, pids_of(targets)), **self.led(targets)}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
+    """Start what does not run, and see a process on every node.  Raises FaultError and the system's StartError."""
+    ctx.system.start(nodes)
+    pids = ctx.system.pids(nodes)
+    if down := [node for node in nodes if pids.get(node) is None]:
+        raise FaultError(f"no process on {', '.join(down)} after the start")
+    return {"pids_now": {node: pids[node] for node in nodes}}
+
+
+class Pause(ProcessFault):
+    """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the process: connections stay open."""
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        ctx.run_checked({node: signal(pid, "STOP") for node, pid in pids_of(targets).items()})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        pids = pids_of(targets)
+        last: dict[str, str] = {}
+
+        def look() -> bool | None:
+            last.update(states(ctx, pids))
+            return True if all(last[node] == "T" for node in pids) else None
+
+        if not ctx.until(look, ctx.settings.witness_s):
+            raise FaultError(f"not stopped: {_told(pids, last, 'T')}")
+        return {"state": dict(last), "pids": pids, **self.led(targets)}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        pids = pids_of(targets)
+        ctx.run_checked({node: signal(pid, "CONT") for node, pid in pids.items()})
+        last: dict[str, str] = {}
+
+        def look() -> bool | None:
+            last.update(states(ctx, pids))
+            return None if "T" in last.values() else True
+
+        if not ctx.until(look, ctx.settings.witness_s):
+            raise FaultError(f"still stopped: {', '.join(node for node in pids if last[node] == 'T')}")
+        return {"state_now": {node: letter or "gone" for node, letter in last.items()}}
+
+
+def _told(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> str:
+    return ", ".join(f"{n} (pid {p}, state {last[n] or 'gone'})" for n, p in pids.items() if last[n] != expected)
+
+
+PROCESSES: tuple[Kill | Pause, ...] = (
+    Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
+    Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
+    Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
+    Kill("kill-all", "SIGKILL to every process at once", everybody, beyond_quorum=True),
+    Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
+    Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
+    Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),
+)

@@ -1,0 +1,298 @@
+"""Starved machines: the system's process is put into a control group with limits.
+
+Control groups of either version are used, those with version 1 first; a node that sees none (it has its own /sys)
+mounts the hierarchy for itself.  Groups are named after the node's process namespace, since the nodes may be parts of
+one machine.
+
+Nothing but the system's own process is ever in the group: what the group's files count is what that process met.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.core.ports import Command
+from nemesis.faults.processes import pids_of, random_subset, running_pids
+
+Kind = Literal["cpu", "memory", "blkio"]
+
+_FIND: Final = r"""kind=$0; note=/run/harness-cgroup-$kind; own=no
+name=harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)-$kind
+find_version_1() {
+  root=$(awk -v k="$kind" '$3 == "cgroup" && index("," $4 ",", "," k ",") { print $2; exit }' /proc/self/mounts)
+  [ -z "$root" ] || return 0
+  root=$note.d; mkdir -p "$root"
+  for options in "$kind" "cpu,cpuacct"; do
+    case ",$options," in *",$kind,"*) ;; *) continue;; esac
+    mount -t cgroup -o "$options" harness-cgroup "$root" 2>/dev/null && own=yes && return 0
+  done
+  rmdir "$root"; return 1
+}
+find_version_2() {
+  root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+  case $kind in blkio) word=io;; *) word=$kind;; esac
+  [ -n "$root" ] && grep -qw "$word" "$root/cgroup.controllers"
+}
+find_root() {
+  if find_version_1; then version=1; elif find_version_2; then version=2
+  else echo "error: no control groups for $kind" >&2; exit 1; fi
+}
+"""
+
+# Each limit comes as three words: the file and value of version 1, or of version 2, by the first word.
+_ENTER: Final = (
+    _FIND
+    + r"""pid=$1; shift
+find_root
+for most in "$@"; do :; done
+if [ $version = 1 ]; then
+  home=$(awk -F: -v k="$kind" 'index("," $2 ",", "," k ",") { print $3 }' "/proc/$pid/cgroup")
+else
+  home=$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
+  echo "+$word" >"$root/cgroup.subtree_control" || exit
+fi
+echo "$root $home $root/$name $own" >"$note"
+mkdir -p "$root/$name" || exit
+while [ $# -ge 3 ]; do
+  [ "$1" != $version ] || echo "$3" >"$root/$name/$2" || exit
+  shift 3
+done
+echo "$pid" >"$root/$name/cgroup.procs"
+[ "$kind" = memory ] || exit 0
+# What the process has touched before is not charged to the group, and a server touches little anew: so it keeps what it
+# touches in one second, and every page beyond that has to be won back from those.
+sleep 1
+used=$(awk '$1 ~ /^(rss|cache|anon|file)$/ { s += $2 } END { print s + 4096 }' "$root/$name/memory.stat")
+case $version in 1) file=memory.limit_in_bytes;; 2) file=memory.high;; esac
+[ "$used" -lt "$most" ] || used=$most
+i=0
+until echo "$used" >"$root/$name/$file"; do
+  i=$((i + 1)); [ $i -lt 5 ] || exit 1
+  used=$((used + 65536))
+done 2>/dev/null
+"""
+)
+
+_LEAVE: Final = r"""note=/run/harness-cgroup-$0
+[ -e "$note" ] || exit 0
+read -r root home group own <"$note"
+if [ -d "$group" ]; then
+  # What waits for memory must be let go before it can be told to leave.
+  [ ! -e "$group/memory.high" ] || echo max >"$group/memory.high"
+  [ ! -e "$group/memory.limit_in_bytes" ] || echo -1 >"$group/memory.limit_in_bytes"
+  for pid in $(cat "$group/cgroup.procs"); do echo "$pid" >"$root$home/cgroup.procs"; done
+  i=0
+  until rmdir "$group" 2>/dev/null; do
+    i=$((i + 1)); [ $i -lt 100 ] || { rmdir "$group"; exit 1; }
+    sleep 0.02
+  done
+fi
+[ "$own" = no ] || { umount "$root" && rmdir "$root"; }
+rm -f "$note"
+echo left
+"""
+
+_TRY: Final = (
+    _FIND
+    + """find_root
+if [ $version = 2 ]; then echo "+$word" >"$root/cgroup.subtree_control" || code=$?; fi
+mkdir "$root/$name-try" && rmdir "$root/$name-try"; code=$?
+[ $own = no ] || { umount "$root"; rmdir "$root"; }
+exit $code
+"""
+)
+
+# What the group's own files and the threads of the process say.  A thread in state D waits for the kernel: a disk, or
+# memory.  Of the samples of about half a second, those in which some thread did so are told as "waiting".
+_FELT: Final = r"""pid=$1
+if read -r root home group own 2>/dev/null </run/harness-cgroup-"$0"; then
+  grep -qF "$(basename "$group")" "/proc/$pid/cgroup" && echo inside
+  cat "$group/cpu.stat" "$group/memory.events" 2>/dev/null
+  [ ! -e "$group/memory.failcnt" ] || echo "failcnt $(cat "$group/memory.failcnt")"
+  for file in memory.limit_in_bytes memory.high memory.max; do
+    [ ! -e "$group/$file" ] || echo "$file $(cat "$group/$file")"
+  done
+  grep -s "^pgmajfault\|^under_oom\|^oom_kill " "$group/memory.stat" "$group/memory.oom_control" | sed "s/.*://"
+  sed -n "s/.* Write \([0-9]*\)$/writes_served \1/p" "$group/blkio.throttle.io_serviced" 2>/dev/null
+  sed -n "s/.* wios=\([0-9]*\).*/writes_served \1/p" "$group/io.stat" 2>/dev/null
+fi
+samples=0; waiting=0
+while [ $samples -lt 25 ]; do
+  samples=$((samples + 1))
+  ! cat /proc/"$pid"/task/*/stat 2>/dev/null | grep -q ") D " || waiting=$((waiting + 1))
+  sleep 0.02
+done
+echo "samples $samples"; echo "waiting $waiting"
+"""
+
+SWEEP: Final = f"""for note in /run/harness-cgroup-cpu /run/harness-cgroup-memory /run/harness-cgroup-blkio; do
+  [ -f "$note" ] || continue
+  kind=${{note##*-}}
+  if sh -c '{_LEAVE}' "$kind" >/dev/null; then echo "removed limits ($kind)"; else wrong "limits ($kind) stay"; fi
+done"""
+
+
+Figures = Mapping[str, int]
+
+# How long the process is given to meet its limits: an idle one comes to them with its next heartbeats.
+FELT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is limited: (version, file, value) lines, and how it is seen that the process met them.
+
+    ``felt`` is given what was seen before the limits and what is seen now.
+    """
+
+    kind: Kind
+    lines: Callable[[Context, str], Sequence[tuple[str, str, str]]]
+    felt: Callable[[Figures, Figures], bool]
+
+    def enter(self, ctx: Context, pid: int, device: str) -> Command:
+        words = [word for line in self.lines(ctx, device) for word in line]
+        return Command(("sh", "-c", _ENTER, self.kind, str(pid), *words))
+
+    def leave(self) -> Command:
+        return Command(("sh", "-c", _LEAVE, self.kind))
+
+
+def look(ctx: Context, kind: Kind, pids: Mapping[str, int]) -> dict[str, list[str]]:
+    """What is to be seen of these processes, and of their groups where they are in one; lines by node."""
+    looks = {node: Command(("sh", "-c", _FELT, kind, str(pid))) for node, pid in pids.items()}
+    return {node: answer.stdout.splitlines() for node, answer in ctx.run_checked(looks).items()}
+
+
+class Starve:
+    """The processes of a random minority under limits."""
+
+    family: Family = "machine"
+    stops = False
+    beyond_quorum = False
+
+    def __init__(self, name: str, summary: str, limits: Limits) -> None:
+        self.name = name
+        self.summary = summary
+        self.limits = limits
+
+    def precheck(self, ctx: Context) -> str | None:
+        tries = dict.fromkeys(ctx.nodes.names, Command(("sh", "-c", _TRY, self.limits.kind)))
+        refused = [node for node, answer in ctx.nodes.run(tries).items() if answer.code]
+        return f"no control groups for {self.limits.kind} on {', '.join(refused)}" if refused else None
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
+        looks = ctx.nodes.run(ctx.at_data(nodes, 'stat -c "%Hd:%Ld" "$0"'))
+        devices = {node: answer.stdout.strip() for node, answer in looks.items()}
+        pids = running_pids(ctx, nodes)
+        before = {node: _figures(lines) for node, lines in look(ctx, self.limits.kind, pids).items()}
+        return Targets(nodes, detail={"pids": pids, "devices": devices, "before": before})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        devices = targets.detail["devices"]
+        ctx.run_checked({n: self.limits.enter(ctx, pid, devices[n]) for n, pid in pids_of(targets).items()})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        """Wait until every process has met its limits.  Raises FaultError, naming those that did not."""
+        pids, before = pids_of(targets), targets.detail["before"]
+        now: dict[str, Figures] = {}
+
+        def all_felt() -> bool | None:
+            waiting = {node: pid for node, pid in pids.items() if not self._felt(before, now, node)}
+            lines = look(ctx, self.limits.kind, waiting)
+            if outside := [node for node in lines if "inside" not in lines[node]]:
+                raise FaultError(f"the process is not in its group on {', '.join(outside)}")
+            now.update({node: _figures(lines[node]) for node in lines})
+            return True if all(self._felt(before, now, node) for node in pids) else None
+
+        if not ctx.until(all_felt, FELT_S, every_s=0.1):
+            free = [node for node in pids if not self._felt(before, now, node)]
+            seen = {node: now.get(node) for node in free}
+            raise FaultError(f"the process did not come to feel its limits on {', '.join(free)}: {seen}")
+        return {"felt": dict(now), "before": dict(before)}
+
+    def _felt(self, before: Mapping[str, Figures], now: Mapping[str, Figures], node: str) -> bool:
+        return node in now and self.limits.felt(before[node], now[node])
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        ctx.run_checked(dict.fromkeys(targets.nodes, self.limits.leave()))
+        grep = Command(("sh", "-c", 'grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0', self.limits.kind))
+        left = {
+            node: answer.stdout.split() for node, answer in ctx.nodes.run(dict.fromkeys(targets.nodes, grep)).items()
+        }
+        if inside := [node for node, found in left.items() if found]:
+            raise FaultError(f"processes are still under limits on {', '.join(inside)}")
+        ctx.system.start(targets.nodes)
+        return {"limits_gone": list(targets.nodes)}
+
+
+def _figures(lines: Sequence[str]) -> dict[str, int]:
+    """The numbers by name; what is told several times, once a disk, is added up."""
+    found: Counter[str] = Counter()
+    for words in map(str.split, lines):
+        if len(words) == 2 and words[1].isdigit():
+            found[words[0]] += int(words[1])
+    return dict(found)
+
+
+def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
+    quota = round(ctx.settings.option("cpu_share") * 100_000)
+    return (
+        ("1", "cpu.cfs_period_us", "100000"),
+        ("1", "cpu.cfs_quota_us", str(quota)),
+        ("2", "cpu.max", f"{quota} 100000"),
+    )
+
+
+def _memory(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
+    most = str(round(ctx.settings.option("memory_mb")) << 20)
+    # Of version 1 the kernel would end the process; so it waits, as version 2 makes it do by itself ("high").
+    return (("1", "memory.oom_control", "1"), ("1", "memory.limit_in_bytes", most), ("2", "memory.max", most))
+
+
+def _disk(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:
+    writes = round(ctx.settings.option("writes_a_second"))
+    return (
+        ("1", "blkio.throttle.write_iops_device", f"{device} {writes}"),
+        ("2", "io.max", f"{device} wiops={writes}"),
+    )
+
+
+def _throttled(_: Figures, now: Figures) -> bool:
+    return now.get("nr_throttled", 0) > 0
+
+
+def _reclaimed(_: Figures, now: Figures) -> bool:
+    """The process asked for memory that it was not given at once."""
+    return any(now.get(name, 0) > 0 for name in ("failcnt", "high", "max"))
+
+
+def _stalled(before: Figures, now: Figures) -> bool:
+    """Writes of the process were served, and its threads wait for the disk far more of the time than before."""
+    share, usual = (one.get("waiting", 0) / one["samples"] if one.get("samples") else 0.0 for one in (now, before))
+    return now.get("writes_served", 0) > 0 and share >= min(0.9, usual + 0.3)
+
+
+LIMITS: tuple[Starve, ...] = (
+    Starve(
+        "cpu-starve",
+        "the processes of a random minority get 5 % of one processor",
+        Limits("cpu", _cpu, _throttled),
+    ),
+    Starve(
+        "memory-pressure",
+        "the processes of a random minority get no more memory than they touch in a second (16 MB)",
+        Limits("memory", _memory, _reclaimed),
+    ),
+    Starve(
+        "disk-slow",
+        "the disks of a random minority take 20 writes a second",
+        Limits("blkio", _disk, _stalled),
+    ),
+)

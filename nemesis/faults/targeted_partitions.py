@@ -1,0 +1,191 @@
+"""Partitions that are aimed, one-sided, loud or slow to come: what a random cut rarely meets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from history import Probe
+from nemesis.core import grudges
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Targets, Witness
+from nemesis.core.targets import leader_of
+from nemesis.faults.partitions import RuleFault, counted, install_commands, links_witness, remove_rules
+
+Pair = tuple[str, str]
+
+
+class LeaderPartition(RuleFault):
+    """The leader with the smaller or with the larger side."""
+
+    def __init__(self, name: str, summary: str, *, leads_majority: bool) -> None:
+        super().__init__(name, summary, at_least=3)
+        self.leads_majority = leads_majority
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        names = ctx.nodes.names
+        size = grudges.majority(len(names)) if self.leads_majority else (len(names) - 1) // 2
+        return grudges.leader_side(names, leader_of(ctx), size, rng)
+
+
+class OneWay(RuleFault):
+    """The leader hears nobody, or nobody hears the leader; the other direction works."""
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        names, leader = ctx.nodes.names, leader_of(ctx)
+        others = [name for name in names if name != leader]
+        leader_is_deaf = rng.random() < 0.5
+        return grudges.one_way(names, *(([leader], others) if leader_is_deaf else (others, [leader])))
+
+
+class Reset(RuleFault):
+    """Two halves that refuse each other with a TCP reset: the peers notice at once."""
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        return grudges.random_halves(ctx.nodes.names, rng)
+
+
+class Swizzle(RuleFault):
+    """The links between two halves are cut one after another, and come back in another order."""
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        return grudges.random_halves(ctx.nodes.names, rng)
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        whole = super().plan(ctx, rng)
+        pairs = sorted({tuple(sorted((a, b))) for a, peers in whole.grudge.items() for b in peers})
+        drawn = {
+            "cut_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
+            "restore_order": [list(pair) for pair in rng.sample(pairs, len(pairs))],
+            "pause_s": round(rng.uniform(0.1, 0.4), 3),
+        }
+        recorded = ctx.wanted.detail if ctx.wanted else {}
+        return Targets(whole.nodes, whole.grudge, {name: recorded.get(name, drawn[name]) for name in drawn})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        order: list[list[str]] = targets.detail["cut_order"]
+        for count, pair in enumerate(order, start=1):
+            self._stand(ctx, targets.grudge, order[:count], pair)
+            if ctx.clock.wait(targets.detail["pause_s"], ctx.stop):
+                raise FaultError(f"stopped when {count} of {len(order)} links were cut")
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """Only links that are cut are restored: a heal that is asked for again cuts nothing anew."""
+        order: list[list[str]] = targets.detail["restore_order"]
+        counts = counted(ctx, self.name, targets.nodes)
+        cut = {frozenset(link) for link in counts}
+        standing = [pair for pair in order if frozenset(pair) in cut]
+        for count, pair in enumerate(standing, start=1):
+            self._stand(ctx, targets.grudge, standing[count:], pair)
+            ctx.clock.wait(targets.detail["pause_s"], ctx.stop)
+        gone = remove_rules(ctx, self.name, targets.nodes)
+        return {**gone, "packets_dropped": counts.total(), "links_restored": len(standing)}
+
+    def _stand(
+        self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
+    ) -> None:
+        """Only the two ends of the link that changes are told, as far as they are of the grudge."""
+        pairs, ends = {frozenset(one) for one in cut}, [node for node in pair if node in grudge]
+        now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in ends}
+        ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
+
+
+class IsolateUntilSnapshot(RuleFault):
+    """One follower is cut off until a snapshot is the only way back for it.
+
+    The witness waits until the others are further ahead than the snapshot threshold and one of them has saved a
+    snapshot meanwhile; with little load that takes long, and the end of the run may come first.
+    """
+
+    CAUGHT_UP_S = 10.0
+
+    def precheck(self, ctx: Context) -> str | None:
+        if not ctx.settings.snapshots:
+            return "the system saves no snapshots in this run (--snapshot turns them on)"
+        return super().precheck(ctx)
+
+    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
+        leader = leader_of(ctx)
+        chosen = ctx.wanted.nodes[:1] if ctx.wanted else ()
+        followers = [name for name in ctx.nodes.names if name != leader]
+        one = chosen[0] if chosen else rng.choice(followers)
+        return grudges.separate(ctx.nodes.names, [one], [name for name in ctx.nodes.names if name != one])
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        whole = super().plan(ctx, rng)
+        follower = max(whole.grudge, key=lambda node: len(whole.grudge[node]))
+        probes = ctx.system.probes()
+        if not probes[follower].answered:
+            raise SkippedError(f"{follower} does not say where it stands")
+        return Targets(whole.nodes, whole.grudge, {"follower": follower, "before": _standing(probes)})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        cut = links_witness(ctx, self.name, targets.grudge, "silence")
+        limit = ctx.settings.option("isolate_s")
+        behind = ctx.until(lambda: _beyond_snapshot(ctx, targets.detail), limit, every_s=0.1)
+        if behind is None:
+            follower, lag = targets.detail["follower"], _lag(ctx.system.probes(), targets.detail["follower"])
+            raise FaultError(
+                f"{follower} is {lag} entries behind, more than {ctx.settings.snapshot_threshold} and a snapshot of "
+                "another node are needed"
+            )
+        return {**cut, **behind}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        follower: str = targets.detail["follower"]
+        before = targets.detail["before"][follower]["loaded"]
+        far_behind = _lag(ctx.system.probes(), follower) > ctx.settings.snapshot_threshold
+        removed = remove_rules(ctx, self.name, targets.nodes)
+        if not far_behind or follower not in targets.nodes:  # nothing to wait for: the log alone can bring it back
+            return {**removed, "snapshots_loaded": 0}
+
+        def look() -> int | None:
+            probe = ctx.system.probes()[follower]
+            return probe.snapshots_loaded if probe.answered and probe.snapshots_loaded > before else None
+
+        loaded = ctx.until(look, self.CAUGHT_UP_S, every_s=0.1)
+        return {**removed, "snapshots_loaded": (loaded or before) - before}
+
+
+def _standing(probes: Mapping[str, Probe]) -> dict[str, Any]:
+    return {
+        node: {"applied": probe.applied, "saved": probe.snapshots_saved, "loaded": probe.snapshots_loaded}
+        for node, probe in probes.items()
+        if probe.answered
+    }
+
+
+def _lag(probes: Mapping[str, Probe], follower: str) -> int:
+    """How far the furthest of the others has applied beyond what the follower has."""
+    others = [probe.applied for node, probe in probes.items() if node != follower and probe.answered]
+    return max(others, default=-1) - probes[follower].applied
+
+
+def _beyond_snapshot(ctx: Context, detail: Mapping[str, Any]) -> Witness | None:
+    probes, follower, before = ctx.system.probes(), detail["follower"], detail["before"]
+    lag = _lag(probes, follower)
+    saved = {
+        node: probe.snapshots_saved - before.get(node, {"saved": 0})["saved"]
+        for node, probe in probes.items()
+        if node != follower and probe.answered
+    }
+    if not probes[follower].answered or lag <= ctx.settings.snapshot_threshold or max(saved.values(), default=0) < 1:
+        return None
+    return {"lag": lag, "threshold": ctx.settings.snapshot_threshold, "snapshots_saved_meanwhile": max(saved.values())}
+
+
+LINKS: tuple[RuleFault, ...] = (
+    LeaderPartition(
+        "partition-leader-minority", "the leader ends up on the side without a quorum", leads_majority=False
+    ),
+    LeaderPartition(
+        "partition-leader-majority", "the leader keeps a bare majority, the rest is cut off", leads_majority=True
+    ),
+    OneWay("partition-one-way", "the leader is heard but hears nobody, or the reverse"),
+    Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),
+    Reset("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
+    IsolateUntilSnapshot(
+        "isolate-until-snapshot", "one follower is cut off until it can only return by a snapshot", at_least=3
+    ),
+)

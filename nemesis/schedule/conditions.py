@@ -1,0 +1,144 @@
+"""Conditions on the probes, for scripts: ``n2 leads``, ``lag(n4) > 1000``, ``a snapshot was saved``.
+
+::
+
+    condition  = term { "and" term }
+    term       = NODE "leads" | "no leader" | "a leader"
+               | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
+               | value OPERATOR (NUMBER | value [("+" | "-") NUMBER])
+    value      = FIGURE "(" (NODE | "any" | "followers") ")" | "term"
+    FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
+    OPERATOR   = > | >= | < | <= | ==
+
+``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
+``followers`` the greatest over all but the leader (and nothing while nobody leads).  Nodes that do not answer have no
+figures.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from history import Probe
+from nemesis.core.errors import ScheduleError
+from nemesis.core.targets import leader_now
+
+Probes: TypeAlias = Mapping[str, Probe]
+Test: TypeAlias = Callable[[Probes, Probes], bool]
+Value: TypeAlias = Callable[[Probes], int | None]
+
+FIGURES: Final = (
+    "lag",
+    "term",
+    "ledger_begin",
+    "ledger_end",
+    "committed",
+    "applied",
+    "snapshots_saved",
+    "snapshots_loaded",
+)
+OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+_VALUE: Final = r"(\w+?)\s*(?:\(\s*(\w+)\s*\))?"
+_COMPARISON: Final = re.compile(rf"{_VALUE}\s*(>=|<=|==|>|<)\s*(?:(-?\d+)|{_VALUE}(?:\s*([+-])\s*(\d+))?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A parsed condition; all of its tests must hold."""
+
+    text: str
+    tests: tuple[Test, ...]
+
+    def holds(self, probes: Probes, since: Probes) -> bool:
+        """``since`` are the probes from when the condition began to be watched."""
+        return all(test(probes, since) for test in self.tests)
+
+
+def parse(text: str, names: Sequence[str]) -> Condition:
+    """Raises ScheduleError, saying which part is not understood."""
+    return Condition(text, tuple(_term(part.strip(), names) for part in re.split(r"\band\b", text)))
+
+
+def _term(part: str, names: Sequence[str]) -> Test:
+    words = part.split()
+    if part == "no leader":
+        return lambda probes, _: leader_now(probes) is None
+    if part == "a leader":
+        return lambda probes, _: leader_now(probes) is not None
+    if len(words) == 2 and words[1] == "leads":
+        node = _known(words[0], names)
+        return lambda probes, _: leader_now(probes) == node
+    if words[:3] == ["a", "snapshot", "was"] and words[3:] in (["saved"], ["loaded"]):
+        return _grown(f"snapshots_{words[3]}")
+    if found := _COMPARISON.fullmatch(part):
+        figure, node, sign, number, other, other_node, plus, more = found.groups()
+        left, compare = _value(figure, node, names), OPERATORS[sign]
+        if number is not None:
+            return _comparison(left, compare, lambda _: int(number), 0)
+        offset = int(more or 0) * (-1 if plus == "-" else 1)
+        return _comparison(left, compare, _value(other, other_node, names), offset)
+    raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
+
+
+def _comparison(left: Value, compare: Callable[[int, int], bool], right: Value, offset: int) -> Test:
+    def test(probes: Probes, _: Probes) -> bool:
+        one, other = left(probes), right(probes)
+        return one is not None and other is not None and compare(one, other + offset)
+
+    return test
+
+
+def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
+    """The greatest figure of those asked for, None while none of them has it."""
+    if figure not in FIGURES:
+        raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
+    if node is None and figure != "term":
+        raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
+    asked = node if node in (None, "any", "followers") else _known(str(node), names)
+
+    def value(probes: Probes) -> int | None:
+        found = (_figure(figure, name, probes) for name in _asked(asked, probes))
+        return max((one for one in found if one is not None), default=None)
+
+    return value
+
+
+def _asked(words: str | None, probes: Probes) -> Sequence[str]:
+    if words == "followers":
+        leader = leader_now(probes)
+        return [name for name in probes if leader not in (None, name)]
+    return list(probes) if words in (None, "any") else [words]
+
+
+def _figure(figure: str, node: str, probes: Probes) -> int | None:
+    probe = probes.get(node)
+    if probe is None or not probe.answered:
+        return None
+    if figure == "lag":
+        return max(other.applied for other in probes.values() if other.answered) - probe.applied
+    return int(getattr(probe, figure))
+
+
+def _grown(figure: str) -> Test:
+    def test(probes: Probes, since: Probes) -> bool:
+        pairs = ((_figure(figure, node, probes), _figure(figure, node, since)) for node in probes)
+        return any(now is not None and now > (before or 0) for now, before in pairs)
+
+    return test
+
+
+def _known(node: str, names: Sequence[str]) -> str:
+    if node not in names:
+        raise ScheduleError(f"no node is called {node!r}; there are {', '.join(names)}")
+    return node

@@ -1,0 +1,74 @@
+"""What is left to do of a schedule, and what waits for a condition."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from history import Probe
+from nemesis.schedule.conditions import Condition, parse
+from nemesis.schedule.steps import Step
+
+# Probes are renewed about four times a second.
+WATCH_EVERY_NS = 50_000_000
+
+
+@dataclass(slots=True)
+class _Watched:
+    step: Step
+    deadline_ns: int
+    condition: Condition | None = None
+    since: Mapping[str, Probe] | None = None
+
+
+class Agenda:
+    """The steps of one run, by moment.  ``start_ns`` is the moment 0 of the schedule; it looks at no clock itself."""
+
+    def __init__(self, steps: Iterable[Step], start_ns: int) -> None:
+        self._heap = [(start_ns + round(step.at_s * 1e9), place, step) for place, step in enumerate(steps)]
+        heapq.heapify(self._heap)
+        self._place = len(self._heap)
+        self._last_look = start_ns
+        self.watched: list[_Watched] = []
+
+    def next_due(self) -> int | None:
+        """When there is something to do next, None when nothing is left."""
+        soon = [self._last_look + WATCH_EVERY_NS] if self.watched else []
+        return min([*soon, *(due for due, _, _ in self._heap[:1])], default=None)
+
+    def take(self, now: int) -> list[Step]:
+        """The steps that are due; those with a condition are put among the watched instead."""
+        steps = []
+        while self._heap and self._heap[0][0] <= now:
+            due, _, step = heapq.heappop(self._heap)
+            if step.when is None:
+                steps.append(step)
+            else:
+                self.watched.append(_Watched(step, due + round(step.within_s * 1e9)))
+        return steps
+
+    def came_true(self, now: int, probes: Mapping[str, Probe], names: Sequence[str]) -> list[Step]:
+        """The steps whose condition holds by these probes; they are watched no more."""
+        self._last_look = now
+        true = []
+        for watched in self.watched:
+            if watched.condition is None or watched.since is None:
+                watched.condition, watched.since = parse(watched.step.when or "", names), dict(probes)
+            if watched.condition.holds(probes, watched.since):
+                true.append(watched)
+        self.watched = [watched for watched in self.watched if watched not in true]
+        return [watched.step for watched in true]
+
+    def expired(self, now: int) -> list[Step]:
+        """The steps that have waited too long; they are watched no more."""
+        late = [watched for watched in self.watched if watched.deadline_ns <= now]
+        self.watched = [watched for watched in self.watched if watched.deadline_ns > now]
+        return [watched.step for watched in late]
+
+    def heal_later(self, step: Step, now: int) -> None:
+        """Put the healing of a conditional step on the agenda, if it has an end of its own."""
+        if step.for_s is not None:
+            heal = replace(step, action="heal", when=None)
+            heapq.heappush(self._heap, (now + round(step.for_s * 1e9), self._place, heal))
+            self._place += 1

@@ -1,0 +1,234 @@
+"""Carries out a schedule and writes the receipts.
+
+The record of an injection is written before its first command goes out, so that healing after a crash knows what may
+stand.  Doubt about a fault (:class:`FaultError`) is recorded and the run goes on; anything else is a failure of the
+harness: it is recorded too, everything is healed, and then it is raised.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Protocol
+
+from nemesis.core.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
+from nemesis.core.fault import Context, Destroys, Fault, Targets
+from nemesis.core.guard import locked, objection
+from nemesis.core.healing import UnhealedError, heal
+from nemesis.core.ports import StartError
+from nemesis.core.targets import claimants, leader_now, resolve
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.queue import Agenda
+from nemesis.schedule.steps import Step
+
+log = logging.getLogger("nemesis.schedule.runner")
+
+# How long a fault waits for something to aim at (an election is under way) before it is skipped.
+PATIENCE_S: Final = 5.0
+PATIENCE_EVERY_S: Final = 0.05
+
+
+class Record(Protocol):
+    """Appends one event of the process ``nemesis`` to the history; value as in :mod:`history.records.receipts`."""
+
+    def __call__(self, kind: Literal["invoke", "ok", "fail", "info"], f: str, value: dict[str, Any], /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unhealed:
+    """A fault that stands, or may stand, after its healing was tried.
+
+    ``by_system`` tells that all of ours was undone and only the system did not start again: its finding, not ours.
+    """
+
+    fault: str
+    id: int
+    nodes: tuple[str, ...]
+    reason: str
+    by_system: bool
+
+    def __str__(self) -> str:
+        return f"{self.fault} on {', '.join(self.nodes)}: {self.reason}"
+
+
+class Runner:
+    """One run of one schedule.  ``run`` belongs to one thread; ``heal_all`` may be called from any, at any time."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        schedule: Sequence[Step],
+        record: Record,
+        rng: random.Random,
+        *,
+        faults: Mapping[str, Fault] = FAULTS,
+    ) -> None:
+        """Raises UnknownFaultError for a step whose fault nobody knows."""
+        for step in schedule:
+            if step.fault not in faults:
+                raise UnknownFaultError(step.fault, faults)
+        self._ctx = ctx
+        self._schedule = tuple(schedule)
+        self._record = record
+        self._rng = rng
+        self._faults = faults
+        self._active: dict[int, tuple[Fault, Targets]] = {}
+        self._damaged: frozenset[str] = frozenset()
+        self._lock = threading.RLock()
+        self._failures: list[Exception] = []
+        self._closed = False
+
+    @property
+    def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
+        """What stands, or may stand, at this moment: id -> (fault, nodes)."""
+        return {number: (fault.name, targets.nodes) for number, (fault, targets) in tuple(self._active.items())}
+
+    def run(self, stop: threading.Event) -> None:
+        """Carry out the schedule until its end or until ``stop`` is set, then heal whatever stands.
+
+        Raises the first failure of the harness that was met, after healing.
+        """
+        agenda = Agenda(self._schedule, self._ctx.clock.now())
+        try:
+            while (due := agenda.next_due()) is not None and not self._failures:
+                if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
+                    break
+                for step in agenda.take(self._ctx.clock.now()):
+                    if not stop.is_set():
+                        self._take(step, stop)
+                self._watch(agenda, stop)
+        finally:
+            self.heal_all()
+        if self._failures:
+            raise self._failures[0]
+
+    def _watch(self, agenda: Agenda, stop: threading.Event) -> None:
+        """Inject what waited for a condition that holds now; skip what has waited in vain."""
+        if not agenda.watched:
+            return
+        now, probes = self._ctx.clock.now(), self._ctx.system.probes()
+        for step in agenda.came_true(now, probes, self._ctx.nodes.names):
+            self._take(step, stop)
+            agenda.heal_later(step, self._ctx.clock.now())
+        for step in agenda.expired(now):
+            fault = self._faults[step.fault]
+            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader_now(probes))
+            self._note("fail", fault, step.id, "inject", reason=f"never within {step.within_s:g} s: {step.when}")
+
+    def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
+        """Heal everything that may stand; returns what could not be healed.  A second call tries those again.
+
+        With ``final`` nothing can be injected from here on, not even by a ``run`` that still goes on.
+        """
+        with self._lock:
+            self._closed |= final
+            # Links first: what is started again should find its peers.
+            order = sorted(self._active, key=lambda number: self._active[number][0].family != "network")
+            unhealed = [self._heal(number) for number in order]
+            return tuple(one for one in unhealed if one)
+
+    def _take(self, step: Step, stop: threading.Event) -> None:
+        with self._lock:
+            if step.action == "inject":
+                if not self._closed:
+                    self._inject(step, stop)
+            elif step.id in self._active:
+                self._heal(step.id)
+
+    def _inject(self, step: Step, stop: threading.Event) -> None:
+        fault = self._faults[step.fault]
+        ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()), damaged=self._damaged)
+        probes = ctx.system.probes()
+        leader = leader_now(probes)
+        try:
+            targets = self._plan(fault, step, ctx)
+        except SkippedError as error:
+            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader)
+            self._note("fail", fault, step.id, "inject", reason=str(error))
+            return
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            return
+        asked: dict[str, Any] = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        if len(rivals := claimants(probes)) > 1:
+            asked["claimants"] = rivals
+        if self._note("invoke", fault, step.id, "inject", **asked):
+            self._active[step.id] = fault, targets
+            if isinstance(fault, Destroys):  # in doubt, too: what may be damaged counts
+                self._damaged |= {*targets.nodes}
+            self._do(fault, targets, step.id, ctx)
+
+    def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
+        """The targets, asked for again while they may yet turn up.  Raises SkippedError."""
+        last: list[SkippedError] = []
+
+        def look() -> Targets | None:
+            try:
+                return fault.plan(replace(ctx, wanted=resolve(step.targets, ctx, self._rng)), self._rng)
+            except NotYetError as error:
+                last.append(error)
+                return None
+
+        if (targets := ctx.until(look, PATIENCE_S, PATIENCE_EVERY_S)) is None:
+            raise last[-1]
+        if reason := objection(ctx, self._active, fault, targets):
+            raise SkippedError(reason)
+        return targets
+
+    def _do(self, fault: Fault, targets: Targets, number: int, ctx: Context) -> None:
+        began, stood = ctx.clock.now(), False
+        try:
+            fault.inject(ctx, targets)
+            stood, took_ms = True, round((ctx.clock.now() - began) / 1e6, 1)
+            witness = {"stood_ms": took_ms, **fault.witness(ctx, targets)}
+        except (FaultError, SkippedError, StartError) as error:
+            self._note("info", fault, number, "inject", reason=str(error))
+            if not stood:
+                self._heal(number)
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            self._note("info", fault, number, "inject", reason=f"{type(error).__name__}: {error}")
+            self._heal(number)
+        else:
+            self._note("ok", fault, number, "inject", witness=witness)
+
+    def _heal(self, number: int) -> Unhealed | None:
+        """Heal one; a fault that cannot be healed stays in the list for the next attempt."""
+        fault, targets = self._active[number]
+        ctx = replace(self._ctx, stop=threading.Event())
+        self._note("invoke", fault, number, "heal")
+        began = ctx.clock.now()
+        by_system = False
+        try:
+            seen = heal(fault, ctx, targets)
+            witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
+        except UnhealedError as error:
+            reason, by_system = str(error), error.by_system
+            if error.ours is not None:  # kept, and raised when everything else is healed
+                log.error("%s could not be healed", fault.name, exc_info=error.ours)
+                self._failures.append(error.ours)
+        else:
+            del self._active[number]
+            self._note("ok", fault, number, "heal", witness=witness)
+            return None
+        self._note("info", fault, number, "heal", reason=reason)
+        return Unhealed(fault.name, number, targets.nodes, reason, by_system)
+
+    def _note(
+        self,
+        kind: Literal["invoke", "ok", "fail", "info"],
+        fault: Fault,
+        number: int,
+        action: Literal["inject", "heal"],
+        **more: Any,
+    ) -> bool:
+        """Record an event; False when that failed.  A history that cannot be written must not keep us from healing."""
+        try:
+            self._record(kind, fault.name, {"action": action, "id": number, **more})
+        except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+            self._failures.append(error)
+            return False
+        return True

@@ -1,0 +1,172 @@
+"""When which fault is injected and healed: lists of steps, drawn before a run and without looking at the world.
+
+What takes turns is written as *turns*: a fault's name (``bridge``), a fault aimed by words (``hammer-time@leader``,
+see ``targets``), or several at once (``kill-leader+packet-loss``).  ``all`` stands for every fault there is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from nemesis.core.errors import ScheduleError
+from nemesis.core.targets import check_words
+
+Action: TypeAlias = Literal["inject", "heal"]
+
+# The shortest and the longest calm, as shares of the interval.  Their distance is what un-locks the faults from the
+# system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most, three whole
+# cycles fit into six intervals whatever is drawn.
+CALM: Final = (0.5, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action at ``at_s`` seconds after the schedule's start.
+
+    ``id`` ties a heal to its injection.  ``targets`` is set where they were chosen beforehand: the recorded targets
+    of a replay (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
+
+    An injection may wait for a condition (see ``conditions``): it is watched from ``at_s`` on, for ``within_s``
+    seconds, and the fault is skipped when it never comes true.  ``for_s`` then says how long the fault stands.
+    """
+
+    at_s: float
+    action: Action
+    fault: str
+    id: int
+    targets: Mapping[str, Any] | None = None
+    when: str | None = None
+    within_s: float = 0.0
+    for_s: float | None = None
+
+
+def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
+    """The steps that a plan holds as plain JSON, checked.  Raises ScheduleError that names the step."""
+    return checked((_step(number, record) for number, record in enumerate(schedule, 1)), time_limit_s)
+
+
+def _step(number: int, record: Mapping[str, Any]) -> Step:
+    try:
+        step = Step(**record)
+    except TypeError as error:
+        raise ScheduleError(f"step {number}: {str(error).removeprefix('Step.__init__() ')}") from None
+    for name in ("at_s", "within_s", "for_s"):
+        value = getattr(step, name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None) or (value is None and name != "for_s"):
+            raise ScheduleError(f"step {number}: {name} must be seconds, found {value!r}")
+    if step.action not in get_args(Action) or not isinstance(step.fault, str) or not isinstance(step.id, int):
+        raise ScheduleError(f"step {number}: needs an action (inject or heal), a fault's name, and a number as id")
+    return step
+
+
+def turn_parts(turn: str) -> list[tuple[str, str | None]]:
+    """A turn's faults with the words they are aimed by: ``a@leader+b`` is ``[("a", "leader"), ("b", None)]``.
+
+    Raises ScheduleError for empty names and words.
+    """
+    parts = []
+    for part in turn.split("+"):
+        name, at, words = (text.strip() for text in part.partition("@"))
+        if not name:
+            raise ScheduleError(f"a fault's name is missing in {turn!r}")
+        if at:
+            check_words(words)
+        parts.append((name, words if at else None))
+    return parts
+
+
+def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
+    """The faults in these turns, each once."""
+    return tuple(dict.fromkeys(name for turn in turns for name, _ in turn_parts(turn)))
+
+
+def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
+    """The turns in what a user wrote: parts between commas; ``all`` becomes ``every``.  Nothing written is no turn.
+
+    Raises ScheduleError where there is nothing between two commas: a word was lost there.
+    """
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(parts):
+        raise ScheduleError(f"a fault's name is missing in {text!r}; like: kill-leader,bridge")
+    return tuple(dict.fromkeys(turn for part in parts for turn in (every if part == "all" else (part,))))
+
+
+def cycle(
+    faults: Sequence[str],
+    interval_s: float,
+    time_limit_s: float,
+    rng: random.Random,
+    *,
+    weights: Mapping[str, float] | None = None,
+    tracks: int = 1,
+) -> list[Step]:
+    """Calm, fault, calm, fault … until the time limit, healed before it.
+
+    ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn comes once and
+    is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is
+    drawn anew each time, and its length is what jitters every start.  With several ``tracks`` the turns are dealt out
+    among so many cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
+    """
+    if not faults or interval_s <= 0:
+        raise ScheduleError("a schedule needs a fault and an interval above 0")
+    dealt = [hand for track in range(tracks) if (hand := list(faults)[track::tracks])]
+    steps: list[Step] = []
+    for hand in dealt:
+        turns = _weighted(hand, weights, rng) if weights else _rounds(hand, rng)
+        steps += _one_track(turns, interval_s, time_limit_s, rng, sum(step.action == "inject" for step in steps))
+    if not steps:
+        raise ScheduleError(
+            f"no whole cycle of {interval_s:g} s calm and {interval_s:g} s fault fits into {time_limit_s:g} s"
+        )
+    return sorted(steps, key=lambda step: step.at_s)
+
+
+def _one_track(
+    turns: Iterator[str], interval_s: float, time_limit_s: float, rng: random.Random, first_id: int
+) -> list[Step]:
+    steps, now, number = list[Step](), 0.0, first_id
+    while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
+        now, parts = start + interval_s, list(enumerate(turn_parts(next(turns)), start=number))
+        wishes = {place: {"choose": words} if words else None for place, (_, words) in parts}
+        steps += [Step(round(start, 3), "inject", name, place, wishes[place]) for place, (name, _) in parts]
+        steps += [Step(round(now, 3), "heal", name, place) for place, (name, _) in parts]
+        number += len(parts)
+    return steps
+
+
+def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
+    while True:
+        yield from rng.sample(list(faults), len(faults))
+
+
+def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.Random) -> Iterator[str]:
+    """Everybody once, in any order, then by weight: a fault that was named should not be left out by bad luck."""
+    shares = [weights.get(fault, 1.0) for fault in faults]
+    if min(shares) <= 0:
+        raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out a fault that is not wanted")
+    yield from rng.sample(list(faults), len(faults))
+    while True:
+        yield rng.choices(list(faults), shares)[0]
+
+
+def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
+    """The steps in the order of their moments.
+
+    Raises ScheduleError for a moment outside the time limit, an id injected twice, and a heal before its injection.
+    """
+    ordered = sorted(steps, key=lambda step: step.at_s)
+    injected: dict[int, str] = {}
+    for step in ordered:
+        last_s = step.at_s + step.within_s + (step.for_s or 0.0)
+        if not 0 <= step.at_s <= last_s <= time_limit_s:
+            raise ScheduleError(f"{step.fault} at {step.at_s:g} s is outside the time limit of {time_limit_s:g} s")
+        if step.action == "inject":
+            if step.id in injected:
+                raise ScheduleError(f"the id {step.id} is injected twice")
+            injected[step.id] = step.fault
+        elif injected.get(step.id) != step.fault:
+            raise ScheduleError(f"{step.fault} (id {step.id}) is healed at {step.at_s:g} s but was not injected before")
+    return ordered

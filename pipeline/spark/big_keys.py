@@ -1,0 +1,182 @@
+"""Zones for keys with more operations than one machine holds: the same verdict as the checker's, computed by Spark.
+
+The algorithm is that of ``checker.engines.zones`` (Gibbons and Korach 1997; Golab, Li and Shah 2011) in two steps that
+need no task to see a whole key:
+
+1. One aggregate a (key, value): invocation of the write, least return ``first``, greatest invocation ``last``.  Values
+   that were read without having been written, or before, contradict themselves.
+2. A value whose first < last must be current in between.  Two such zones must not meet, nor may another value's
+   [last, first] lie inside one: for each zone, is the greatest ``last`` of all zones that begin before it beyond its
+   ``first``?  That is a running maximum over time.  Time is cut into ranges; the maximum of each range is taken first,
+   the prefix maxima of these few numbers are what every range starts with (*carry*), and each then runs by itself.
+
+Only for registers with read and write, an initial value of null, and values written once; ``reason`` says what else was
+found in a key, whose verdict is then unknown and for another engine to find.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from checker import check_operations
+from history import Counterexample, KeyVerdict, Operation
+from history.tables.schemas import OPERATIONS
+from pipeline.spark.actions import run_action
+from pipeline.tables.columns import key_of, operations_of
+from pipeline.tables.judging import REGISTERS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ENGINE: Final = "zones-distributed"
+NEVER: Final = 1 << 62
+SHOWN: Final = 8
+_RANGES: Final = 64
+_RANGE: Final = 1_000_000
+
+# An unkeyed object gets the key '' here, which is no JSON and so the key of none.
+_CALLS: Final = """
+SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
+  CASE WHEN f = 'read' THEN result ELSE value END AS value,
+  CASE WHEN outcome = 'ok' THEN return_index ELSE {never} END AS returned
+FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
+"""
+
+_CLUSTERS: Final = """
+SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(f NOT IN ('read', 'write')) AS strange,
+  CASE WHEN value = 'null' THEN -1 ELSE min(CASE WHEN f = 'write' THEN invoked END) END AS written,
+  CASE WHEN value = 'null' THEN -1 ELSE min(returned) END AS first,
+  min_by(invoked, returned) AS first_at, max(invoked) AS last
+FROM {calls} GROUP BY key, value
+"""
+
+_KEYS: Final = """
+SELECT key, sum(calls) AS calls, sum(strange) AS strange, max(writes) AS writes,
+  count_if(value = 'null' AND writes > 0) AS initial_written
+FROM {clusters} GROUP BY key
+"""
+
+_CONFLICTS: Final = """
+WITH sound AS (
+  SELECT * FROM {clusters} WHERE written IS NOT NULL AND first <> {never} AND first >= written
+), points AS (
+  SELECT key, first AS at, 1 AS side, struct(last, value) AS zone, NULL AS value, NULL AS first
+  FROM sound WHERE first < last
+  UNION ALL
+  SELECT key, first, 0, NULL, value, first FROM sound WHERE first < last AND value <> 'null'
+  UNION ALL
+  SELECT key, last, 0, NULL, value, first FROM sound WHERE first > last
+), ranged AS (
+  SELECT *, at DIV {width} AS range FROM points
+), carried AS (
+  SELECT key, range, max(max(zone)) OVER (
+    PARTITION BY key ORDER BY range ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS carry
+  FROM ranged GROUP BY key, range
+), running AS (
+  SELECT key, side, value, first, greatest(carry, max(zone) OVER (
+    PARTITION BY key, range ORDER BY at, side ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS reach
+  FROM ranged JOIN carried USING (key, range)
+)
+SELECT key, reach.value AS outer, min_by(value, first) AS inner, min(first) AS at
+FROM running WHERE side = 0 AND reach.last > first GROUP BY key, reach.value
+"""
+
+_VIOLATIONS: Final = """
+WITH broken AS (
+  SELECT key, value AS outer, value AS inner, first AS at FROM {clusters} WHERE written IS NULL OR first < written
+  UNION ALL SELECT key, outer, inner, at FROM {conflicts}
+), numbered AS (
+  SELECT *, row_number() OVER (PARTITION BY key ORDER BY at, outer) AS number, count(*) OVER (PARTITION BY key) AS total
+  FROM broken
+)
+SELECT numbered.key, number, total, written, first_at, last
+FROM numbered JOIN {clusters} AS clusters
+  ON clusters.key = numbered.key AND (clusters.value = numbered.outer OR clusters.value = numbered.inner)
+WHERE number <= {shown}
+"""
+
+
+def judge_big_keys(
+    spark: SparkSession,
+    operations: DataFrame,
+    *,
+    model: str = "register",
+    ranges: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[KeyVerdict]:
+    """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
+
+    Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
+    (by default so that a piece has a million places).
+    ``seconds`` of a verdict is the time that all keys took together.
+    Raises JobError.
+    """
+    began = clock()
+    calls = spark.sql(_CALLS, operations=operations, never=NEVER)
+    clusters = spark.sql(_CLUSTERS, calls=calls).persist()
+    try:
+        keys = run_action(spark.sql(_KEYS, clusters=clusters).collect)
+        end = run_action(clusters.selectExpr("max(last) AS last").first)["last"]
+        places = (end or 0) + 1
+        width = places // (ranges or max(_RANGES, places // _RANGE)) + 1
+        conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
+        broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=SHOWN).collect)
+        shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})
+    finally:
+        clusters.unpersist()
+    totals = {row.key: int(row.total) for row in broken}
+    seconds = clock() - began
+    return [
+        _verdict(row, model, totals.get(row.key, 0), shown[row.key], seconds)
+        for row in sorted(keys, key=lambda row: row.key)
+    ]
+
+
+def _misfit(row: Any, model: str) -> str | None:
+    """Why zones do not apply to a key."""
+    if model not in REGISTERS:
+        return f"{row.calls} operations on one object are too many for the engines of a {model}"
+    if row.strange:
+        return f"{row.strange} operations are neither read nor write"
+    if row.initial_written:
+        return "the initial value was written"
+    return f"a value was written {row.writes} times" if row.writes > 1 else None
+
+
+def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexample, ...], seconds: float) -> KeyVerdict:
+    key, calls, reason = key_of(row.key or None), int(row.calls), _misfit(row, model)
+    if reason is not None:
+        return KeyVerdict(key, "unknown", ENGINE, calls, seconds, reason=reason)
+    return KeyVerdict(key, "invalid" if violations else "valid", ENGINE, calls, seconds, violations, examples)
+
+
+def _counterexamples(
+    operations: DataFrame, broken: list[Any], fit: set[str]
+) -> defaultdict[str, tuple[Counterexample, ...]]:
+    """What the checker says of the few operations that carry each violation."""
+    cores: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for row in broken:
+        if row.key in fit:
+            cores[row.key, row.number] |= {row.first_at, row.last} | ({row.written} - {None, -1})
+    shown: defaultdict[str, tuple[Counterexample, ...]] = defaultdict(tuple)
+    if not cores:
+        return shown
+    wanted = sorted(set().union(*cores.values()))
+    found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
+    by_index = {operation.invoke_index: operation for operation in operations_of(_plain(found))}
+    for (key, _), core in sorted(cores.items()):
+        shown[key] += _explain([by_index[index] for index in sorted(core)])
+    return shown
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    return table.cast(pa.schema([(field.name, field.type) for field in OPERATIONS]))
+
+
+def _explain(core: list[Operation]) -> tuple[Counterexample, ...]:
+    return check_operations(core, "register", deadline_s=10).counterexamples[:1]

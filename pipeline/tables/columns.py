@@ -1,0 +1,157 @@
+"""Events and operations as Arrow columns, and back.
+
+``key``, ``value`` and ``result`` may be any JSON, so their columns hold JSON text: one type for every workload, and
+a key that groups the same way in Spark as in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, cast
+
+import pyarrow as pa
+
+from history import Event, FormatError, Operation
+from history.records.events import NEMESIS
+from history.tables.schemas import OPERATIONS
+
+EVENTS: Final = pa.schema(
+    [
+        pa.field("index", pa.int64(), nullable=False),
+        pa.field("time", pa.int64(), nullable=False),
+        pa.field("type", pa.string(), nullable=False),
+        pa.field("process", pa.int64()),
+        pa.field("f", pa.string(), nullable=False),
+        pa.field("key", pa.string()),
+        pa.field("value", pa.string(), nullable=False),
+        pa.field("node", pa.string()),
+        pa.field("error", pa.string()),
+        pa.field("phase", pa.string()),
+    ]
+)
+"""One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis."""
+
+_INT64_MAX: Final = 2**63 - 1
+_Text = Callable[[Any], str]
+
+
+def json_text(value: Any) -> str:
+    """The one spelling of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() else clean(text)
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates spelt as ``\\udXXX``: recorded strings come from anywhere."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def events_table(events: Sequence[Event], source: str = "history") -> pa.Table:
+    """Events as columns of :data:`EVENTS`.  Raises FormatError for a number that does not fit in 64 bits."""
+    text = _memo()
+    columns: dict[str, list[Any]] = {
+        "index": [event.index for event in events],
+        "time": [event.time for event in events],
+        "type": [event.type for event in events],
+        "process": [None if event.process == NEMESIS else event.process for event in events],
+        "f": [event.f for event in events],
+        "key": [None if event.key is None else text(event.key) for event in events],
+        "value": [text(event.value) for event in events],
+        "node": [event.node for event in events],
+        "error": [event.error for event in events],
+        "phase": [event.phase for event in events],
+    }
+    try:
+        return pa.table(columns, schema=EVENTS)
+    except UnicodeEncodeError:
+        for name in ("f", "node", "error"):
+            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
+        return pa.table(columns, schema=EVENTS)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise _misfit(events, source, error) from None
+
+
+def operations_table(operations: Sequence[Operation], source: str = "history") -> pa.Table:
+    """Operations as rows of ``operations.parquet``.  Raises FormatError as :func:`events_table` does."""
+    text = _memo()
+    columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in operations] for name in OPERATIONS.names}
+    columns["key"] = [None if key is None else text(key) for key in columns["key"]]
+    columns["value"] = [text(value) for value in columns["value"]]
+    columns["result"] = [text(item.result) if item.outcome == "ok" else None for item in operations]
+    try:
+        return pa.table(columns, schema=OPERATIONS)
+    except UnicodeEncodeError:
+        for name in ("f", "node", "error"):
+            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
+        return pa.table(columns, schema=OPERATIONS)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise FormatError(source, "some event", f"does not fit the table: {error}") from None
+
+
+def events_of(table: pa.Table) -> list[Event]:
+    """The rows of an events table as values."""
+    rows = table.to_pylist()
+    for row in rows:
+        row["process"] = NEMESIS if row["process"] is None else row["process"]
+        row["key"], row["value"] = key_of(row["key"]), json.loads(row["value"])
+    return [Event(**row) for row in rows]
+
+
+def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
+    """The rows of an operations table as values, in the order of the rows."""
+    parse = _parser()
+    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in OPERATIONS.names}
+    for name in ("key", "value", "result"):
+        columns[name] = [parse(cell) for cell in columns[name]]
+    names = Operation.__slots__
+    return [Operation(*cells) for cells in zip(*(columns[name] for name in names), strict=True)]
+
+
+def key_of(text: str | None) -> str | int | None:
+    """The key whose column holds ``text``."""
+    return None if text is None else cast("str | int", json.loads(text))
+
+
+def _memo() -> _Text:
+    """:func:`json_text`, remembering small scalars: a history repeats its keys and nulls thousands of times."""
+    known: dict[tuple[type, Any], str] = {}
+
+    def text(value: Any) -> str:
+        if value is None:
+            return "null"
+        if type(value) is int:
+            return str(value)
+        if type(value) is not str or len(value) > 64:
+            return json_text(value)
+        if (found := known.get((str, value))) is None:
+            found = known[str, value] = json_text(value)
+        return found
+
+    return text
+
+
+def _parser() -> Callable[[str | None], Any]:
+    known: dict[str | None, Any] = {None: None, "null": None}
+
+    def parse(text: str | None) -> Any:
+        if text in known:
+            return known[text]
+        value = json.loads(cast("str", text))
+        if isinstance(value, str | int):
+            known[text] = value
+        return value
+
+    return parse
+
+
+def _misfit(events: Iterable[Event], source: str, cause: Exception) -> FormatError:
+    for event in events:
+        for name in ("index", "time", "process"):
+            number = getattr(event, name)
+            if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
+                return FormatError(source, f"line {event.index + 2}", f"{name!r} does not fit in 64 bits: {number}")
+        for name in ("node", "error"):
+            if not isinstance(cell := getattr(event, name), str | None):
+                return FormatError(source, f"line {event.index + 2}", f"{name!r} must be a string, found {cell!r}")
+    return FormatError(source, "some line", str(cause))

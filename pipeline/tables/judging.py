@@ -1,0 +1,85 @@
+"""Verdicts: one key's operations in, one row of ``verdicts.parquet`` out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from checker import check_operations
+from history import KeyVerdict
+from history.readers.parquet import columns_of
+from history.tables.schemas import VERDICTS
+from pipeline.tables.columns import json_text, operations_of
+
+COLUMNAR: Final = 5_000
+REGISTERS: Final = ("register", "cas-register")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long the checking of one run may take.
+
+    ``until`` is a reading of ``clock`` (seconds) by which all keys shall be done; ``share`` is what every key gets at
+    least, so that one hard key cannot leave the others unjudged.
+    """
+
+    until: float
+    share: float
+    clock: Callable[[], float]
+
+    @classmethod
+    def of(cls, deadline_s: float, keys: int, clock: Callable[[], float]) -> Budget:
+        return cls(clock() + deadline_s, deadline_s / max(keys, 1), clock)
+
+    def left(self) -> float:
+        """Seconds that the next key may take."""
+        return max(self.until - self.clock(), self.share)
+
+
+def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR) -> pa.Table:
+    """The verdict on the operations of one key, which are the rows of ``group`` in any order.
+
+    From ``columnar`` rows on those of a register are checked as columns, which takes a fraction of time and memory.
+    """
+    if group.num_rows >= columnar and model in REGISTERS:
+        columns = columns_of(group, "operations")
+        if columns is not None:
+            from checker.columnar import check_columns
+
+            return verdict_table(list(check_columns(columns, model, deadline_s=budget.left()).keys))
+    operations = operations_of(group.sort_by("invoke_index"))
+    return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
+
+
+def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:
+    """Verdicts as rows of ``verdicts.parquet``."""
+    rows = [
+        {
+            "key": None if verdict.key is None else json_text(verdict.key),
+            "verdict": verdict.verdict,
+            "engine": verdict.engine,
+            "operations": verdict.operations,
+            "violations": verdict.violations,
+            "seconds": verdict.seconds,
+            "details": json.dumps(verdict.to_json()),
+        }
+        for verdict in verdicts
+    ]
+    return pa.Table.from_pylist(rows, schema=VERDICTS)
+
+
+def verdicts_of(table: pa.Table) -> list[KeyVerdict]:
+    """The verdicts in a table, unkeyed first, then numbers, then names."""
+    details = [KeyVerdict.from_json(json.loads(text)) for text in table["details"].to_pylist()]
+    return sorted(details, key=_place)
+
+
+def _place(verdict: KeyVerdict) -> tuple[int, int, str]:
+    key = verdict.key
+    if isinstance(key, int):
+        return (1, key, "")
+    return (0, 0, "") if key is None else (2, 0, str(key))

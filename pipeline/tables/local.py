@@ -1,0 +1,88 @@
+"""The tables of one run without Spark: the same functions, in this process.
+
+For one small file, and for machines on which Spark does not start.  The answer is the same as that of
+``pipeline.spark.jobs.run_tables``, apart from the seconds spent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from history import RunFiles, pair
+from history.records.events import line_of_event
+from history.tables.schemas import VERDICTS
+from pipeline.errors import JobError
+from pipeline.tables.columns import operations_table
+from pipeline.tables.counting import count
+from pipeline.tables.judging import Budget, judge
+from pipeline.tables.recovery import installed_spans
+from pipeline.tables.run_tables import Tables, as_values, small_tables
+from pipeline.tables.sources import Recording, load_in, read_run
+from pipeline.tables.storage import replacing, write_tables
+from pipeline.tables.timing import Stopwatch
+from pipeline.tables.windows import window_table
+
+
+def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time) -> Tables:
+    """Compute and write the five tables of a run, in this process.
+
+    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
+    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
+    JobError when the checker fails.
+    """
+    recording, tables, watch = _made(run, model, deadline_s, clock)
+    load = load_in(recording.events, recording.receipts)
+    counts = count(tables["operations"], installed_spans(recording.receipts, load))
+    watch.lap("count")
+    return as_values(recording, tables, counts, watch.laps)
+
+
+def written_tables(
+    run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time
+) -> dict[str, pa.Table]:
+    """The same, for who wants the tables themselves, as they are now on disk."""
+    return _made(run, model, deadline_s, clock)[1]
+
+
+def _made(
+    run: RunFiles, model: str, deadline_s: float, clock: Callable[[], float]
+) -> tuple[Recording, dict[str, pa.Table], Stopwatch]:
+    watch = Stopwatch(clock)
+    recording = read_run(run)
+    watch.lap("read")
+    operations = operations_table(pair(recording.events, recording.source, line_of_event), recording.source)
+    watch.lap("pair")
+    tables = {
+        "operations": operations,
+        "verdicts": _verdicts(operations, model, deadline_s, clock),
+        "windows": window_table(operations),
+        **small_tables(recording),
+    }
+    watch.lap("compute")
+    with replacing(run.tables) as fresh:
+        write_tables(fresh, tables)
+    watch.lap("write")
+    return recording, tables, watch
+
+
+def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
+    groups = list(_by_key(operations))
+    budget = Budget.of(deadline_s, len(groups), clock)
+    try:
+        judged = [judge(group, model, budget) for group in groups]
+    except Exception as error:
+        raise JobError(f"{type(error).__module__}.{type(error).__qualname__}: {error}") from error
+    return pa.concat_tables([VERDICTS.empty_table(), *judged])
+
+
+def _by_key(operations: pa.Table) -> Iterator[pa.Table]:
+    ordered = operations.sort_by("key")
+    runs = pc.run_end_encode(ordered["key"].combine_chunks())
+    begin = 0
+    for end in runs.run_ends.to_pylist():
+        yield ordered.slice(begin, end - begin)
+        begin = end

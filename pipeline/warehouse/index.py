@@ -1,0 +1,108 @@
+"""``warehouse/runs.parquet`` and ``trends.parquet``: one row of every run in one file, and what they come to.
+
+Both can be made anew from the runs' own directories at any time, and are: whoever refreshes them looks at every
+directory's time, reads the rows that are new or changed, and forgets those that have gone.  So a process that was
+killed between bringing a run and refreshing is made good by the next one.  One process at a time does it; each file
+takes its place whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from history import FormatError, RunFiles
+from history.tables.schemas import RUNS
+from history.tables.warehouse import read_runs, read_trends, stamp
+from pipeline.tables.storage import exact
+from pipeline.warehouse.tables import bring, read_row, runs_written
+from pipeline.warehouse.trends import trend_table
+
+Trends: TypeAlias = Callable[[pa.Table], pa.Table]
+
+
+def append_run(warehouse: Path, run: RunFiles) -> bool:
+    """Bring the finished tables of a run into the warehouse and its row into the index; False if nothing changed.
+
+    Raises as ``pipeline.warehouse.tables.bring`` does.
+    """
+    warehouse.mkdir(parents=True, exist_ok=True)
+    row = bring(warehouse, run)
+    refresh(warehouse, [] if row is None else [row])
+    return row is not None
+
+
+def refresh(warehouse: Path, rows: Sequence[pa.Table] = (), trends: Trends = trend_table) -> None:
+    """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.  Raises OSError."""
+    with _locked(warehouse):
+        known = _known(warehouse)
+        table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *(row.cast(RUNS) for row in rows)]))
+        if known is not None and table.equals(known) and _has_trends(warehouse):
+            return
+        _write(warehouse / "runs.parquet", exact(table, stamp("runs")))
+        _write(warehouse / "trends.parquet", exact(trends(table), stamp("trends")))
+
+
+def _updated(warehouse: Path, known: pa.Table | None, fresh: pa.Table) -> pa.Table:
+    there = runs_written(warehouse)
+    kept = [_current(table, there) for table in (known, fresh) if table is not None]
+    rows = pa.concat_tables([RUNS.empty_table(), *kept])
+    missing = sorted(set(there) - set(rows["run"].to_pylist()))
+    rows = pa.concat_tables([rows, *_read_rows(warehouse, missing)]).sort_by("run")
+    # The same row may have come from both sides.
+    first = [True, *pc.not_equal(rows["run"][1:], rows["run"][:-1]).to_pylist()] if rows.num_rows else []
+    return rows.filter(pa.array(first, pa.bool_()))
+
+
+def _current(table: pa.Table, there: dict[str, int]) -> pa.Table:
+    """The rows that are still what their directories hold."""
+    names, written = table["run"].to_pylist(), table["written"].to_pylist()
+    same = [there.get(name) == moment for name, moment in zip(names, written, strict=True)]
+    return table.filter(pa.array(same, pa.bool_())).replace_schema_metadata(None).cast(RUNS)
+
+
+def _read_rows(warehouse: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    for name in names:
+        # Gone meanwhile, or of another version: `ingest` of the run makes it anew.
+        with contextlib.suppress(OSError, FormatError):
+            yield read_row(warehouse, name).cast(RUNS)
+
+
+def _known(warehouse: Path) -> pa.Table | None:
+    try:
+        return read_runs(warehouse).cast(RUNS)
+    except (FileNotFoundError, FormatError):
+        return None
+
+
+def _has_trends(warehouse: Path) -> bool:
+    try:
+        read_trends(warehouse)
+    except (FileNotFoundError, FormatError):
+        return False
+    return True
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    neighbour = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        pq.write_table(table, neighbour)
+        neighbour.replace(path)
+    finally:
+        neighbour.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(warehouse: Path) -> Iterator[None]:
+    """One at a time; the lock goes with the process that holds it."""
+    with (warehouse / ".lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,106 @@
+"""Runs on file systems that Spark reads and this process does not: ``hdfs://``, ``s3a://`` and the like."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import unquote
+
+from history import FormatError, RunFiles
+from pipeline.spark.actions import run_action
+from pipeline.spark.hadoop_fs import bring_here, for_readers, head, listing
+from pipeline.warehouse.staging import GROWTH, RECORDED, staged_bytes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Files: TypeAlias = Mapping[str, tuple[str, int]]
+"""Name in :data:`RECORDED` -> (URI, bytes) of a run's files."""
+
+
+def look_at(spark: SparkSession, places: Mapping[int, str]) -> tuple[dict[int, Files], dict[int, str]]:
+    """(the recorded files of the runs in ``places``, what is wrong with those that have none)."""
+    there: dict[int, Files] = {}
+    missing: dict[int, str] = {}
+    for number, place in places.items():
+        try:
+            found = _files(spark, place)
+        except Exception as error:  # noqa: BLE001 (whatever Java says of one place must not end the others)
+            missing[number] = f"OSError: {place}: {_first_line(error)}"
+            continue
+        if "history.jsonl" in found:
+            there[number] = found
+        else:
+            missing[number] = f"FileNotFoundError: {place}: there is no history here"
+    return there, missing
+
+
+def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
+    """Place, file and content of the files of some runs.
+
+    A file that goes away between now and the reading is left out.  Raises JobError if one has gone already.
+    """
+    there = [(uri, number, file) for number, files in runs.items() for file, (uri, _) in files.items()]
+    # So the reader spells them.
+    names = [(unquote(uri).replace(":///", ":/", 1), number, file) for uri, number, file in there]
+    reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
+    frame: DataFrame = run_action(lambda: reader.load([for_readers(uri) for uri, _, _ in there]))
+    known = spark.createDataFrame(names, "path string, place long, file string")
+    return frame.join(known, "path").select("place", "file", "content")
+
+
+@contextlib.contextmanager
+def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[RunFiles, str]]:
+    """A run whose history is too large to be brought here, and the history's URI.
+
+    In its place there are its first line and its size, which the run's fingerprint then rests on.
+    """
+    small = {name: head(spark, uri, size) for name, (uri, size) in files.items() if name != "history.jsonl"}
+    uri, size = files["history.jsonl"]
+    first = head(spark, uri).partition(b"\n")[0]
+    small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
+    with staged_bytes(place, small) as run:
+        yield run, uri
+
+
+def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
+    """Is there a single file in ``place``, which is no history of ours at first sight?"""
+    name = unquote(place.rpartition("/")[2])
+    if name == "history.jsonl" or not unquote(files["history.jsonl"][0]).endswith(f"/{name}"):
+        return False
+    return not head(spark, place, 64).removeprefix(BOM_UTF8).lstrip().startswith(b'{"')
+
+
+@contextlib.contextmanager
+def brought_here(spark: SparkSession, place: str) -> Iterator[Path]:
+    """The file in ``place`` on this machine, under its own name and its directory's; errors speak of ``place``.
+
+    Raises OSError if there is no room for it and for what it is written as.
+    """
+    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+        parent, name = map(unquote, place.rsplit("/", 2)[1:])
+        path = Path(directory, parent or "files", name)
+        path.parent.mkdir()
+        bring_here(spark, place, path, 1 + GROWTH)
+        try:
+            yield path
+        except FormatError as error:
+            raise FormatError(error.source.replace(str(path), place), error.place, error.message) from None
+
+
+def _files(spark: SparkSession, place: str) -> Files:
+    """The recorded files in a run's directory; a single file is a history."""
+    found = listing(spark, place)
+    whole = {name: file for name, file in found.items() if name in RECORDED}
+    return {"history.jsonl": file for file in found.values()} if not whole and len(found) == 1 else whole  # noqa: B035
+
+
+def _first_line(error: Exception) -> str:
+    """Java's own words, without the stack."""
+    java = getattr(error, "java_exception", None)
+    return str(java.toString() if java is not None else error).splitlines()[0]

@@ -1,0 +1,94 @@
+"""Whatever holds a history, as a run's directory: one on this machine, a single file, or files as bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from history import FormatError, RunFiles
+from history.readers.convert import Line, transcribe
+from history.readers.read import kind_of
+from history.records.events import line_of_event
+from pipeline.warehouse.tables import run_name
+
+GROWTH: Final = 2
+"""About so much longer is our own way of writing the events than somebody else's."""
+_LINE: Final = re.compile(r"^line (\d+)$")
+_INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
+RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
+"""The files of a run that its tables and its row are made from."""
+
+
+@contextlib.contextmanager
+def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
+    """The name and the files of the run in ``place``: a run's directory, its history, or a history of any name.
+
+    A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets a directory of its own for as
+    long as the block lasts; its name is that of the file and of the directory that it is in.  Raises FileNotFoundError,
+    FormatError with the file's own name and lines.
+    """
+    if place.name == "history.jsonl":
+        place = place.parent
+    if not place.is_file():
+        run = RunFiles(place)
+        yield run_name(run), run
+        return
+    whole = place.resolve()
+    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+        run = RunFiles(Path(directory))
+        line = _as_history(whole, run.history)
+        with _named(directory, str(place), line):
+            yield f"{whole.parent.name}/{whole.name}", run
+
+
+def staged_size(place: Path) -> int:
+    """About how many bytes the history has that :func:`staged` gives; 0 if there is none."""
+    history = place if place.is_file() else place / "history.jsonl"
+    try:
+        size = history.stat().st_size
+        return size * GROWTH if place.is_file() and size and kind_of(place) == "text" else size
+    except (OSError, FormatError):
+        return 0
+
+
+@contextlib.contextmanager
+def staged_bytes(name: str, files: Mapping[str, bytes]) -> Iterator[RunFiles]:
+    """A run from the contents of its files, by their names in :data:`RECORDED`."""
+    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+        for file, content in files.items():
+            Path(directory, file).write_bytes(content)
+        with _named(directory, name):
+            yield RunFiles(Path(directory))
+
+
+def _as_history(file: Path, history: Path) -> Line:
+    """Put the history of any format where a run has its own; the answer tells on which line of it an event stands.
+
+    Raises FormatError, OSError.
+    """
+    kind = kind_of(file)
+    if kind == "jsonl":
+        history.symlink_to(file)
+        return line_of_event
+    if kind == "parquet":
+        raise FormatError(str(file), "byte 0", "expected a history, found a table; give the directory of its run")
+    return transcribe(file, history)
+
+
+@contextlib.contextmanager
+def _named(directory: str, place: str, line: Line = line_of_event) -> Iterator[None]:
+    """Let errors speak of the place that the user knows, not of where it was put."""
+
+    def known(found: re.Match[str]) -> str:
+        index = int(found[1]) - 2
+        return line(index) if index >= 0 else found[0]
+
+    try:
+        yield
+    except FormatError as error:
+        source = error.source.replace(f"{directory}/", f"{place}/").removesuffix("/history.jsonl")
+        raise FormatError(source, _LINE.sub(known, error.place), _INVOKED.sub(known, error.message)) from None

@@ -1,0 +1,209 @@
+"""The picture of a violation: a row an operation, a real time axis, linearization points, states, the culprit in red.
+
+Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
+their length.  Geometry only; the page and the static plots draw it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from history import Counterexample, Operation
+from history.records.time_format import digits_of, seconds_text
+from reports.analysis.linearize import Explanation, explain
+from reports.page.pack import short
+
+WIDTH: Final = 1000.0
+LEFT: Final = 150.0
+RIGHT: Final = 24.0
+ROW: Final = 44.0
+TOP: Final = 30.0
+FOLD: Final = 72.0
+"""Width of a folded stretch."""
+TICK: Final = 60.0
+"""Least distance between the times below the axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: nobody knows when it ended."""
+
+    label: str
+    who: str
+    times: str
+    x: float
+    y: float
+    width: float
+    outcome: str
+    open_end: bool
+    culprit: bool
+    point: float | None
+    row_of_page: int
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the axis with a text: a folded pause, or a state that held from ``x`` to ``x + width``."""
+
+    x: float
+    width: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """``legal`` says what a culprit read could have returned; empty if that is not known."""
+
+    width: float
+    height: float
+    axis_y: float
+    boxes: tuple[Box, ...]
+    folds: tuple[Span, ...]
+    states: tuple[Span, ...]
+    ticks: tuple[Span, ...]
+    legal: tuple[str, ...]
+
+
+class Axis:
+    """Maps nanoseconds to x.  Busy stretches share the width in proportion; idle ones are folded if they are long."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        ends = [_drawn_end(operation, operations) for operation in operations]
+        cuts = sorted({operation.invoked for operation in operations} | set(ends))
+        spans = list(itertools.pairwise(cuts))
+        intervals = list(zip([operation.invoked for operation in operations], ends, strict=True))
+        busy = [any(a <= low and high <= b for a, b in intervals) for low, high in spans]
+        load = sum(high - low for (low, high), works in zip(spans, busy, strict=True) if works) or 1
+        self.folded = [not works and high - low > load / 3 for (low, high), works in zip(spans, busy, strict=True)]
+        free = WIDTH - LEFT - RIGHT - FOLD * sum(self.folded)
+        shown = sum(high - low for (low, high), folded in zip(spans, self.folded, strict=True) if not folded) or 1
+        self._knots = [(float(cuts[0]), LEFT)]
+        for (low, high), folded in zip(spans, self.folded, strict=True):
+            width = FOLD if folded else free * (high - low) / shown
+            self._knots.append((float(high), self._knots[-1][1] + width))
+        self.spans = spans
+
+    def x(self, time: float) -> float:
+        """Where a moment is drawn; moments outside the axis are at its ends."""
+        for (low, left), (high, right) in zip(self._knots, self._knots[1:], strict=False):
+            if time <= high:
+                return left + (right - left) * max(0.0, time - low) / (high - low)
+        return self._knots[-1][1]
+
+
+def picture_of(example: Counterexample) -> Picture | None:
+    """The drawing of a counterexample; None if it names no operation."""
+    operations = sorted(example.operations, key=lambda operation: operation.invoked)
+    if not operations:
+        return None
+    axis, found = Axis(operations), explain(operations)
+    points = {id(point.operation): axis.x(point.time) for point in found.points} if found else {}
+    boxes = tuple(
+        _box(place, operation, operations, axis, points.get(id(operation)), _is_culprit(operation, found))
+        for place, operation in enumerate(operations)
+    )
+    axis_y = TOP + ROW * len(boxes) + 8
+    return Picture(
+        width=WIDTH,
+        height=axis_y + 64,
+        axis_y=axis_y,
+        boxes=boxes,
+        folds=tuple(
+            Span(axis.x(low), FOLD, f"{(high - low) / 1e9:.3g} s")
+            for (low, high), folded in zip(axis.spans, axis.folded, strict=True)
+            if folded
+        ),
+        states=_states(found, axis, operations),
+        ticks=_ticks(axis, digits_of(operations)),
+        legal=tuple(_before(value, operations, "an earlier value") for value in found.legal) if found else (),
+    )
+
+
+def text_of(value: Any) -> str:
+    """A value as people read it: ``absent`` for null, JSON otherwise."""
+    return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), 24)
+
+
+def label_of(operation: Operation) -> str:
+    """What was asked and answered, in a few words."""
+    if operation.f == "read":
+        return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
+    if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
+        refused = f" refused by {text_of(operation.seen)}" if operation.refused else ""
+        return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}{refused}"
+    return f"{short(operation.f, 16)} {text_of(operation.value)}"
+
+
+def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
+    """An open operation is drawn to the end of the picture."""
+    if operation.returned is not None and operation.outcome != "info":
+        return max(operation.returned, operation.invoked + 1)
+    return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
+
+
+def _is_culprit(operation: Operation, found: Explanation | None) -> bool:
+    return found is not None and any(suspect is operation for suspect in found.suspects)
+
+
+def _box(
+    place: int, operation: Operation, operations: Sequence[Operation], axis: Axis, point: float | None, culprit: bool
+) -> Box:
+    x = axis.x(operation.invoked)
+    end = _drawn_end(operation, operations)
+    digits = digits_of(operations)
+    returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
+    right = x + axis.x(end) - x
+    return Box(
+        label=label_of(operation),
+        who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
+        times=f"{seconds_text(operation.invoked, digits)} – {returned}",
+        x=x,
+        y=TOP + ROW * place,
+        width=max(right - x, 4.0),
+        outcome=operation.outcome,
+        open_end=operation.outcome == "info",
+        culprit=culprit,
+        point=point,
+        row_of_page=operation.invoke_index,
+        anchor="end" if x > WIDTH * 0.62 else "start",
+    )
+
+
+def _before(value: Any, operations: Sequence[Operation], otherwise: str) -> str:
+    """Null is what the register held before these few operations: absent only if one of them saw that."""
+    saw = any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
+    return text_of(value) if value is not None or saw else otherwise
+
+
+def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
+    """What the register held between the points, in the one order that was found for the others."""
+    if found is None or not found.points:
+        return ()
+    edges = [(LEFT, found.initial), *((axis.x(point.time), point.state) for point in found.points)]
+    spans: list[Span] = []
+    for (x, state), (following, _) in zip(edges, [*edges[1:], (WIDTH - RIGHT, None)], strict=True):
+        text = _before(state, operations, "earlier value")
+        if spans and spans[-1].text == text:
+            spans[-1] = Span(spans[-1].x, following - spans[-1].x, text)
+        else:
+            spans.append(Span(x, following - x, text))
+    return tuple(spans)
+
+
+def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
+    """Moments at the ends of the axis and of its folds, so far as there is room; the last one always."""
+    moments = [axis.spans[0][0], axis.spans[-1][1]]
+    for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
+        moments += [low, high] if folded else []
+    found: list[Span] = []
+    for moment in sorted(set(moments)):
+        if len(found) > 1 and moment == axis.spans[-1][1] and axis.x(moment) - found[-1].x <= TICK:
+            found.pop()
+        if not found or axis.x(moment) - found[-1].x > TICK:
+            found.append(Span(axis.x(moment), 0.0, seconds_text(moment, digits)))
+    return tuple(found)

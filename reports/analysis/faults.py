@@ -1,0 +1,196 @@
+"""Fault windows: what each fault did to the cluster's links and to its clients.
+
+The pipeline's table ``faults`` is taken where it exists; otherwise the same figures (``history.metrics.recovery``) are
+taken here from the operations, so that a run without tables has its fault table too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from history import SECOND, Receipt
+from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
+from reports.analysis.node_timeline import Track, leader_at
+from reports.load.columns import OK, Ints, Operations
+from reports.load.run import Run
+from reports.style.palette import family_of
+
+SMALL: Final = 0.5
+"""A rate that was taken during less than this part of a fault says so."""
+FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultWindow:
+    """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
+
+    None is unknown, but ``recovered_ms`` None means that the rate never came back where ``never_recovered`` says so.
+    ``leader_cut`` tells whether the leader could not reach a majority (None: unknown).
+    """
+
+    id: int
+    fault: str
+    family: str
+    state: str
+    nodes: tuple[str, ...]
+    grudge: dict[str, tuple[str, ...]]
+    leader: str | None
+    leader_cut: bool | None
+    started: float
+    stood: float | None
+    heal_started: float | None
+    healed: float | None
+    rate_before: float | None
+    rate_during: float | None
+    rate_after: float | None
+    longest_gap_ms: float | None
+    first_ok_ms: float | None
+    recovered_ms: float | None
+    never_recovered: bool
+    reason: str | None
+    witness: dict[str, Any]
+
+    sides: str = ""
+    """The sides of a cut, the leader's first, and who meets them all, such as ``n2 n4 | n1 n5, n3 meets all``."""
+
+    measured_s: float | None = None
+    """The seconds of it in which ``rate_during`` was taken, where they are a small part of it."""
+
+    @property
+    def installed(self) -> bool:
+        return self.state == "installed"
+
+
+def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
+    """The faults in the order in which they were started."""
+    oks = _ok_times(run.operations)
+    load = load_in(run.operations, run.receipts)
+    around = surroundings(run.receipts, load)
+    found = []
+    for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
+        own = figures(receipt, around.get(receipt.id), oks, load)
+        told = {**dict.fromkeys(FIGURES), **own, **_recorded(run.fault_rows.get(receipt.id))}
+        found.append(_window(receipt, told, tracks, run.nodes, load))
+    return found
+
+
+def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
+    """When the clients were at work, as ``history.metrics.recovery`` defines it."""
+    codes = operations.phase.codes
+    main = (codes == operations.phase.code("main")) | (codes < 0).all()
+    invoked, returned = operations.invoked[main], operations.returned[main]
+    asked = []
+    if len(invoked):
+        known = int(max(invoked.max(), returned.max()))
+        asked = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
+    return load_of(asked, operations.end, receipts)
+
+
+def measured_for(receipt: Receipt, load: Load) -> float | None:
+    """For how many seconds of a fault ``rate_during`` was taken, if that is a small part of it; else None.
+
+    It is taken while the fault stood for certain and clients asked.  Installing and healing can take longer than that,
+    and so can a fault that was there before the load, or after it.
+    """
+    if receipt.state == "skipped":
+        return None
+    begin = max(moment_or(receipt.stood, receipt.started), load.begin)
+    measured = min(moment_or(receipt.heal_started, load.last), load.end) - begin
+    whole = moment_or(receipt.healed, load.last) - receipt.started
+    return measured / SECOND if 0 < measured < SMALL * whole else None
+
+
+def _window(
+    receipt: Receipt, told: Mapping[str, float | None], tracks: Sequence[Track], nodes: Sequence[str], load: Load
+) -> FaultWindow:
+    grudge = grudge_of(receipt)
+    leader = receipt.leader or leader_at(tracks, receipt.started / SECOND)
+    return FaultWindow(
+        id=receipt.id,
+        fault=receipt.fault,
+        family=family_of(receipt.fault),
+        state=receipt.state,
+        nodes=nodes_of(receipt),
+        grudge=grudge,
+        leader=leader,
+        leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
+        measured_s=measured_for(receipt, load),
+        sides=sides_text(grudge, nodes, leader),
+        started=receipt.started / SECOND,
+        stood=_seconds(receipt.stood),
+        heal_started=_seconds(receipt.heal_started),
+        healed=_seconds(receipt.healed),
+        reason=receipt.reason if receipt.state != "installed" else None,
+        witness=receipt.witness if isinstance(receipt.witness, dict) else {"seen": receipt.witness},
+        never_recovered=never_recovered({**told, "state": receipt.state}),
+        **told,
+    )
+
+
+def nodes_of(receipt: Receipt) -> tuple[str, ...]:
+    """Whom a fault struck: its targets, and the successor of a leader, whom nobody knows before the fault."""
+    heir = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None
+    return (*receipt.nodes, heir) if isinstance(heir, str) and heir not in receipt.nodes else receipt.nodes
+
+
+def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
+    """Who drops packets from whom, if the receipt's targets hold a grudge."""
+    grudge = receipt.targets.get("grudge") if isinstance(receipt.targets, dict) else None
+    if not isinstance(grudge, dict):
+        return {}
+    return {str(node): tuple(map(str, peers)) for node, peers in grudge.items() if isinstance(peers, list | tuple)}
+
+
+def sides_of(
+    grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """The sides of a clean cut, the one with ``first`` in front; empty where links cross in another pattern.
+
+    A cut is clean if nodes that exchange packets both ways form groups of which no two exchange any.
+    """
+    cut = {frozenset((node, peer)) for node, peers in grudge.items() for peer in peers if peer != node}
+    sides: list[list[str]] = []
+    for node in nodes:
+        mine = [side for side in sides if any(frozenset((node, other)) not in cut for other in side)]
+        if not mine:
+            sides.append([node])
+        elif len(mine) > 1 or any(frozenset((node, other)) in cut for other in mine[0]):
+            return ()
+        else:
+            mine[0].append(node)
+    ordered = sorted(sides, key=lambda side: (first not in side, len(side)))
+    return tuple(map(tuple, ordered)) if len(ordered) > 1 else ()
+
+
+def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None) -> str:
+    """The sides of a clean cut; of one that is clean but for nodes in the middle, its sides and those; else nothing."""
+    touched = {node for node, peers in grudge.items() if peers} | {peer for peers in grudge.values() for peer in peers}
+    middle = [node for node in nodes if node not in touched]
+    sides = sides_of(grudge, [node for node in nodes if node in touched], first)
+    text = " | ".join(" ".join(side) for side in sides)
+    return f"{text}, {' '.join(middle)} meet{'' if len(middle) > 1 else 's'} all" if text and middle else text
+
+
+def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> bool | None:
+    """Whether the leader exchanges packets both ways with too few nodes for a majority (itself counted)."""
+    if leader is None or not nodes:
+        return None
+    dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
+    return len(set(nodes) - dropped) < len(nodes) // 2 + 1
+
+
+def _ok_times(operations: Operations) -> Ints:
+    return np.sort(operations.returned[operations.which(OK)])
+
+
+def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:
+    """The pipeline's figures for the same fault; it saw the same data and is the authority."""
+    return {} if row is None else {name: row.get(name) for name in FIGURES}
+
+
+def _seconds(time: int | None) -> float | None:
+    return None if time is None else time / SECOND

@@ -1,0 +1,186 @@
+"""Numbers over time, from the operations alone: rate, latency quantiles, availability, counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from history import SECOND
+from reports.load.columns import FAIL, INFO, NEVER, OK, Floats, Ints, Operations
+from reports.style.palette import OUTCOMES
+
+STRIP_NS = 250_000_000
+"""Width of one cell of the availability strip."""
+
+
+MAX_ERRORS = 20
+MAX_READ = 5000
+"""So many different errors are looked at."""
+_DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Completions a second in equally wide bins; ``time`` is each bin's middle in seconds.  Rows: ok, info, fail."""
+
+    time: Floats
+    width: float
+    rows: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Latency of ok operations by second, in ms; NaN where there was none.  Rows: p50, p95, p99, max."""
+
+    time: Floats
+    rows: Floats
+
+
+QUANTILES = (0.5, 0.95, 0.99, 1.0)
+QUANTILE_NAMES = ("p50", "p95", "p99", "max")
+
+
+def bin_width(end_ns: int, bins: int = 3600) -> int:
+    """One second, or whole seconds enough to keep the number of bins below ``bins``."""
+    return SECOND * max(1, -(-end_ns // (bins * SECOND)))
+
+
+def rates_of(operations: Operations, end_ns: int) -> Rates:
+    """Rate by outcome.  An operation without a completion counts as info where it was invoked."""
+    width = bin_width(end_ns)
+    count = int(end_ns // width) + 1
+    when = np.where(operations.returned == NEVER, operations.invoked, operations.returned) // width
+    rows = np.array([np.bincount(when[operations.outcome == code], minlength=count) for code in (OK, INFO, FAIL)])
+    seconds = width / SECOND
+    time = np.asarray((np.arange(count) + 0.5) * seconds, dtype=np.float64)
+    return Rates(time, seconds, np.asarray(rows[:, :count] / seconds, dtype=np.float64))
+
+
+def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
+    """Exact quantiles (nearest rank) by completion time."""
+    width = bin_width(end_ns)
+    count = int(end_ns // width) + 1
+    chosen = operations.which(OK) & (operations.returned != NEVER)
+    bins = operations.returned[chosen] // width
+    latency = (operations.returned[chosen] - operations.invoked[chosen]) / 1e6
+    order = np.lexsort((latency, bins))
+    bins, latency = bins[order], latency[order]
+    first = np.searchsorted(bins, np.arange(count))
+    size = np.searchsorted(bins, np.arange(count), side="right") - first
+    rows = np.full((len(QUANTILES), count), np.nan)
+    some = size > 0
+    for row, quantile in enumerate(QUANTILES):
+        place = first[some] + np.ceil(quantile * size[some]).astype(np.int64) - 1
+        rows[row, some] = latency[place]
+    return Quantiles((np.arange(count) + 0.5) * width / SECOND, rows)
+
+
+def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
+    """Cells of the strip: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok)."""
+    width = max(STRIP_NS, bin_width(end_ns, 14400) // 4)
+    count = int(end_ns // width) + 1
+    done = operations.returned != NEVER
+    when = operations.returned[done] // width
+    ok = np.bincount(when[operations.outcome[done] == OK], minlength=count)[:count]
+    other = np.bincount(when[operations.outcome[done] != OK], minlength=count)[:count]
+    return width / SECOND, np.where(ok > 0, 1, np.where(other > 0, 2, 0)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class CountRow:
+    """Operations of one kind in one phase, by outcome."""
+
+    phase: str
+    f: str
+    ok: int
+    info: int
+    fail: int
+
+    @property
+    def total(self) -> int:
+        return self.ok + self.info + self.fail
+
+
+def counts_of(operations: Operations) -> list[CountRow]:
+    """One row a phase and kind, in order of first appearance; the phase of operations without one is empty."""
+    rows = []
+    for phase_code, phase in [*enumerate(operations.phase.names), (-1, "")]:
+        for f_code, f in enumerate(operations.f.names):
+            chosen = (operations.phase.codes == phase_code) & (operations.f.codes == f_code)
+            numbers = np.bincount(operations.outcome[chosen], minlength=len(OUTCOMES))
+            if numbers.sum():
+                rows.append(CountRow(phase, f, int(numbers[OK]), int(numbers[INFO]), int(numbers[FAIL])))
+    return rows
+
+
+def errors_of(operations: Operations) -> list[tuple[str, str, int]]:
+    """(outcome, error, how many), most frequent first, at most :data:`MAX_ERRORS`; alike but for a duration is one."""
+    merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for outcome, text, times in _counted(operations):
+        merged.setdefault((outcome, _DURATION.sub("#", text)), []).append((text, times))
+    told = [
+        (outcome, _range(shape, [text for text, _ in found]), sum(times for _, times in found))
+        for (outcome, shape), found in merged.items()
+    ]
+    return sorted(told, key=lambda row: -row[2])[:MAX_ERRORS]
+
+
+def _range(shape: str, texts: list[str]) -> str:
+    """Texts that differ in one duration as one text with the shortest and the longest."""
+    found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
+    if len(texts) == 1 or shape.count("#") != 1 or not found:
+        return texts[0]
+    return shape.replace("#", f"{found[0]} – {found[-1]}")
+
+
+def _counted(operations: Operations) -> list[tuple[str, str, int]]:
+    """(outcome, error, how many) of the errors as they are written, most frequent first."""
+    chosen = operations.error.codes >= 0
+    combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
+    numbers = np.bincount(combined)
+    order = np.argsort(-numbers, kind="stable")[: np.count_nonzero(numbers)][:MAX_READ]
+    return [
+        (OUTCOMES[int(place) % len(OUTCOMES)], operations.error.names[int(place) // len(OUTCOMES)], int(numbers[place]))
+        for place in order
+    ]
+
+
+def longest_gap(operations: Operations, start_ns: int, end_ns: int) -> tuple[float, float]:
+    """The longest stretch without an ok in a window: (its start, its length), in seconds."""
+    oks = np.sort(operations.returned[operations.which(OK)])
+    inside = oks[(oks >= start_ns) & (oks <= end_ns)]
+    edges = np.concatenate(([start_ns], inside, [end_ns])).astype(np.float64)
+    place = int(np.diff(edges).argmax())
+    return float(edges[place]) / SECOND, float(edges[place + 1] - edges[place]) / SECOND
+
+
+def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
+    """A row of the timeline for every process: (row of each operation, number of rows).
+
+    A process that was retired frees its row for the one that follows it, so there are about as many rows as there
+    were clients at once, not as many as there were processes.
+    """
+    if not len(operations):
+        return np.empty(0, dtype=np.int64), 0
+    processes, inverse = np.unique(operations.process, return_inverse=True)
+    last = np.where(operations.returned == NEVER, end_ns, operations.returned)
+    first_seen = np.full(len(processes), np.iinfo(np.int64).max)
+    last_seen = np.zeros(len(processes), dtype=np.int64)
+    np.minimum.at(first_seen, inverse, operations.invoked)
+    np.maximum.at(last_seen, inverse, last)
+    lane = np.zeros(len(processes), dtype=np.int64)
+    free_at: list[int] = []
+    for place in np.lexsort((processes, first_seen)):
+        begin = int(first_seen[place])
+        row = next((r for r, free in enumerate(free_at) if free <= begin), len(free_at))
+        if row == len(free_at):
+            free_at.append(0)
+        free_at[row] = int(last_seen[place])
+        lane[place] = row
+    lowest = np.full(len(free_at), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, lane, processes)
+    order = np.empty(len(free_at), dtype=np.int64)
+    order[np.argsort(lowest)] = np.arange(len(free_at))
+    return order[lane[inverse]], len(free_at)

@@ -1,0 +1,88 @@
+"""Who answered an operation: the node, what it was then, who led, and on which side of a cut it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from history import Operation
+from history.records.time_format import digits_of, seconds_text
+from reports.analysis import node_timeline as tracks
+from reports.analysis.counterexample import label_of
+from reports.analysis.faults import FaultWindow, sides_of
+from reports.analysis.node_timeline import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``role``, ``leader``, ``term`` and ``side`` are of the moment of the answer; no side without a clean cut."""
+
+    label: str
+    process: int
+    node: str | None
+    seconds: str
+    role: str | None
+    leader: str | None
+    term: int
+    phase: str
+    side: str
+
+
+def answer_of(
+    operation: Operation,
+    beside: Sequence[Operation],
+    found: Sequence[Track],
+    windows: Sequence[FaultWindow],
+    nodes: Sequence[str],
+) -> Answer:
+    """``beside`` are the operations in whose company it is told: moments get as many digits as tell them apart."""
+    moment = operation.invoked if operation.returned is None else operation.returned
+    seconds = moment / 1e9
+    return Answer(
+        label=label_of(operation),
+        process=operation.process,
+        node=operation.node,
+        seconds=seconds_text(moment, digits_of(beside)),
+        role=tracks.role_at(found, operation.node, seconds),
+        leader=tracks.leader_at(found, seconds),
+        term=tracks.term_at(found, seconds),
+        phase=operation.phase or "",
+        side=side_of(operation.node, seconds, windows, nodes),
+    )
+
+
+def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> Operation | None:
+    """The last change that had been acknowledged when an operation began which shows no sign of it."""
+    if culprit is None or (culprit.f != "read" and not culprit.refused):
+        return None
+    saw = culprit.seen if culprit.refused else culprit.result
+    before = [
+        o
+        for o in operations
+        if o.f in ("write", "cas")
+        and o.outcome == "ok"
+        and not o.refused
+        and o.returned is not None
+        and o.returned <= culprit.invoked
+    ]
+    newest = max(before, key=lambda o: o.returned or 0, default=None)
+    return newest if newest is not None and _written(newest) != saw else None
+
+
+def _written(operation: Operation) -> object:
+    swap = operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2
+    return operation.value[1] if swap else operation.value
+
+
+def side_of(node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str]) -> str:
+    """``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment."""
+    for window in windows:
+        over = window.healed if window.healed is not None else float("inf")
+        if node is None or window.state == "skipped" or not window.started <= seconds <= over:
+            continue
+        sides = sides_of(window.grudge, nodes, window.leader)
+        mine = next((side for side in sides if node in side), None)
+        if mine is not None:
+            place = "majority" if len(mine) > len(nodes) // 2 else "minority"
+            return f"on the side of the {place} in #{window.id}: {' | '.join(' '.join(side) for side in sides)}"
+    return ""

@@ -1,0 +1,134 @@
+"""A small still picture of every node's index over the run, for findings about nodes; it prints, too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from reports.analysis.faults import FaultWindow
+from reports.analysis.node_timeline import Track, progress_of
+from reports.load.columns import Floats
+from reports.style.format import number
+from reports.style.palette import node_colour
+
+WIDTH: Final = 720.0
+HEIGHT: Final = 190.0
+LEFT: Final = 52.0
+RIGHT: Final = 132.0
+BOTTOM: Final = 22.0
+LABEL: Final = 14.0
+"""Least distance between two labels."""
+WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
+"""Of the lines in the order in which they are drawn: of lines on top of each other every colour is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node: an SVG path of its index, its colour and width, and its label at the right edge."""
+
+    node: str
+    path: str
+    colour: str
+    late: bool
+    label: str
+    label_y: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """``bands`` are (x, width, family); ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
+
+    lines: tuple[Line, ...]
+    bands: tuple[tuple[float, float, str], ...]
+    ticks: tuple[tuple[float, str], ...]
+    levels: tuple[tuple[float, str], ...]
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+def sketch_of(
+    tracks: Sequence[Track],
+    windows: Sequence[FaultWindow],
+    end: float,
+    late: Sequence[str],
+    index: Literal["applied", "log_end"] = "applied",
+) -> Sketch | None:
+    """An index of every node over the run, the ``late`` nodes' lines thick; None without probes."""
+    progress = progress_of(tracks, end, points=360)
+    rows: Floats = getattr(progress, index)
+    if not len(tracks) or not np.isfinite(rows).any():
+        return None
+    top = max(float(np.nanmax(rows)), 1.0)
+
+    def x(seconds: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(seconds / end, 1.0)
+
+    def y(index: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * index / top
+
+    ends = [_last(row) for row in rows]
+    places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in ends])
+    lines = tuple(
+        Line(
+            node=track.node,
+            path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
+            colour=node_colour(place),
+            late=track.node in late,
+            label=f"{track.node[:8]} {number(int(ends[place] or 0))}",
+            label_y=places[place],
+            width=WIDTHS[min(place, len(WIDTHS) - 1)],
+        )
+        for place, (track, row) in enumerate(zip(tracks, rows, strict=True))
+    )
+    bands = tuple(
+        (x(w.started), x(w.healed if w.healed is not None else end) - x(w.started), w.family)
+        for w in windows
+        if w.installed
+    )
+    ticks = tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5))
+    return Sketch(lines, bands, ticks, tuple((y(level), number(int(level))) for level in _levels(top)))
+
+
+def _levels(top: float) -> list[float]:
+    """Zero and up to four round indexes above it."""
+    power = 10.0 ** math.floor(math.log10(top))
+    step = next((power * part for part in (0.25, 0.5, 1.0) if top / (power * part) <= 4), power * 2.5)
+    step = max(1.0, float(math.ceil(step)))
+    return [step * place for place in range(int(top / step) + 1)]
+
+
+def _last(row: Floats) -> float | None:
+    known = row[np.isfinite(row)]
+    return float(known[-1]) if len(known) else None
+
+
+def _path(points: Sequence[tuple[float, float | None]]) -> str:
+    """Move where a stretch begins, line within it; a node that was silent leaves a hole."""
+    parts: list[str] = []
+    drawing = False
+    for x, y in points:
+        if y is None:
+            drawing = False
+            continue
+        parts.append(f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}")
+        drawing = True
+    return "".join(parts)
+
+
+def _spread(wanted: Sequence[float]) -> list[float]:
+    """Label heights near the wanted ones, apart by :data:`LABEL`, moved upwards where they would collide."""
+    placed = [0.0] * len(wanted)
+    ceiling = HEIGHT - 4
+    for place in sorted(range(len(wanted)), key=lambda p: -wanted[p]):
+        ceiling = min(wanted[place] + 4, ceiling)
+        placed[place] = ceiling
+        ceiling -= LABEL
+    lift = min(0.0, min(placed, default=0.0) - 10)
+    return [height - lift for height in placed]

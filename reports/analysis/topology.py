@@ -1,0 +1,60 @@
+"""Who can talk to whom during a fault: the nodes on a circle, placed by networkx, and the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, TypeAlias
+
+import networkx as nx
+
+from reports.analysis.faults import FaultWindow
+
+State: TypeAlias = Literal["kept", "cut", "one-way"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """``source`` and ``target`` are node names; for ``one-way`` packets still go from source to target."""
+
+    source: str
+    target: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Positions are in the unit square, y downwards, the first node on top."""
+
+    positions: dict[str, tuple[float, float]]
+    links: tuple[Link, ...]
+    struck: tuple[str, ...]
+
+
+def topology_of(window: FaultWindow, nodes: Sequence[str]) -> Topology:
+    """The network while a fault stood.  ``struck`` nodes were killed, paused or shaped; a partition has none."""
+    return network(nodes, window.grudge, () if window.grudge else window.nodes)
+
+
+def network(nodes: Sequence[str], grudge: Mapping[str, Sequence[str]], struck: Sequence[str]) -> Topology:
+    """Positions and links under a grudge (node -> whose packets it drops)."""
+    links = tuple(_link(a, b, grudge) for a, b in combinations(nodes, 2))
+    return Topology(positions(nodes), links, tuple(node for node in struck if node in nodes))
+
+
+def positions(nodes: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """networkx's circle, turned so that the first node is at the top and the order is clockwise."""
+    if len(nodes) < 2:
+        return dict.fromkeys(nodes, (0.5, 0.5))
+    circle = nx.circular_layout(nx.complete_graph(list(nodes)), scale=0.5)
+    return {node: (0.5 + float(circle[node][1]), 0.5 - float(circle[node][0])) for node in nodes}
+
+
+def _link(a: str, b: str, grudge: Mapping[str, Sequence[str]]) -> Link:
+    to_b, to_a = a not in grudge.get(b, ()), b not in grudge.get(a, ())
+    if to_a and to_b:
+        return Link(a, b, "kept")
+    if not to_a and not to_b:
+        return Link(a, b, "cut")
+    return Link(a, b, "one-way") if to_b else Link(b, a, "one-way")

@@ -1,0 +1,161 @@
+"""Operations as columns: one numpy array a field, text fields coded by dictionary.
+
+Read from ``tables/operations.parquet`` where it exists, else paired from ``history.jsonl``; both ways meet in an Arrow
+table with the schema ``history.tables.schemas.OPERATIONS``, so that everything after it has one path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from history import Operation, pair, read_history
+from history.tables.schemas import OPERATIONS
+from reports.style.palette import OUTCOMES
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+OK: Final = 0
+INFO: Final = 1
+FAIL: Final = 2
+NEVER: Final = -1
+"""``returned`` and ``return_index`` of an operation without a completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A text column: ``names[codes[i]]``, and -1 where there is no text."""
+
+    codes: Ints
+    names: tuple[str, ...]
+
+    def code(self, name: str) -> int:
+        """The code of a name; -2, which no row has, if the column does not hold it."""
+        return self.names.index(name) if name in self.names else -2
+
+    def name(self, row: int) -> str | None:
+        code = int(self.codes[row])
+        return self.names[code] if code >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """n operations in the order of their invocations.  Times in nanoseconds since the run's start.
+
+    ``outcome`` holds places in :data:`reports.style.palette.OUTCOMES`; ``value`` and ``result`` are Arrow string arrays
+    of JSON texts (null: nothing).
+    """
+
+    index: Ints
+    return_index: Ints
+    process: Ints
+    invoked: Ints
+    returned: Ints
+    outcome: Ints
+    f: Coded
+    key: Coded
+    node: Coded
+    phase: Coded
+    error: Coded
+    value: Any
+    result: Any
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def end(self) -> int:
+        """The last moment that any operation knows of, in ns; 0 for no operations."""
+        return int(max(self.invoked.max(), self.returned.max())) if len(self) else 0
+
+    def which(self, outcome: int) -> Flags:
+        return np.asarray(self.outcome == outcome, dtype=np.bool_)
+
+
+def from_operations(operations: Iterable[Operation]) -> Operations:
+    """Columns from paired operations."""
+    rows = list(operations)
+    columns: dict[str, list[Any]] = {
+        name: [_whole(getattr(row, name)) for row in rows]
+        for name in OPERATIONS.names
+        if name not in ("key", "value", "result")
+    }
+    columns["key"] = [_json(row.key) for row in rows]
+    columns["value"] = [_json(row.value) or "null" for row in rows]
+    columns["result"] = [(_json(row.result) or "null") if row.outcome == "ok" else None for row in rows]
+    schema = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
+    return from_table(pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema))
+
+
+def _json(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(_whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _whole(value: Any) -> Any:
+    """Text without lone surrogates, which JSON can express and UTF-8 cannot; anything else as it is."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def from_table(table: Any) -> Operations:
+    """Columns from an Arrow table of ``history.tables.schemas.OPERATIONS``; extra columns are passed over."""
+    table = table.sort_by("invoke_index")
+    outcome = _coded(table["outcome"])
+    places = np.array([OUTCOMES.index(name) for name in outcome.names] or [0], dtype=np.int64)
+    return Operations(
+        index=_ints(table["invoke_index"]),
+        return_index=_ints(table["return_index"]),
+        process=_ints(table["process"]),
+        invoked=_ints(table["invoked"]),
+        returned=_ints(table["returned"]),
+        outcome=places[outcome.codes] if len(table) else np.empty(0, dtype=np.int64),
+        f=_coded(table["f"]),
+        key=_coded(table["key"]),
+        node=_coded(table["node"]),
+        phase=_coded(table["phase"]),
+        error=_coded(table["error"]),
+        value=table["value"].combine_chunks(),
+        result=table["result"].combine_chunks(),
+    )
+
+
+def read_parquet(path: Path) -> Operations:
+    """The operations of ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
+    return from_table(pq.read_table(path, columns=OPERATIONS.names))
+
+
+def read_jsonl(path: Path) -> Operations:
+    """The operations of ``history.jsonl``.  Raises OSError and FormatError."""
+    return from_operations(pair(read_history(path).events, str(path)))
+
+
+def _ints(column: Any) -> Ints:
+    filled = pc.fill_null(column, NEVER)
+    return np.asarray(filled.to_numpy(), dtype=np.int64)
+
+
+def _coded(column: Any) -> Coded:
+    """Codes in the order of the names' first appearance, so that the same run gives the same page."""
+    chunk = column.combine_chunks()
+    encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = pc.fill_null(pc.cast(encoded.indices, pa.int64()), -1)
+    return Coded(
+        np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64),
+        tuple(map(str, encoded.dictionary.to_pylist())),
+    )

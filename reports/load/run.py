@@ -1,0 +1,234 @@
+"""One run as the reports see it: whatever of its files can be read, and a note for whatever cannot.
+
+Nothing but the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer
+files; the page is then shorter and says why.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
+from reports.errors import Notes
+from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
+
+HARNESS_FAILURE: Final = "harness failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything that was read.  Dictionaries are as in the files; every field of them is optional."""
+
+    files: RunFiles
+    plan: dict[str, Any]
+    header: dict[str, Any]
+    state: dict[str, Any]
+    results: dict[str, Any]
+    operations: Operations
+    receipts: list[Receipt]
+    probes: list[Probe]
+    fault_rows: dict[int, dict[str, Any]]
+    notes: Notes
+
+    @property
+    def name(self) -> str:
+        return self.files.root.resolve().name
+
+    @property
+    def test(self) -> str:
+        return str(self.plan.get("test") or self.header.get("test") or self.files.root.resolve().parent.name)
+
+    @property
+    def seed(self) -> str:
+        seed = self.plan.get("seed", self.header.get("seed"))
+        return "" if seed is None else str(seed)
+
+    @property
+    def started(self) -> str:
+        """The run's start as ISO text, empty if nobody wrote it down."""
+        return str(self.header.get("started") or self.plan.get("started") or self.state.get("started") or "")
+
+    @property
+    def failure(self) -> str | None:
+        """Why the harness failed, if it did."""
+        found = self.results.get("harness_failure")
+        if not found and isinstance(failures := self.state.get("failures"), list):
+            found = "; ".join(map(str, failures))
+        return str(found) if found else None
+
+    @property
+    def verdict(self) -> str:
+        """valid, invalid, unknown or "harness failure"; a run that nobody judged is unknown."""
+        if self.failure:
+            return HARNESS_FAILURE
+        verdict = self.results.get("verdict")
+        return verdict if verdict in ("valid", "invalid") else "unknown"
+
+    @property
+    def sentence(self) -> str:
+        if self.failure:
+            return self.failure
+        if self.results.get("sentence"):
+            return str(self.results["sentence"])
+        return "Nobody has judged this run yet: it has no results.json." if not self.results else ""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether anything happened that can be drawn: an operation, a fault or a probe."""
+        return bool(len(self.operations) or self.receipts or self.probes)
+
+    @property
+    def end(self) -> int:
+        """The last recorded moment in ns since the run's start, at least one second."""
+        probes = self.probes[-1].time if self.probes else 0
+        faults = max((receipt.healed or receipt.started for receipt in self.receipts), default=0)
+        return max(self.operations.end, probes, faults, SECOND)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes that any file names, in natural order."""
+        names = {probe.node for probe in self.probes} | set(self.operations.node.names)
+        names |= {node for receipt in self.receipts for node in receipt.nodes}
+        if self.files.nodes.is_dir():
+            names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}
+        return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+def read_run(files: RunFiles) -> Run:
+    """Read what there is.  Never raises for the contents of a run."""
+    notes = Notes()
+    nothing: dict[str, Any] = {}
+    no_events: list[Event] = []
+    results = tidy(notes.attempt("results.json", lambda: read_object(files.results), nothing), notes)
+    events = notes.attempt("history.jsonl: faults", lambda: _nemesis_events(files.history), no_events)
+    return Run(
+        files=files,
+        plan=notes.attempt("plan.json", lambda: read_object(files.plan), {}),
+        header=notes.attempt("history.jsonl: header", lambda: _header(files.history), {}),
+        state=notes.attempt("run.json", lambda: read_object(files.state), {}),
+        results=results,
+        operations=_operations(files, notes),
+        receipts=notes.attempt("fault receipts", lambda: _receipts(results, events), []),
+        probes=notes.attempt("probes.jsonl", lambda: read_probes(files.probes) if files.probes.exists() else [], []),
+        fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(files), {}),
+        notes=notes,
+    )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
+    if not path.exists():
+        return {}
+    value = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+_RECORDS: Final = ("checks", "keys", "receipts", "windows")
+_OBJECTS: Final = ("counts", "environment", "timings")
+
+
+def tidy(results: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    """``results.json`` with every list a list of objects and every object an object; what was not is noted."""
+    found = dict(results)
+    for name in _RECORDS:
+        value = found.get(name) or []
+        records = [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []
+        if not isinstance(value, list | tuple) or len(records) != len(value):
+            notes.add(f"results.json: {name} is not a list of objects")
+        found[name] = records
+    for name in _OBJECTS:
+        if not isinstance(found.get(name) or {}, dict):
+            notes.add(f"results.json: {name} is not an object")
+            found[name] = {}
+    warnings = found.get("warnings") or []
+    found["warnings"] = [str(item) for item in warnings] if isinstance(warnings, list | tuple) else [str(warnings)]
+    return found if results else {}
+
+
+def _operations(files: RunFiles, notes: Notes) -> Operations:
+    nothing = from_operations([])
+    table = files.table("operations")
+    if table.exists():
+        found = notes.attempt("tables/operations.parquet", lambda: read_parquet(table), nothing)
+        if len(found):
+            return found
+    if not files.history.exists():
+        notes.add("history.jsonl: there is none, so the page shows no operation")
+        return nothing
+    return notes.attempt("history.jsonl", lambda: read_jsonl(files.history), nothing)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    with path.open("rb") as lines:
+        value = json.loads(lines.readline())
+    return value if isinstance(value, dict) else {}
+
+
+def _nemesis_events(path: Path) -> list[Event]:
+    """Only the nemesis events, without parsing the (many more) lines of the clients."""
+    if not path.exists():
+        return []
+    events = []
+    with path.open("rb") as lines:
+        for line in lines:
+            if b'"nemesis"' in line and line.endswith(b"\n"):
+                record = json.loads(line)
+                if record.get("process") == "nemesis":
+                    events.append(
+                        Event(
+                            record["index"], record["time"], record["type"], "nemesis", record["f"], record.get("value")
+                        )
+                    )
+    return events
+
+
+def _receipts(results: dict[str, Any], events: list[Event]) -> list[Receipt]:
+    recorded = receipts_of(events)
+    if recorded:
+        return recorded
+    return [Receipt.from_json(record) for record in results.get("receipts", ())]
+
+
+def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
+    path = files.table("faults")
+    if not path.exists():
+        return {}
+    return {int(row["id"]): row for row in pq.read_table(path).to_pylist()}
+
+
+def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
+    """(what it repeats, command line) of the commands in a plan; without ``faults`` there are none to replay.
+
+    Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
+    then the command does not repeat the faults, and says so.
+    """
+    again, replay = (plan.get(name) for name in ("command", "replay_command"))
+    found = []
+    if again:
+        again, version = str(again), plan.get("version")
+        scripted = bool(plan.get("schedule")) and "--schedule" not in again
+        if isinstance(version, str) and version and "--dledger-version" not in again:
+            again += f" --dledger-version {shlex.quote(version)}"
+        found.append(("same settings, other faults" if scripted else "run again", again))
+    return found + ([("replay the faults", str(replay))] if replay and faults else [])
+
+
+def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
+    """First invocation and last completion of a phase, in ns; None if no operation belongs to it."""
+    rows = operations.phase.codes == operations.phase.code(phase)
+    if not bool(np.any(rows)):
+        return None
+    last = max(int(operations.invoked[rows].max()), int(operations.returned[rows].max()))
+    return int(operations.invoked[rows].min()), last

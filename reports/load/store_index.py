@@ -1,0 +1,308 @@
+"""The runs of a store as rows: what the site lists, filters and compares.
+
+A row is made from ``plan.json``, ``run.json`` and ``results.json`` alone.  Rows are remembered by the times and sizes
+of those files, in memory and in ``.index.json`` in the store, so that a second look costs a few ``stat`` calls a run.
+Symbolic links in a store (``latest``) are never followed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from history import RunFiles
+from history.metrics.recovery import never_recovered
+from history.records.layout import WAREHOUSE
+from history.records.plans import nemesis_name, system_version
+from reports.errors import Notes
+from reports.load.run import HARNESS_FAILURE, read_object, tidy
+from reports.load.staleness import STALE, is_stale
+from reports.style.format import one_line
+
+INDEX_VERSION: Final = 6
+INDEX_NAME: Final = ".index.json"
+NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run.  Seconds, operations a second; None where the run does not tell.
+
+    ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
+    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
+    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).
+    """
+
+    test: str
+    run: str
+    started: str
+    verdict: str
+    kind: str
+    sentence: str
+    nemesis: str
+    version: str
+    seed: str
+    timers: str
+    operations: int | None
+    rate: float | None
+    gap_s: float | None
+    recovery_s: float | None
+    never: int
+    violations: int
+    length_s: float | None
+    checks: tuple[tuple[str, str], ...]
+    files: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        return f"{self.test}/{self.run}"
+
+
+FINE: Final = "linearizable: yes"
+
+
+class StoreIndex:
+    """The rows of one store, newest first, kept fresh by :meth:`rows`."""
+
+    def __init__(self, store: Path, *, remember: bool = True) -> None:
+        self.store = store
+        self._known: dict[str, tuple[list[int], RunRow]] = _load(store / INDEX_NAME) if remember else {}
+        self._remember = remember
+
+    def rows(self) -> list[RunRow]:
+        """Read what is new or changed; what has gone is forgotten.  Raises OSError if there is no store."""
+        fresh: dict[str, tuple[list[int], RunRow]] = {}
+        changed = False
+        for files in runs_of(self.store):
+            place = f"{files.root.parent.name}/{files.root.name}"
+            stamp = _stamp(files)
+            known = self._known.get(place)
+            if known is None or known[0] != stamp:
+                known, changed = (stamp, row_of(files)), True
+            fresh[place] = known
+        changed = changed or len(fresh) != len(self._known)
+        self._known = fresh
+        if changed and self._remember:
+            _save(self.store / INDEX_NAME, fresh)
+        return sorted((row for _, row in fresh.values()), key=lambda row: (row.started, row.place), reverse=True)
+
+
+_MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
+
+
+def runs_of(store: Path) -> Iterator[RunFiles]:
+    """Every directory ``<test>/<run>`` that holds a plan or a history.  Raises OSError if the store cannot be read."""
+    with os.scandir(store) as tests:
+        for test in tests:
+            if test.name in NOT_TESTS or test.name.startswith(".") or not test.is_dir(follow_symlinks=False):
+                continue
+            with os.scandir(test.path) as runs:
+                for run in runs:
+                    named = not run.name.startswith(".") and run.is_dir(follow_symlinks=False)
+                    if named and _holds_run(run.path):
+                        yield RunFiles(Path(run.path))
+
+
+def _holds_run(root: str) -> bool:
+    return any(os.path.isfile(f"{root}/{name}") for name in _MARKS)  # noqa: PTH113 (as in _stamp)
+
+
+def row_of(files: RunFiles) -> RunRow:
+    """The row of one run; a file that cannot be read counts as absent."""
+    notes = Notes()
+    nothing: dict[str, Any] = {}
+    plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
+    state = notes.attempt("run.json", lambda: _own_object(files.state), nothing)
+    results = tidy(notes.attempt("results.json", lambda: _own_object(files.results), nothing), notes)
+    return notes.attempt("row", lambda: _row(files, plan, state, results), _bare(files))
+
+
+def _own_object(path: Path) -> dict[str, Any]:
+    """A link may lead out of the store: what lies there is not told."""
+    return {} if path.is_symlink() else read_object(path)
+
+
+def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
+    failures = state.get("failures") if isinstance(state.get("failures"), list) else []
+    failure = results.get("harness_failure") or "; ".join(map(str, failures or ()))
+    verdict = HARNESS_FAILURE if failure else results.get("verdict")
+    faults = [window for window in results.get("windows", ()) if "fault" in window]
+    operations = _whole(_at(results, "counts", "all"))
+    main, length = _main_seconds(state), _length(state)
+    offered = _present(files)
+    stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
+    return RunRow(
+        test=files.root.parent.name,
+        run=files.root.name,
+        started=_started(files, plan),
+        verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
+        kind=one_line(_kind(results, str(failure)), 60),
+        sentence=stale + one_line(failure or _told(results) or "not judged yet", 400),
+        nemesis=one_line(nemesis_name(plan), 120),
+        version=one_line(system_version(plan), 60),
+        seed=one_line(plan.get("seed", ""), 24),
+        timers=one_line(plan.get("timers") or "", 16),
+        operations=operations,
+        rate=_rate(results, main),
+        gap_s=_largest(faults, "longest_gap_ms"),
+        recovery_s=_largest(faults, "recovered_ms"),
+        never=sum(map(never_recovered, faults)),
+        violations=sum(_whole(key.get("violations")) or 0 for key in results.get("keys", ())),
+        length_s=length,
+        checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
+        files=offered,
+    )
+
+
+def _bare(files: RunFiles) -> RunRow:
+    """A run whose files tell nothing."""
+    empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
+    named = {
+        "test": files.root.parent.name,
+        "run": files.root.name,
+        "started": _started(files, {}),
+        "verdict": "unknown",
+    }
+    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers"), "")
+    told = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
+    return RunRow(**{**empty, **named, **texts, **told})
+
+
+def _at(record: Mapping[str, Any], *names: str) -> Any:
+    found: Any = record
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
+    """The moment in the directory's name, as ISO text; else the plan's; else when the plan was written."""
+    name = files.root.name.partition("Z")[0]
+    if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
+        return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
+    return one_line(plan.get("started", ""), 40)
+
+
+def _kind(results: Mapping[str, Any], failure: str) -> str:
+    """The kind of the earliest counterexample, of which the sentence tells too, else the name of the worst check.
+
+    What a run proved before the harness failed stays proved; that much of it is unknown then says nothing.
+    """
+    examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
+    if examples:
+        return str(min(examples, key=_shown_at).get("kind", ""))
+    for verdict in ("invalid",) if failure else ("invalid", "unknown"):
+        names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
+        if names:
+            return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
+    return ""
+
+
+def _told(results: Mapping[str, Any]) -> str:
+    """The sentence; of a run whose clients saw nothing wrong what was wrong first, since a list shows its beginning."""
+    sentence = str(results.get("sentence") or "")
+    checks = [
+        check
+        for state in ("invalid", "unknown")
+        for check in results.get("checks", ())
+        if check.get("verdict") == state
+    ]
+    if not checks or not sentence.startswith(FINE):
+        return sentence
+    wrong = [f"{check.get('name')}: {_answer(check)}{check.get('seen')}" for check in checks]
+    return "; ".join([*wrong, FINE])
+
+
+def _answer(check: Mapping[str, Any]) -> str:
+    return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
+
+
+def _shown_at(example: Mapping[str, Any]) -> int:
+    """As ``history.Counterexample.shown_at``, from what may be anybody's JSON."""
+    operations = [o for o in example.get("operations") or () if isinstance(o, Mapping)]
+    return max((_whole(operation.get("invoked")) or 0 for operation in operations), default=0)
+
+
+def _main_seconds(state: Mapping[str, Any]) -> float | None:
+    start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
+    return round((end - start) / 1e9, 3) if start is not None and end is not None and end > start else None
+
+
+def _length(state: Mapping[str, Any]) -> float | None:
+    moments = [value for value in (state.get("moments") or {}).values() if _whole(value) is not None]
+    return round(max(moments) / 1e9, 3) if moments else None
+
+
+def _rate(results: Mapping[str, Any], main_s: float | None) -> float | None:
+    kinds = _at(results, "counts", "phases", "main")
+    if main_s is None or not isinstance(kinds, Mapping):
+        return None
+    return round(sum(_whole(_at(outcomes, "ok")) or 0 for outcomes in kinds.values()) / main_s, 2)
+
+
+def _largest(faults: list[dict[str, Any]], name: str) -> float | None:
+    values = [float(window[name]) for window in faults if _finite(window.get(name))]
+    return round(max(values) / 1000, 4) if values else None
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+_OFFERED: Final = ("report.html", "summary.txt", "results.json", "junit.xml", "harness.log")
+
+
+def _present(files: RunFiles) -> tuple[str, ...]:
+    return tuple(name for name in _OFFERED if (files.root / name).is_file() and not (files.root / name).is_symlink())
+
+
+_NAMES: Final = RunFiles(Path())
+_STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES.results, _NAMES.report))
+
+
+def _stamp(files: RunFiles) -> list[int]:
+    """Times and sizes of what a row is made of; zeros for what is not there."""
+    stamp: list[int] = []
+    root = os.fspath(files.root)
+    for name in _STAMPED:
+        try:
+            found = os.stat(f"{root}/{name}")  # noqa: PTH116 (a Path for each costs more than the question)
+            stamp += [found.st_mtime_ns, found.st_size]
+        except OSError:
+            stamp += [0, 0]
+    return stamp
+
+
+def _load(path: Path) -> dict[str, tuple[list[int], RunRow]]:
+    """What an earlier look wrote down; nothing if it cannot be read or is of another version."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["version"] != INDEX_VERSION:
+            return {}
+        return {place: (stamp, _from_json(row)) for place, (stamp, row) in record["runs"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _from_json(row: dict[str, Any]) -> RunRow:
+    return RunRow(**{**row, "checks": tuple((n, v) for n, v in row["checks"]), "files": tuple(row["files"])})
+
+
+def _save(path: Path, known: Mapping[str, tuple[list[int], RunRow]]) -> None:
+    """Write the index whole or not at all; a store that cannot be written is no reason to fail."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    record = {"version": INDEX_VERSION, "runs": {place: [stamp, asdict(row)] for place, (stamp, row) in known.items()}}
+    try:
+        draft.write_text(json.dumps(record, separators=(",", ":")), encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)

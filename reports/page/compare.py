@@ -1,0 +1,101 @@
+"""Two runs over each other: what the comparison page draws of one run.
+
+Time starts at the main phase of each run, so that two runs whose clusters took differently long to come up lie over
+each other.  The curves are those of the run's own page (``series``), without its operations: some kilobytes a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from history import RunFiles
+from reports.analysis import faults, figures
+from reports.analysis import node_timeline as tracks
+from reports.analysis.faults import FaultWindow
+from reports.load.run import Run, commands_of, phase_bounds, read_run
+from reports.load.store_index import RunRow
+from reports.page.pack import clean
+from reports.page.series import fault_data
+from reports.style.palette import FAULT_COLOURS
+
+DRAWN: Final = 60
+"""So many runs of a store, the newest, have their curves in a static comparison page."""
+POINTS: Final = 1200
+"""At most so many moments a curve."""
+
+
+def comparison(store: Path, rows: Iterable[RunRow], links: Mapping[str, str]) -> dict[str, Any]:
+    """The data of the page: rows and curves of some runs; ``links`` lead from a run's place to its page.
+
+    A run whose files cannot be read has no curves; its row is there.
+    """
+    return {
+        "faultColours": FAULT_COLOURS,
+        "runs": [
+            {
+                **{name: getattr(row, name) for name in RunRow.__slots__},
+                "place": row.place,
+                "href": links[row.place],
+                "curves": curves_of(RunFiles(store / row.test / row.run)),
+            }
+            for row in rows
+        ],
+    }
+
+
+def curves_of(files: RunFiles) -> dict[str, Any] | None:
+    """Rate, latency, availability and faults of one run, in seconds since its main phase began; None for links."""
+    if any(path.is_symlink() for path in (files.history, files.probes, files.plan, files.results, files.tables)):
+        return None
+    run = read_run(files)
+    found: dict[str, Any] | None = run.notes.attempt("curves", lambda: clean(_curves(run)), None)
+    return found
+
+
+def _curves(run: Run) -> dict[str, Any] | None:
+    operations, end = run.operations, run.end
+    if not len(operations):
+        return None
+    main = phase_bounds(operations, "main")
+    origin = (main[0] if main else 0) / 1e9
+    rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
+    width, cells = figures.availability_of(operations, end)
+    windows = faults.fault_windows(run, tracks.tracks_of(run.probes, run.nodes))
+    stride = -(-len(rates.time) // POINTS)
+    return {
+        "command": next(iter(commands_of(run.plan, faults=False)), None),
+        "start": -origin,
+        "end": end / 1e9 - origin,
+        "main_end": (main[1] if main else end) / 1e9 - origin,
+        "time": rates.time[::stride] - origin,
+        "width": rates.width,
+        "ok": rates.rows[0][::stride],
+        "p50": quantiles.rows[0][::stride],
+        "p99": quantiles.rows[2][::stride],
+        "available": [width, _lengths(cells)],
+        "faults": [_fault(window, origin, end / 1e9) for window in windows],
+    }
+
+
+def _lengths(cells: Any) -> list[list[int]]:
+    """Equal neighbours as (value, how many)."""
+    edges = np.concatenate(([0], np.nonzero(np.diff(cells))[0] + 1, [len(cells)]))
+    return [[int(cells[start]), int(stop - start)] for start, stop in pairwise(edges)]
+
+
+def _fault(window: FaultWindow, origin: float, end: float) -> dict[str, Any]:
+    drawn = fault_data(window, end)
+    moments = ("start", "stood", "heal", "end")
+    return {
+        **drawn,
+        **{name: None if drawn[name] is None else drawn[name] - origin for name in moments},
+        "gap_s": None if window.longest_gap_ms is None else window.longest_gap_ms / 1000,
+        "first_ok_ms": window.first_ok_ms,
+        "recovered_ms": window.recovered_ms,
+        "never": window.never_recovered,
+    }

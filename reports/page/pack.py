@@ -1,0 +1,144 @@
+"""Data for the page: columns as little-endian byte planes behind a JSON head, deflated, as base64.
+
+A column of integers is zigzag-coded (after taking differences, where that makes the numbers smaller), cut into as many
+bytes as its largest number needs, and stored plane by plane: all low bytes, then all next bytes.  Deflate finds the
+empty planes; the page needs ten lines to read it.  Base64 has no ``<``, so no value can leave its element.
+
+Layout before deflating: ``u32 length of the head | head (UTF-8 JSON) | planes``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import struct
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reports.load.columns import NEVER, Coded, Ints, Operations
+
+VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
+MAX_TEXTS: Final = 50_000
+MAX_NAMES: Final = 20_000
+"""So many keys, nodes, errors are told apart; all later ones are shown as one."""
+MAX_TEXT: Final = 240
+_INTEGER: Final = r"^-?\d{1,15}$"
+_PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
+
+
+def pack(columns: Mapping[str, Ints], data: Mapping[str, Any], *, cleaned: bool = False) -> str:
+    """Columns and a JSON object as one base64 text; ``cleaned``: the object is what a browser reads already."""
+    described, planes = [], []
+    for name, column in columns.items():
+        entry, bytes_of_it = _column(name, column)
+        described.append(entry)
+        planes.append(bytes_of_it)
+    record = {"columns": described, "data": data if cleaned else clean(data)}
+    head = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    body = b"".join([struct.pack("<I", len(head)), head, *planes])
+    return base64.b64encode(zlib.compress(body, 6)).decode("ascii")
+
+
+def _column(name: str, column: Ints) -> tuple[dict[str, Any], bytes]:
+    plain, steps = _zigzag(column), _zigzag(np.diff(column, prepend=np.int64(0)))
+    delta = bool(len(column)) and _cost(steps) < _cost(plain)
+    coded = steps if delta else plain
+    largest = int(coded.max(initial=0))
+    width = max(1, (largest.bit_length() + 7) // 8)
+    planes = coded.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T
+    wide = bool(len(column)) and max(abs(int(column.min())), abs(int(column.max()))) >= 2**31
+    return {"name": name, "n": len(column), "width": width, "delta": delta, "wide": wide}, planes.tobytes()
+
+
+def _zigzag(column: Ints) -> Any:
+    return ((column << 1) ^ (column >> 63)).astype(np.uint64)
+
+
+def _cost(coded: Any) -> float:
+    return float(np.log2(coded.astype(np.float64) + 1).sum())
+
+
+def clean(value: Any) -> Any:
+    """JSON that a browser reads: arrays as lists, NaN as null, floats with at most four decimals."""
+    if isinstance(value, np.ndarray):
+        return clean(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(name): clean(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, Ints], dict[str, Any]]:
+    """The columns of all operations, times in microseconds, and the names that their codes stand for."""
+    done = operations.returned != NEVER
+    started = operations.invoked // 1000
+    columns = {
+        "t": started,
+        "d": np.where(done, np.maximum(operations.returned // 1000 - started, 0), -1),
+        "i": operations.index,
+        "r": np.where(done, operations.return_index - operations.index, -1),
+        "p": operations.process,
+        "lane": lanes,
+        "o": operations.outcome,
+    }
+    coded: dict[str, Coded] = {
+        "f": operations.f,
+        "k": operations.key,
+        "n": operations.node,
+        "ph": operations.phase,
+        "e": operations.error,
+    }
+    names: dict[str, Any] = {}
+    for name, column in coded.items():
+        columns[name] = np.minimum(column.codes, MAX_NAMES)
+        names[name] = [short(text) for text in column.names[:MAX_NAMES]]
+        names[name] += ["…"] if len(column.names) > MAX_NAMES else []
+    texts: list[str] = []
+    for letter, column in (("v", operations.value), ("q", operations.result)):
+        columns.update(_values(letter, column, texts))
+    return columns, {**names, "texts": texts}
+
+
+def short(text: str, limit: int = MAX_TEXT) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:
+    """Kind and up to two numbers for every JSON value; anything else goes into ``texts`` once."""
+    count = len(column)
+    kind, first, second = (np.zeros(count, dtype=np.int64) for _ in range(3))
+    filled = pc.fill_null(column, "null")
+    integers = np.asarray(pc.match_substring_regex(filled, _INTEGER).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    kind[integers], first[integers] = 1, _numbers(filled, integers)
+    rest = np.nonzero(~integers & np.asarray(pc.not_equal(filled, "null").to_numpy(zero_copy_only=False)))[0]
+    if len(rest):
+        _odd_values(rest, filled.take(pa.array(rest)), (kind, first, second), texts)
+    return {f"{letter}k": kind, f"{letter}a": first, f"{letter}b": second}
+
+
+def _numbers(column: Any, chosen: Any) -> Ints:
+    return np.asarray(pc.cast(column.filter(pa.array(chosen)), pa.int64()).to_numpy(), dtype=np.int64)
+
+
+def _odd_values(rows: Ints, column: Any, out: tuple[Ints, Ints, Ints], texts: list[str]) -> None:
+    kind, first, second = out
+    known = {text: place for place, text in enumerate(texts)}
+    for row, pair, text in zip(rows, pc.extract_regex(column, _PAIR).to_pylist(), column.to_pylist(), strict=True):
+        if pair is not None:
+            nothing = pair["a"] == "null"
+            kind[row], first[row], second[row] = 4 if nothing else 2, 0 if nothing else int(pair["a"]), int(pair["b"])
+            continue
+        if len(texts) < MAX_TEXTS:
+            place = known.setdefault(short(text), len(texts))
+            if place == len(texts):
+                texts.append(short(text))
+        kind[row], first[row] = 3, known.get(short(text), 0)

@@ -1,0 +1,308 @@
+"""``report.html``: one self-contained page a run.
+
+The page is written in parts; a part that cannot be made is left out and named in a list of warnings.  Nothing of a run
+reaches the page except through Jinja2's escaping or inside the packed data (base64).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from typing import Any, Final
+
+import jinja2
+from markupsafe import Markup
+
+from reports.analysis import fault_summaries as fault_words
+from reports.analysis import figures, snapshots, topology
+from reports.analysis import node_timeline as tracks
+from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import (
+    Drawn,
+    checks_of,
+    examples_of,
+    headlines_of,
+    occasions_of,
+    recovery_of,
+    violating_keys,
+    violation_count,
+)
+from reports.analysis.invariant_violations import breaches_of
+from reports.load import logs
+from reports.load.run import Run, commands_of, phase_bounds
+from reports.load.staleness import digest_of
+from reports.page.links import links_of
+from reports.page.pack import short
+from reports.page.series import data_of
+from reports.style import format as texts
+from reports.style.palette import family_of
+from reports.text import recovery as recovery_text
+
+SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
+SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "text.js", "main.js")
+MAX_TOPOLOGIES: Final = 24
+CHECK_PLACES: Final = {
+    "linearizable": "coverage",
+    "recovery": "faults",
+    "replicas-agree": "charts",
+    "election-safety": "charts",
+    "terms-kept": "charts",
+    "leader-complete": "charts",
+    "log-order": "charts",
+    "committed-kept": "charts",
+    "node-logs": "logs",
+    "operations": "coverage",
+    "under-fault": "faults",
+    "read-back": "coverage",
+    "faults": "faults",
+    "final-reads": "coverage",
+    "kept-pace": "coverage",
+}
+
+
+def asset(name: str) -> str:
+    """A file of ``reports/assets``."""
+    return (resources.files("reports") / "assets" / name).read_text(encoding="utf-8")
+
+
+def vendor(name: str) -> str:
+    return (resources.files("reports") / "vendor" / "uplot" / name).read_text(encoding="utf-8")
+
+
+def environment() -> jinja2.Environment:
+    """The templates, with everything escaped that is not marked safe by this module."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        number=texts.number,
+        s=texts.seconds,
+        ms=texts.milliseconds,
+        line=texts.one_line,
+        printable=texts.printable,
+        compact=compact,
+        witness=witness_text,
+    )
+    return made
+
+
+def compact(value: Any, limit: int = 160) -> str:
+    """A JSON value in one short line, without the outermost braces."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return texts.one_line(text[1:-1] if text[:1] == "{" else text, limit)
+
+
+def witness_text(value: Any, limit: int = 160) -> str:
+    """A witness without JSON's punctuation, what was seen before how long it took: ``packets counted: 40; …``."""
+    if not isinstance(value, Mapping):
+        return compact(value, limit)
+    parts = []
+    for name, item in sorted(value.items(), key=lambda pair: str(pair[0]).endswith("_ms")):
+        told = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
+        parts.append(f"{name}: {told}")
+    return texts.one_line("; ".join(parts).replace("_", " "), limit)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def policy(scripts: str, styles: str) -> str:
+    """The page's content security policy: no network, no frames, only this very script and this very style sheet."""
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest(scripts)}'; style-src 'sha256-{digest(styles)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def render(drawn: Drawn) -> str:
+    """The whole page as text."""
+    run, notes = drawn.run, drawn.run.notes
+    scripts = "\n".join([vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), *map(asset, SCRIPTS)])
+    styles = vendor("uPlot.min.css") + "\n" + asset("page.css")
+
+    def part(what: str, make: Callable[[], Any], otherwise: Any) -> Any:
+        return notes.attempt(what, make, otherwise)
+
+    context = {
+        "run": run,
+        "word": word_of(run),
+        "verdict_class": run.verdict.replace(" ", "-"),
+        "facts": part("facts", lambda: facts_of(run), []),
+        "checks": part("checks", lambda: checks_of(run), []),
+        "violations": drawn.violations,
+        "told": part("counterexamples", lambda: examples_of(run), []),
+        "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
+        "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
+        "headlines": part("headlines", lambda: headlines_of(drawn), []),
+        "places": part("headlines", lambda: places_of(drawn), {}),
+        "meaning": meaning_of(run),
+        "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
+        "late": part("recovery figures", lambda: late_of(run), {}),
+        "occasions": part("counterexamples", lambda: occasions_of(run), ""),
+        "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
+        "recovery": part("recovery", lambda: recovery_of(drawn), None),
+        "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
+        "counts": part("counts", lambda: figures.counts_of(run.operations), []),
+        "errors": part("errors", lambda: figures.errors_of(run.operations), []),
+        "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
+        "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
+        "gap": part("longest gap", lambda: gap_of(run), None),
+        "windows": drawn.windows,
+        "costs": part("recovery figures", lambda: costs_of(run), []),
+        "topologies": part("topology", lambda: topologies_of(drawn), []),
+        "nodes": run.nodes,
+        "settings": part("settings", lambda: settings_of(run), []),
+        "links": part("links", lambda: links_of(run.files), []),
+        "does": fault_words.told(window.fault for window in drawn.windows),
+        "tails": part("logs", lambda: tails_of(run), []),
+        "recorded": run.recorded,
+        "data": part("data of the charts", lambda: data_of(drawn), ""),
+        "family_of": family_of,
+        "drawn_from": part("digest of the results", lambda: digest_of(run.results), ""),
+        "styles": Markup(styles),  # noqa: S704 (our own files)
+        "scripts": Markup(scripts),  # noqa: S704
+        "policy": policy(scripts, styles),
+    }
+    context["warnings"] = [*run.notes.warnings, *run.results.get("warnings", ())]
+    return environment().get_template("report.html.j2").render(context)
+
+
+def places_of(drawn: Drawn) -> dict[str, str]:
+    """Check or gate -> the part of the page that tells more of it: where it failed, else where its figures are."""
+    run = drawn.run
+    known = CHECK_PLACES if run.recorded else {}
+    return {**known, **{name: place for name, _, place in headlines_of(drawn) if place}}
+
+
+def facts_of(run: Run) -> list[tuple[str, str]]:
+    """Name and value of what identifies the run; what nobody wrote down is left out."""
+    nemesis = run.plan.get("nemesis")
+    told = (run.results.get("environment") or {}).get("system")
+    rows = [
+        ("test", run.test),
+        ("run", run.name),
+        ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
+        ("system", told or run.plan.get("version")),
+        ("timers", run.plan.get("timers")),
+        ("planted bug", run.plan.get("canary")),
+        ("seed", run.seed),
+        ("started", run.started),
+        ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
+    ]
+    return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
+
+
+def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """(title, rows with a head) of what faults cost by kind of operation, by node and by fault, where results tell."""
+    windows = [window for window in run.results.get("windows", ()) if "fault" in window]
+    found = [
+        ("By kind of operation", recovery_text.kinds_of(windows)),
+        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows)),
+        ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
+    ]
+    return [(title, rows) for title, rows in found if rows]
+
+
+def late_of(run: Run) -> dict[int, str]:
+    """By a fault's id: which nodes had not caught up when the next fault came, or until the end; nothing for others."""
+    found = {}
+    for window in run.results.get("windows", ()):
+        nodes = (window.get("caught_up") or {}).get("nodes") or {}
+        late = [str(node) for node, took in nodes.items() if took is None]
+        if late and isinstance(window.get("id"), int):
+            found[window["id"]] = f"not caught up before the next: {' '.join(late)}"
+    return found
+
+
+def _mapping(run: Run, name: str) -> Mapping[str, Any]:
+    found = run.results.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def gap_of(run: Run) -> tuple[float, float] | None:
+    main = phase_bounds(run.operations, "main")
+    return figures.longest_gap(run.operations, *main) if main else None
+
+
+def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
+    """Geometry of the network during each installed fault, scaled to a 200 by 200 picture."""
+    shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
+    return [_topology(window, drawn.run.nodes) for window in shown]
+
+
+def _topology(window: FaultWindow, nodes: tuple[str, ...]) -> dict[str, Any]:
+    struck = () if window.grudge else window.nodes
+    return {"window": window, **_network(struck, nodes, window.leader, window.grudge)}
+
+
+def _network(
+    struck: Sequence[str], nodes: tuple[str, ...], leader: str | None, grudge: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    laid = topology.network(nodes, grudge, struck)
+
+    def at(node: str) -> tuple[float, float]:
+        x, y = laid.positions[node]
+        return 30 + 140 * x, 30 + 140 * y
+
+    links = []
+    for link in laid.links:
+        (x1, y1), (x2, y2) = at(link.source), at(link.target)
+        length = max(((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5, 1.0)
+        dx, dy = (x2 - x1) / length * 17, (y2 - y1) / length * 17
+        links.append({"state": link.state, "x1": x1 + dx, "y1": y1 + dy, "x2": x2 - dx, "y2": y2 - dy})
+    points = [
+        {
+            "name": node,
+            "x": at(node)[0],
+            "y": at(node)[1],
+            "struck": node in laid.struck,
+            "leader": node == leader,
+        }
+        for node in laid.positions
+    ]
+    return {"links": links, "nodes": points}
+
+
+def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Plan and environment as flat rows: a group's name and its (name, value) pairs."""
+    groups = []
+    for title, record in (
+        ("plan", run.plan),
+        ("environment", run.results.get("environment") or {}),
+        ("timings", run.results.get("timings") or {}),
+    ):
+        rows = [(name, short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
+        if rows:
+            groups.append((title, rows))
+    return groups
+
+
+def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
+    if isinstance(record, Mapping):
+        rows = []
+        for name, value in record.items():
+            rows += _flat(value, f"{prefix}.{name}" if prefix else str(name))
+        return rows
+    return [(prefix, record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str))]
+
+
+def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
+    """(node, file, last lines) of every log; the harness's own log first when it was the harness that failed."""
+    found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files, rotated=False)[:16]]
+    if run.files.log.is_file():
+        found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))
+    return found

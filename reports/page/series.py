@@ -1,0 +1,119 @@
+"""The figures and columns that the page's scripts draw, packed into one text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from reports.analysis import figures
+from reports.analysis import node_timeline as tracks
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import Drawn
+from reports.analysis.marks import Marks, marks_of
+from reports.analysis.node_timeline import Track
+from reports.analysis.snapshots import KINDS
+from reports.load.columns import Operations
+from reports.load.run import phase_bounds
+from reports.page.pack import operation_columns, pack, short
+from reports.style.palette import FAULT_COLOURS, node_colour
+
+MAX_SNAPSHOTS: Final = 5000
+
+
+def data_of(drawn: Drawn) -> str:
+    """The packed columns and figures that the scripts draw."""
+    run, end = drawn.run, drawn.run.end
+    lanes, lane_count = figures.lanes_of(run.operations, end)
+    columns, names = operation_columns(run.operations, lanes)
+    return pack(columns, {"names": names, "lanes": lane_count, "end": end / 1e9, **_series(drawn, run.operations, end)})
+
+
+def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
+    notes, nodes = drawn.run.notes, [track.node for track in drawn.tracks]
+
+    def part(what: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
+        return notes.attempt(what, make, otherwise)
+
+    return {
+        "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
+        "faultColours": FAULT_COLOURS,
+        "phases": [
+            {"name": name, "start": bounds[0] / 1e9}
+            for name in ("main", "final")
+            if (bounds := phase_bounds(operations, name))
+        ],
+        "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
+        "rates": part("rate", lambda: _rates(operations, end)),
+        "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
+        "available": part("availability", lambda: figures.availability_of(operations, end)),
+        "stretches": part("leaders and terms", lambda: [_stretches(track) for track in drawn.tracks]),
+        "snapshots": [
+            [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]
+            for s in drawn.snapshots[:MAX_SNAPSHOTS]
+        ],
+        "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
+        **part("marks of violations", lambda: marks_data(marks_of(drawn)), {"violations": [], "findings": []}),
+    }
+
+
+def marks_data(marks: Marks) -> dict[str, Any]:
+    """What charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds."""
+    return {
+        "violations": [
+            {
+                "kind": short(mark.kind, 60),
+                "key": None
+                if mark.key is None
+                else short(json.dumps(mark.key, ensure_ascii=False, separators=(",", ":"))),
+                "ops": list(mark.operations),
+                "culprit": mark.culprit,
+                "suspects": list(mark.suspects),
+                "at": mark.at,
+            }
+            for mark in marks.violations
+        ],
+        "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
+    }
+
+
+def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
+    """What charts draw of a fault; seconds since the run's start."""
+    return {
+        "id": window.id,
+        "fault": short(window.fault, 60),
+        "family": window.family,
+        "state": window.state,
+        "nodes": list(window.nodes),
+        "leader": window.leader,
+        "start": window.started,
+        "stood": window.stood,
+        "heal": window.heal_started,
+        "end": _drawn_end(window, end),
+    }
+
+
+def _drawn_end(window: FaultWindow, end: float) -> float:
+    """A fault that was never healed is drawn to the end of the run, one that was not installed as a mark."""
+    if window.healed is not None:
+        return window.healed
+    return end if window.installed else window.stood or window.started
+
+
+def _rates(operations: Operations, end: int) -> dict[str, Any]:
+    rates = figures.rates_of(operations, end)
+    return {"time": rates.time, "width": rates.width, "rows": rates.rows}
+
+
+def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
+    quantiles = figures.quantiles_of(operations, end)
+    return {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
+
+
+def _stretches(track: Track) -> list[list[Any]]:
+    return [[tracks.ROLES.index(s.role), s.term, s.start, s.end] for s in tracks.stretches(track)]
+
+
+def _progress(found: list[Track], end: int) -> dict[str, Any]:
+    progress = tracks.progress_of(found, end / 1e9)
+    return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}

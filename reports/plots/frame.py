@@ -1,0 +1,209 @@
+"""What the plots over a run's time share: style, fault bands with a named bar for each fault, marks, legends.
+
+Outcomes differ by marker, lines by their dashes, faults by their names, so that all of it holds up in grey print and
+for colour-blind readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import Drawn
+from reports.analysis.marks import Marks
+from reports.style.format import one_line
+from reports.style.palette import FAULT_COLOURS
+
+STYLE: Final[dict[Any, Any]] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#5b6470",
+    "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e6ea",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "savefig.dpi": 130,
+    "svg.hashsalt": "harness",
+    "svg.fonttype": "path",
+    "text.parse_math": False,
+}
+MARK: Final = "#c00018"
+WIDTH: Final = 9.0
+"""Inches, legends included."""
+LETTER: Final = 1 / 128
+"""Width of a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide."""
+ROW: Final = 0.17
+"""Inches a row of faults."""
+MAX_ROWS: Final = 10
+
+
+def figure_of(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One fault from ``start`` to ``stop`` (seconds) in a row, its text beginning at ``text_at``."""
+
+    start: float
+    stop: float
+    row: int
+    family: str
+    text: str
+    text_at: float
+
+
+def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
+    """A bar for each fault that was started, in as few rows as it takes to keep bars and names apart.
+
+    Names give way to numbers, and numbers to nothing, if that took more than :data:`MAX_ROWS` rows.
+    """
+    shown = sorted((window for window in windows if window.state != "skipped"), key=lambda window: window.started)
+    found: list[Bar] = []
+    for told in (_name, _number, _nothing):
+        found = _packed([(window, told(window)) for window in shown], end)
+        if max((bar.row for bar in found), default=0) < MAX_ROWS:
+            return found
+    return [bar for bar in found if bar.row < MAX_ROWS]
+
+
+def _name(window: FaultWindow) -> str:
+    return f"#{window.id} {one_line(window.fault, 40)}{'' if window.installed else ', ' + window.state}"
+
+
+def _number(window: FaultWindow) -> str:
+    return f"#{window.id}"
+
+
+def _nothing(_: FaultWindow) -> str:
+    return ""
+
+
+def _packed(told: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
+    free: list[float] = []
+    found = []
+    for window, text in told:
+        stop = max(end_of(window, end), window.started + end / 400)
+        room = (len(text) + 2) * end * LETTER if text else 0.0
+        text_at = max(min(window.started, end - room), 0.0)
+        row = next((row for row, until in enumerate(free) if until <= text_at), len(free))
+        free[row:] = [max(stop, text_at + room), *free[row + 1 :]]
+        found.append(Bar(window.started, stop, row, window.family, text, text_at))
+    return found
+
+
+def end_of(window: FaultWindow, end: float) -> float:
+    return window.healed if window.healed is not None else end
+
+
+class Frame:
+    """A figure with panels over the run's time below a strip of faults.  ``panels`` from top to bottom."""
+
+    def __init__(self, drawn: Drawn, marks: Marks, title: str, heights: Sequence[float]) -> None:
+        self.drawn, self.marks = drawn, marks
+        self.end = drawn.run.end / 1e9
+        bars = bars_of(drawn.windows, self.end)
+        rows = max((bar.row for bar in bars), default=-1) + 1
+        strip = [rows * ROW + 0.08] if rows else []
+        self.figure = figure_of(WIDTH, sum(heights) + sum(strip))
+        layout = self.figure.get_layout_engine()
+        if layout is not None:
+            layout.set(hspace=0.0, h_pad=0.03)  # type: ignore[call-arg]  # (constrained layout's own)
+        all_axes = self.figure.subplots(
+            len(strip) + len(heights), 1, sharex=True, squeeze=False, height_ratios=[*strip, *heights]
+        )[:, 0]
+        self.panels: list[Axes] = list(all_axes[len(strip) :])
+        if strip:
+            _draw_bars(all_axes[0], bars, rows)
+        for axes in self.panels:
+            _bands(axes, drawn.windows, self.end)
+            _marks(axes, marks)
+        self.panels[-1].set_xlim(0, self.end)
+        self.panels[-1].set_xlabel("seconds")
+        run = drawn.run
+        all_axes[0].set_title(f"{title}\n{one_line(run.test, 76)}  {one_line(run.name, 40)}", fontsize=9)
+
+    def legend(self, handles: Sequence[Any]) -> None:
+        """What was drawn, then the marks, then the fault families that occur; right of the panels."""
+        found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows)]
+        self.figure.legend(handles=found, loc="outside right upper")
+
+
+def _draw_bars(axes: Axes, bars: Sequence[Bar], rows: int) -> None:
+    axes.set_ylim(rows, 0)
+    axes.set_yticks([])
+    axes.tick_params(length=0, labelbottom=False)
+    axes.spines[:].set_visible(False)
+    for bar in bars:
+        colour = FAULT_COLOURS[bar.family]
+        axes.broken_barh([(bar.start, bar.stop - bar.start)], (bar.row + 0.06, 0.88), color=colour, lw=0)
+        axes.text(bar.text_at, bar.row + 0.54, f" {bar.text}", fontsize=7, va="center", color="#10151a")
+
+
+def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
+    for window in windows:
+        if window.state != "skipped":
+            stop = max(end_of(window, end), window.started + end / 400)
+            axes.axvspan(window.started, stop, color=FAULT_COLOURS[window.family], alpha=0.35, lw=0, zorder=0)
+
+
+def _marks(axes: Axes, marks: Marks) -> None:
+    """A triangle at the upper edge and a thin line for each, as in the page's charts; hollow for what nodes did."""
+    across = axes.get_xaxis_transform()
+    for times, face in ((_distinct(marks.findings), "white"), (_distinct(marks.violations), MARK)):
+        if not times:
+            continue
+        axes.vlines(times, 0, 1, transform=across, color=MARK, lw=0.6, alpha=0.5, zorder=1.5)
+        axes.plot(
+            times,
+            [1.0] * len(times),
+            transform=across,
+            clip_on=False,
+            ls="",
+            marker="v",
+            ms=6,
+            mfc=face,
+            mec=MARK,
+            mew=0.9,
+            zorder=6,
+        )
+
+
+def _distinct(marks: Sequence[Any]) -> list[float]:
+    return sorted({float(mark.at) for mark in marks})
+
+
+def _mark_keys(marks: Marks) -> list[Line2D]:
+    told = [
+        (len(marks.violations), MARK, f"{marks.violated} violation{'' if marks.violated == 1 else 's'}"),
+        (len(marks.findings), "white", "a node broke a rule"),
+    ]
+    if len(marks.violations) < marks.violated:
+        told[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
+    return [
+        Line2D([], [], ls="", marker="v", ms=6, mfc=face, mec=MARK, mew=0.9, label=text)
+        for count, face, text in told
+        if count
+    ]
+
+
+def _family_keys(windows: Sequence[FaultWindow]) -> list[Patch]:
+    families = dict.fromkeys(window.family for window in windows if window.state != "skipped")
+    return [Patch(color=FAULT_COLOURS[family], alpha=0.6, lw=0, label=f"{family} fault") for family in families]

@@ -1,0 +1,329 @@
+"""The static set: PNG and SVG by matplotlib, in one style, for CI, for papers and for whoever has no browser.
+
+Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Final
+
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from reports.analysis import figures, topology
+from reports.analysis import node_timeline as tracks
+from reports.analysis.counterexample import Picture
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import Drawn
+from reports.analysis.marks import Marks, marks_of
+from reports.load.columns import FAIL, NEVER, OK
+from reports.plots.frame import STYLE, Frame, figure_of
+from reports.style.format import one_line
+from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, OUTCOMES, bright, node_colour
+
+OUTCOME_MARKERS: Final = ("o", "^", "x")
+LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
+SNAPSHOT_MARKS: Final = (
+    ("saved", "|", "#1b1f24", "snapshot saved"),
+    ("loaded", "D", "#ffffff", "loaded at a start"),
+    ("installed", "D", "#1b1f24", "sent by the leader"),
+)
+NETWORK_LEGEND: Final = (
+    "solid: link kept; dotted: link cut; arrow: packets pass one way only\n"
+    "bold ring: leader at the start; red ring: killed, paused or shaped"
+)
+MAX_TOPOLOGIES: Final = 12
+MAX_POINTS: Final = 60_000
+"""More points than this are thinned in the scatter: ok ones by a fixed stride, the others never."""
+
+
+def draw_all(drawn: Drawn) -> list[Path]:
+    """Write every picture that the run has data for; a picture that fails is a note of the run."""
+    folder = drawn.run.files.plots
+    marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
+    makers: dict[str, Callable[[], Figure | None]] = {
+        "latency-raw": lambda: scatter(drawn, marks),
+        "latency-quantiles": lambda: quantiles(drawn, marks),
+        "rate": lambda: rate(drawn, marks),
+        "leaders": lambda: leaders(drawn, marks),
+        "topology": lambda: networks(drawn),
+        "counterexample": lambda: counterexample(drawn),
+    }
+    written: list[Path] = []
+    nothing: list[Path] = []
+    with mpl.rc_context(STYLE):
+        for name, make in makers.items():
+            written += drawn.run.notes.attempt(f"plots/{name}", partial(_draw, make, folder, name), nothing)
+    return written
+
+
+def _draw(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Path]:
+    figure = make()
+    if figure is None:
+        return []
+    folder.mkdir(exist_ok=True)
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    figure.savefig(png, metadata={"Software": None})
+    figure.set_layout_engine("none")  # keep the layout that was just made: a second one would cost a third of the time
+    figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    return [png, svg]
+
+
+def _log_axis(axes: Axes, low: float, high: float) -> None:
+    """Logarithmic milliseconds, whole decades, labels as plain numbers."""
+    axes.set_yscale("log")
+    axes.set_ylim(10 ** np.floor(np.log10(max(low, 0.01))), 10 ** np.ceil(np.log10(max(high, 1.01))))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel("latency, ms")
+    axes.grid(axis="y")
+
+
+def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Latency of every operation, log scale, by outcome."""
+    operations = drawn.run.operations
+    if not len(operations):
+        return None
+    done = operations.returned != NEVER
+    latency = np.maximum((operations.returned - operations.invoked) / 1e6, 1e-3)
+    frame = Frame(drawn, marks, "Latency of each operation", [3.2])
+    axes = frame.panels[0]
+    for code, (name, marker) in enumerate(zip(OUTCOMES, OUTCOME_MARKERS, strict=True)):
+        rows = np.nonzero(done & operations.which(code))[0]
+        if code == 0 and len(rows) > MAX_POINTS:
+            rows = rows[:: len(rows) // MAX_POINTS + 1]
+        axes.plot(
+            operations.invoked[rows] / 1e9,
+            latency[rows],
+            marker,
+            color=OUTCOME_INKS[name],
+            ms=2.2 if code == 0 else 3,
+            mew=0 if code == 0 else 0.7,
+            alpha=0.7,
+            zorder=2 + (code == 0) * (operations.which(FAIL).sum() > operations.which(OK).sum() / 4),
+            rasterized=True,
+        )
+    shown = latency[done] if done.any() else np.ones(1)
+    _log_axis(axes, float(shown.min()), float(shown.max()))
+    pairs = zip(OUTCOMES, OUTCOME_MARKERS, strict=True)
+    frame.legend([Line2D([], [], ls="", marker=m, color=OUTCOME_INKS[o], ms=5, label=o) for o, m in pairs])
+    return frame.figure
+
+
+def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Latency quantiles of ok operations by second."""
+    found = figures.quantiles_of(drawn.run.operations, drawn.run.end)
+    if not len(drawn.run.operations) or np.isnan(found.rows).all():
+        return None
+    frame = Frame(drawn, marks, "Latency of ok operations, quantiles by second", [3.2])
+    axes, lines = frame.panels[0], []
+    for row, name in enumerate(figures.QUANTILE_NAMES):
+        look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS["ok"], "lw": 1.4 - 0.2 * row}
+        lines += axes.plot(found.time, found.rows[row], label=name, **look)  # type: ignore[arg-type]
+    _log_axis(axes, float(np.nanmin(found.rows)), float(np.nanmax(found.rows)))
+    frame.legend(lines)
+    return frame.figure
+
+
+def rate(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Completions a second by outcome."""
+    if not len(drawn.run.operations):
+        return None
+    found = figures.rates_of(drawn.run.operations, drawn.run.end)
+    frame = Frame(drawn, marks, "Completions a second", [3.2])
+    axes, lines = frame.panels[0], []
+    for row, name in enumerate(OUTCOMES):
+        look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS[name], "lw": 1.3}
+        lines += axes.plot(found.time, found.rows[row], drawstyle="steps-mid", label=name, **look)  # type: ignore[arg-type]
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("operations a second")
+    axes.grid(axis="y")
+    frame.legend(lines)
+    return frame.figure
+
+
+def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Availability, roles and terms by node, then how far each replica was behind the highest commit index."""
+    if not drawn.run.probes:
+        return None
+    frame = Frame(drawn, marks, "Leaders, terms and replicas", [2.9, 2.4])
+    top, bottom = frame.panels
+    _roles(top, drawn)
+    keys = [*_role_keys(), *_snapshots(top, drawn)]
+    progress = tracks.progress_of(drawn.tracks, frame.end)
+    for row, track in enumerate(drawn.tracks):
+        keys += bottom.plot(
+            progress.time,
+            progress.lag[row],
+            color=node_colour(row),
+            ls=LINE_STYLES[row % len(LINE_STYLES)],
+            lw=1.2,
+            label=one_line(track.node, 12),
+        )
+    bottom.set_ylabel("entries behind the\nhighest commit index")
+    bottom.set_ylim(bottom=0)
+    bottom.grid(axis="y")
+    frame.legend(keys)
+    return frame.figure
+
+
+def _roles(axes: Axes, drawn: Drawn) -> None:
+    """A thick bar where a node led (with its term), a thin line where it followed, a hollow bar as candidate."""
+    for row, track in enumerate(drawn.tracks):
+        colour = node_colour(row)
+        found = tracks.stretches(track)
+        for role, height, face, edge in (
+            ("follower", 0.08, colour, "none"),
+            ("leader", 0.62, colour, "none"),
+            ("candidate", 0.34, "white", "#1b1f24"),
+        ):
+            spans = [(s.start, s.end - s.start) for s in found if s.role == role]
+            axes.broken_barh(spans, (row - height / 2, height), facecolor=face, edgecolor=edge, lw=0.7)
+        for stretch in found:
+            if stretch.role == "leader" and stretch.end - stretch.start > drawn.run.end / 1e9 / 14:
+                axes.text(
+                    stretch.start + drawn.run.end / 1e9 / 200,
+                    row,
+                    f"term {stretch.term}",
+                    va="center",
+                    fontsize=7,
+                    color="black" if bright(colour) else "white",
+                )
+    width, cells = figures.availability_of(drawn.run.operations, drawn.run.end)
+    for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
+        spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
+        axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
+    axes.set_yticks([-1, *range(len(drawn.tracks))], ["any ok", *(one_line(track.node, 12) for track in drawn.tracks)])
+    axes.set_ylim(len(drawn.tracks) - 0.4, -1.7)
+    axes.tick_params(length=0, axis="y")
+
+
+def _role_keys() -> list[Any]:
+    return [
+        Patch(color="#5b6470", lw=0, label="leader"),
+        Line2D([], [], color="#5b6470", lw=1.6, label="follower"),
+        Patch(facecolor="white", edgecolor="#1b1f24", lw=0.7, label="candidate"),
+        Patch(color=OUTCOME_COLOURS["ok"], lw=0, label="some ok"),
+        Patch(color=OUTCOME_INKS["fail"], lw=0, label="answers, none ok"),
+    ]
+
+
+def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
+    """Draw them, and return what the legend says of the kinds that there are."""
+    rows = {track.node: row for row, track in enumerate(drawn.tracks)}
+    keys: list[Line2D] = []
+    for kind, marker, face, name in SNAPSHOT_MARKS:
+        seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
+        places = [rows[snapshot.node] - (0.28 if kind == "saved" else 0) for snapshot in seen]
+        times = [snapshot.time for snapshot in seen]
+        if seen:
+            keys += axes.plot(times, places, ls="", marker=marker, ms=4.5, mfc=face, mec="#1b1f24", mew=0.9, label=name)
+    return keys
+
+
+def networks(drawn: Drawn) -> Figure | None:
+    """The network during each installed fault (the first twelve), laid out by networkx."""
+    shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
+    if not shown:
+        return None
+    columns = min(4, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = figure_of(2.3 * columns + 0.2, 2.5 * rows + 0.2)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for axes, window in zip(grid.flat, shown, strict=False):
+        _network(axes, window, drawn.run.nodes)
+    figure.supxlabel(NETWORK_LEGEND, fontsize=7, color="#5b6470")
+    return figure
+
+
+def _network(axes: Axes, window: FaultWindow, nodes: tuple[str, ...]) -> None:
+    network = topology.topology_of(window, nodes)
+    graph: Any = nx.DiGraph()
+    graph.add_nodes_from(nodes)
+    places = {node: (x, 1 - y) for node, (x, y) in network.positions.items()}
+    for state, style, colour, arrows in (
+        ("kept", "-", "#5b6470", "-"),
+        ("cut", ":", "#E2A5A0", "-"),
+        ("one-way", "-", "#1b1f24", "-|>"),
+    ):
+        edges = [(link.source, link.target) for link in network.links if link.state == state]
+        nx.draw_networkx_edges(
+            graph,
+            places,
+            edgelist=edges,
+            ax=axes,
+            style=style,
+            edge_color=colour,
+            arrowstyle=arrows,
+            arrows=True,
+            node_size=420,
+            width=0.9,
+            arrowsize=9,
+        )
+    faces = ["#ffffff" if node in network.struck else "#eef2f6" for node in nodes]
+    edges_of_nodes = ["#b3261e" if node in network.struck else "#1b1f24" for node in nodes]
+    widths = [2.4 if node == window.leader else 0.9 for node in nodes]
+    nx.draw_networkx_nodes(
+        graph, places, ax=axes, node_size=420, node_color=faces, edgecolors=edges_of_nodes, linewidths=widths
+    )
+    nx.draw_networkx_labels(graph, places, {node: one_line(node, 6) for node in nodes}, ax=axes, font_size=8)
+    axes.margins(0.18)
+    led = one_line(window.leader or "–", 8)
+    axes.set_title(f"#{window.id} {one_line(window.fault, 28)}\n{window.started:.1f} s, leader {led}", fontsize=8)
+
+
+def counterexample(drawn: Drawn) -> Figure | None:
+    """The first counterexample, as in the page."""
+    found = drawn.violations
+    if not found or found[0].picture is None:
+        return None
+    picture = found[0].picture
+    figure = figure_of(9.0, picture.height / 95 + 0.7)
+    axes = figure.add_subplot()
+    _proof(axes, picture)
+    axes.set_title(fill(one_line(found[0].example.sentence, 420), 130), fontsize=8)
+    return figure
+
+
+def _proof(axes: Axes, picture: Picture) -> None:
+    axes.set_xlim(0, picture.width)
+    axes.set_ylim(picture.height, 0)
+    axes.set_axis_off()
+    for fold in picture.folds:
+        axes.axvspan(fold.x, fold.x + fold.width, color="#f2f4f6", lw=0)
+        axes.text(fold.x + fold.width / 2, 12, fold.text, ha="center", fontsize=7, color="#5b6470")
+    for box in picture.boxes:
+        colour = "#b3261e" if box.culprit else OUTCOME_INKS[box.outcome]
+        axes.barh(box.y + 23, box.width, 18, left=box.x, color=colour, alpha=0.25, lw=0)
+        axes.barh(box.y + 23, box.width, 18, left=box.x, fill=False, edgecolor=colour, lw=1.6 if box.culprit else 0.8)
+        axes.text(0, box.y + 26, one_line(box.who, 24), fontsize=8, color="#5b6470")
+        x = box.x if box.anchor == "start" else box.x + box.width
+        axes.text(
+            x,
+            box.y + 9,
+            f"{one_line(box.label, 40)}   {box.times}",
+            fontsize=8,
+            ha="left" if box.anchor == "start" else "right",
+            color=colour if box.culprit else "#1b1f24",
+        )
+        if box.point is not None:
+            axes.plot([box.point, box.point], [box.y + 23, picture.axis_y], ls=":", lw=0.7, color="#5b6470")
+            axes.plot([box.point], [box.y + 23], "o", ms=4, color="#1b1f24")
+    for span in picture.states:
+        axes.barh(picture.axis_y + 10, span.width, 20, left=span.x, color="#f2f4f6", edgecolor="#5b6470", lw=0.6)
+        if span.width > 7 * len(span.text):
+            axes.text(span.x + span.width / 2, picture.axis_y + 13, one_line(span.text, 20), ha="center", fontsize=8)
+    for tick in picture.ticks:
+        axes.text(tick.x, picture.axis_y + 46, tick.text, ha="center", fontsize=7, color="#5b6470")

@@ -1,0 +1,178 @@
+"""The site over many runs: the list, a page per nemesis, trends; as text for the server or as files for CI.
+
+The same pages in both: links are relative, the list travels inside the page (packed as in the report), filtering,
+searching and comparing happen there.  Names of runs are hostile too: links are percent-encoded, text is escaped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from reports.analysis import trends
+from reports.analysis.trend_rows import Group, Trends
+from reports.load.safe_open import files_of, open_inside
+from reports.load.store_index import RunRow, StoreIndex
+from reports.page.compare import DRAWN, comparison
+from reports.page.pack import pack
+from reports.page.page import SHARED_SCRIPTS, asset, environment, policy, vendor
+
+SCRIPTS: Final = ("theme.js", "decode.js", "site.js")
+COMPARE_SCRIPTS: Final = (*SHARED_SCRIPTS, "compare.js")
+COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
+PLAIN_ROWS: Final = 200
+"""So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
+
+
+@lru_cache(1024)
+def slug(name: str) -> str:
+    """A file name for any name: what is harmless of it, and a digest of all of it."""
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "_" for letter in name)
+    return f"{kept[:60].strip('.') or 'none'}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
+
+
+def href(place: str, base: str = "") -> str:
+    """A relative link to a run's folder or a file in it."""
+    return base + "runs/" + quote(os.fsencode(place), safe="/")
+
+
+def page_of(row: RunRow) -> str:
+    """A relative link to a run's report, or to its files where it has none."""
+    return f"{href(row.place)}/{'report' if 'report.html' in row.files else 'index'}.html"
+
+
+def _render(template: str, base: str, title: str, *, charts: bool = False, **context: Any) -> str:
+    scripts, styles = "\n".join(map(asset, SCRIPTS)), asset("page.css") + "\n" + asset("site.css")
+    if charts:
+        libraries = [vendor("LICENSE.js"), vendor("uPlot.iife.min.js")]
+        scripts = "\n".join([*libraries, *map(asset, COMPARE_SCRIPTS)])
+        styles = vendor("uPlot.min.css") + "\n" + styles
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            base=base,
+            title=title,
+            scripts=Markup(scripts),  # noqa: S704 (our own files)
+            styles=Markup(styles),  # noqa: S704
+            policy=policy(scripts, styles),
+            href=href,
+            slug=slug,
+            **context,
+        )
+    )
+
+
+def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
+    """The list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
+    data = pack({}, {"rows": [_packed(row) for row in rows], "base": base}, cleaned=True)
+    context: dict[str, Any] = {
+        "rows": rows[:PLAIN_ROWS],
+        "total": len(rows),
+        "groups": _drawn(groups),
+        "links": _links(rows),
+    }
+    return _render("site_list.html.j2", base, title, data=data, **context)
+
+
+def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
+    """Verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
+    verdicts = {sample.place: sample.verdict for group in found.groups for sample in group.samples}
+    worse = [{"regression": item, "dots": trends.evidence(item, verdicts)} for item in found.regressions]
+    context: dict[str, Any] = {
+        "trends": found,
+        "groups": _drawn(found.groups),
+        "regressions": worse,
+        "links": _links(rows),
+    }
+    return _render("site_trends.html.j2", base, "Trends", data="", **context)
+
+
+def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
+    """The runs of one nemesis, with its groups above them."""
+    groups = [group for group in found.groups if group.nemesis == nemesis]
+    return list_page(rows, "../", nemesis or "no fault", groups)
+
+
+def _links(rows: Sequence[RunRow]) -> dict[str, str]:
+    return {row.place: page_of(row) for row in rows}
+
+
+def compare_page(store: Path, rows: Sequence[RunRow], base: str = "") -> str:
+    """Two of ``rows`` over each other, which two the page's address says: ``?a=<test>/<run>&b=<test>/<run>``."""
+    links = {place: base + page for place, page in _links(rows).items()}
+    data = pack({}, comparison(store, rows, links)) if len(rows) > 1 else ""
+    return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
+
+
+def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -> str:
+    """The files of one run, for download: (path inside the run, bytes)."""
+    return _render("site_folder.html.j2", base, row.place, row=row, files=files, data="")
+
+
+def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    drawn = []
+    for group in groups:
+        dots, top = trends.strip(group)
+        drawn.append({"group": group, "dots": dots, "top": top})
+    return drawn
+
+
+def _packed(row: RunRow) -> dict[str, Any]:
+    told = {name: getattr(row, name) for name in RunRow.__slots__}
+    return {**told, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+
+
+def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
+    """The rows of every nemesis, in the order of its newest run."""
+    found: dict[str, list[RunRow]] = {}
+    for row in rows:
+        found.setdefault(row.nemesis, []).append(row)
+    return found
+
+
+def write_site(store: Path, target: Path) -> list[Path]:
+    """Write the static site of a store.  Runs whose report was not drawn are listed without a link.  Raises OSError.
+
+    Copies reports, summaries, results, JUnit files and PNG plots, so that the folder can be kept without the store.
+    """
+    rows = StoreIndex(store, remember=False).rows()
+    found = trends.trends_of(store, rows)
+    target.mkdir(parents=True, exist_ok=True)
+    pages = {
+        target / "index.html": list_page(rows),
+        target / "trends.html": trends_page(rows, found),
+        target / "compare.html": compare_page(store, rows[:DRAWN]),
+    }
+    for nemesis, members in by_nemesis(rows).items():
+        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, found, nemesis)
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    copied = [path for row in rows for path in _copy_run(store, target, row)]
+    return [*pages, *copied]
+
+
+def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
+    """Copy what is kept of a run, files only: a link in a run's directory may lead anywhere."""
+    root, folder = store / row.test / row.run, target / "runs" / row.test / row.run
+    folder.mkdir(parents=True, exist_ok=True)
+    copied: list[tuple[str, int]] = []
+    for name, size in files_of(root):
+        if name in COPIED or (name.startswith("plots/") and name.endswith(".png")):
+            place = folder / name
+            place.parent.mkdir(exist_ok=True)
+            with open_inside(store, [row.test, row.run, *name.split("/")]) as source, place.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+            copied.append((name, size))
+    index = folder / "index.html"
+    index.write_text(folder_page(row, copied, "../../../"), encoding="utf-8", errors="replace")
+    return [index, *(folder / name for name, _ in copied)]

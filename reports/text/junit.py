@@ -1,0 +1,63 @@
+"""``junit.xml``: every check and gate as a test case, so that any CI system shows which one failed.
+
+A violation is a ``failure``; a run that proved nothing (unknown) or that broke down on our side is an ``error``.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+from reports.analysis.findings import checks_of
+from reports.load.run import HARNESS_FAILURE, Run
+from reports.style.format import xml_text
+
+
+def junit_of(run: Run) -> ET.Element:
+    """The document's root, one suite named after the run."""
+    checks = checks_of(run)
+    suites = ET.Element("testsuites", name="harness")
+    suite = ET.SubElement(
+        suites, "testsuite", name=xml_text(run.test), time=f"{run.end / 1e9:.3f}", hostname="localhost"
+    )
+    if run.started:
+        suite.set("timestamp", xml_text(run.started))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in (
+        ("run", run.name),
+        ("seed", run.seed),
+        ("verdict", run.verdict),
+        ("command", run.plan.get("command")),
+    ):
+        if value:
+            ET.SubElement(properties, "property", name=name, value=xml_text(value))
+    for check in checks:
+        _case(suite, check, run)
+    if run.verdict == HARNESS_FAILURE or not checks:
+        case = ET.SubElement(suite, "testcase", classname=xml_text(run.test), name="harness")
+        ET.SubElement(case, "error", type=run.verdict.replace(" ", "-"), message=xml_text(run.sentence))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    return suites
+
+
+def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
+    case = ET.SubElement(suite, "testcase", classname=xml_text(run.test), name=xml_text(check.get("name", "check")))
+    text = f"asked: {check.get('asked', '')}\nseen: {check.get('seen', '')}"
+    if check["state"] == "skipped":
+        ET.SubElement(case, "skipped", message=xml_text(check.get("seen", "")))
+    elif check["state"] != "valid":
+        tag = "failure" if check["state"] == "invalid" else "error"
+        found = ET.SubElement(case, tag, type=check["state"], message=xml_text(check.get("seen", "")))
+        found.text = xml_text(f"{text}\n{run.sentence}\n{run.plan.get('command') or ''}".strip())
+    else:
+        ET.SubElement(case, "system-out").text = xml_text(text)
+
+
+def write(run: Run, path: Path) -> None:
+    """Write the document.  Raises OSError."""
+    tree = ET.ElementTree(junit_of(run))
+    ET.indent(tree)
+    tree.write(path, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,84 @@
+"""What faults cost, as text: by kind of operation, by node, and by fault over a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from history.metrics.recovery import never_recovered
+from reports.style.format import milliseconds, number, one_line, seconds
+
+Rows = list[tuple[str, ...]]
+
+
+def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
+    """A line for each fault and kind of operation; empty where the results hold no such figures."""
+    lines: Rows = []
+    for window in windows:
+        kinds = window.get("kinds")
+        for kind, figures in (kinds if isinstance(kinds, Mapping) else {}).items():
+            if isinstance(figures, Mapping) and figures:
+                lines.append(_kind_line(window, kind, figures))
+    if not lines:
+        return []
+    head = ("#", "fault", "kind", "before", "during", "after", "gap s", "first ok ms", "rate back ms")
+    return [head, *lines]
+
+
+def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, Any]) -> tuple[str, ...]:
+    gap = figures.get("longest_gap_ms")
+    never = never_recovered({**figures, "state": window.get("state")})
+    return (
+        str(window.get("id", "")),
+        one_line(window.get("fault", ""), 32),
+        one_line(kind, 12),
+        number(figures.get("rate_before")),
+        number(figures.get("rate_during")),
+        number(figures.get("rate_after")),
+        seconds(gap / 1e3 if isinstance(gap, int | float) else None),
+        milliseconds(figures.get("first_ok_ms")),
+        "never" if never else milliseconds(figures.get("recovered_ms")),
+    )
+
+
+def nodes_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
+    """A line for each fault: how long after the heal each node had caught up."""
+    told = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
+    names = list(dict.fromkeys(node for window in told for node in window["caught_up"]["nodes"]))
+    if not told:
+        return []
+    lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
+    for window in told:
+        took = window["caught_up"]["nodes"]
+        cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
+        lines.append(
+            (
+                str(window.get("id", "")),
+                one_line(window.get("fault", ""), 32),
+                str(window["caught_up"].get("target", "")),
+                *cells,
+            )
+        )
+    return lines
+
+
+def faults_of(figures: Mapping[str, Any]) -> Rows:
+    """A line for each fault: the distribution over its windows, as least / median / most."""
+    lines: Rows = []
+    for fault, record in figures.items():
+        if isinstance(record, Mapping):
+            spreads = (
+                _spread(record.get(name)) for name in ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
+            )
+            never = f"{record.get('never_recovered', 0)}, {record.get('never_caught_up', 0)}"
+            lines.append((one_line(fault, 32), str(record.get("windows", "")), *spreads, never))
+    if not lines:
+        return []
+    head = ("fault", "windows", "gap ms", "first ok ms", "rate back ms", "caught up ms", "not back: rate, nodes")
+    return [head, *lines]
+
+
+def _spread(found: object) -> str:
+    if not isinstance(found, Mapping):
+        return "–"
+    return " / ".join(milliseconds(found.get(name)) for name in ("least", "median", "most"))

@@ -1,0 +1,275 @@
+"""``summary.txt``: verdict, sentence, checks, faults, counts, counterexample, figures."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from history import Counterexample
+from history.metrics.recovery import never_recovered
+from reports.errors import Notes
+from reports.load.run import tidy
+from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.text import recovery as recovery_text
+from reports.text import text_diagram as boxes
+
+MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
+SPARKS: Final = "▁▂▃▄▅▆▇█"
+MAX_EXAMPLES: Final = 3
+SPARK_COLUMNS: Final = 80
+LEAST: Final = 60
+"""Columns of the narrowest terminal that is written for."""
+
+Paint = Callable[[str, str], str]
+"""What a word of a text looks like, by the name of its colour."""
+
+
+def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
+    """Plain text, no colours, from a ``results.json`` as it is; every field is optional.
+
+    For a terminal of so many ``columns`` sentences are wrapped, and tables leave out what has no room.
+    """
+    results = tidy(results, Notes())
+    columns = None if columns is None else max(columns, LEAST)
+    parts = [
+        _verdict(results, columns),
+        _checks(results.get("checks") or (), columns),
+        _examples(results.get("keys") or (), columns),
+        _faults(fault_rows(results), columns),
+        _recovery(results, columns),
+        _counts(results.get("counts") or {}),
+        _rate(results.get("windows") or (), columns),
+        _figures(results.get("timings") or {}),
+        _warnings(results.get("warnings") or (), columns),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def wrapped(text: str, columns: int | None, indent: str = "") -> str:
+    """Each of its lines in as many as it takes."""
+    if columns is None:
+        return textwrap.indent(printable(text), indent)
+    lines = [
+        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        for line in printable(text).splitlines()
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(results: Mapping[str, Any], columns: int | None) -> str:
+    failure = results.get("harness_failure")
+    word = "HARNESS FAILURE" if failure else str(results.get("verdict", "unknown")).upper()
+    sentences = [wrapped(str(text), columns) for text in (failure, results.get("sentence")) if text]
+    return "\n".join([word, *sentences])
+
+
+def table(
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+    indent: str = "  ",
+    between: str = "  ",
+    columns: int | None = None,
+) -> str:
+    """Columns padded to their widest cell; those in ``right`` are right-aligned.
+
+    Where a terminal has fewer ``columns``, those that have no room are left out, from the right, and … says so.
+    """
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if columns is not None and len(indent) + sum(widths) + len(between) * (len(widths) - 1) > columns:
+        ends = accumulate((len(between) + width for width in widths), initial=len(indent) - len(between))
+        kept = sum(end <= columns - len(between) - 1 for end in ends) - 1
+        widths = [*widths[:kept], 1]
+        rows = [(*row[:kept], "" if number else "…") for number, row in enumerate(rows)]
+    lines = []
+    for row in rows:
+        cells = [
+            f"{cell:>{w}}" if c in right else f"{cell:{w}}" for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + between.join(cells)).rstrip())
+    return "\n".join(lines)
+
+
+def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+    if not checks:
+        return "No check was made."
+    if columns is not None:
+        return check_lines(checks, columns)
+    rows = [("", "check or gate", "asked", "seen")]
+    for check in checks:
+        gate = " (gate)" if check.get("kind") == "gate" else ""
+        rows.append(
+            (
+                MARKS.get(str(check.get("verdict")), "–"),
+                one_line(check.get("name", ""), 40) + gate,
+                one_line(check.get("asked", ""), 60),
+                one_line(check.get("seen", ""), 90),
+            )
+        )
+    return table(rows)
+
+
+def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
+    """A line each for a terminal; what was asked is told of those that are not as they should be."""
+    names = [
+        one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
+    ]
+    width = max(map(len, names))
+    lines = []
+    for check, name in zip(checks, names, strict=True):
+        state = str(check.get("verdict"))
+        mark = paint(MARKS[state], state) if state in MARKS else "–"
+        lines.append(f"  {mark} {name:{width}}  {one_line(check.get('seen', ''), columns - width - 6)}")
+        if state in ("invalid", "unknown"):
+            lines.append(wrapped(f"asked: {check.get('asked', '')}", columns, " " * (width + 6)))
+    return "\n".join(lines)
+
+
+def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+    found = [(key.get("key"), record) for key in keys for record in key.get("counterexamples") or ()]
+    if not found:
+        return ""
+    total = sum(int(key.get("violations") or 0) for key in keys)
+    parts = [f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {min(len(found), MAX_EXAMPLES)} shown"]
+    for key, record in found[:MAX_EXAMPLES]:
+        example = Counterexample.from_json(record)
+        title = (
+            f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
+        )
+        drawn = boxes.draw(example, boxes.COLUMNS if columns is None else columns - boxes.WHO)
+        parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
+    return "\n\n".join(parts)
+
+
+def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The fault windows if the results hold them, else what the receipts say, without rates."""
+    windows = [window for window in results.get("windows") or () if "fault" in window]
+    return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
+
+
+def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+    if not rows:
+        return ""
+    head = (
+        "#",
+        "fault",
+        "state",
+        "leader",
+        "start s",
+        "length s",
+        "before",
+        "during",
+        "after",
+        "gap s",
+        "first ok ms",
+        "rate back ms",
+    )
+    lines = [head]
+    for row in rows:
+        started, healed = row.get("started"), row.get("healed")
+        gap = row.get("longest_gap_ms")
+        lines.append(
+            (
+                str(row.get("id", "")),
+                one_line(row.get("fault", ""), 32),
+                one_line(row.get("state", ""), 13),
+                one_line(row.get("leader") or "–", 10),
+                seconds(started / 1e9 if started is not None else None),
+                seconds((healed - started) / 1e9 if healed is not None and started is not None else None),
+                number(row.get("rate_before")),
+                number(row.get("rate_during")),
+                number(row.get("rate_after")),
+                seconds(gap / 1e3 if gap is not None else None),
+                milliseconds(row.get("first_ok_ms")),
+                "never" if never_recovered(row) else milliseconds(row.get("recovered_ms")),
+            )
+        )
+    return "Faults (rates are ok operations a second)\n" + table(
+        lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11), columns=columns
+    )
+
+
+def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
+    """The figures by kind of operation, by node and by fault, where the results hold them."""
+    windows = results.get("windows") or ()
+    parts = [
+        ("The same by kind of operation", recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
+        ("Caught up, ms after the heal", recovery_text.nodes_of(windows), (0, *range(2, 12))),
+        ("By fault: least / median / most", recovery_text.faults_of(results.get("fault_figures") or {}), (1,)),
+    ]
+    return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)
+
+
+def _counts(counts: Mapping[str, Any]) -> str:
+    """Operations by phase, kind and outcome as a table where they are counted so, everything else as it is."""
+    parts = []
+    if phases := _by_outcome(counts.get("phases")):
+        parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
+    others = {name: value for name, value in counts.items() if name != "phases" or not phases}
+    if rows := [(one_line(name, 60), number(value)) for name, value in _leaves(others)]:
+        parts.append(table(rows, right=(1,)))
+    return "\n".join(["Operations", *parts]) if parts else ""
+
+
+def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
+    if not isinstance(phases, Mapping):
+        return []
+    return [
+        (one_line(phase, 20), one_line(kind, 20), *map(number, map(outcomes.get, ("ok", "info", "fail"))))
+        for phase, kinds in phases.items()
+        if isinstance(kinds, Mapping)
+        for kind, outcomes in kinds.items()
+        if isinstance(outcomes, Mapping)
+    ]
+
+
+def _figures(timings: Mapping[str, Any]) -> str:
+    rows = [(one_line(name, 60), number(value, 3)) for name, value in _leaves(timings)]
+    return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
+
+
+def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in record.items():
+        title = f"{prefix} {name}".strip()
+        found += _leaves(value, title) if isinstance(value, Mapping) else [(title, value)]
+    return found
+
+
+def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+    """A sparkline of ok operations by second, if the results hold one-second windows."""
+    by_second: dict[int, float] = {}
+    for window in windows:
+        if "second" in window and window.get("outcome", "ok") == "ok":
+            by_second[int(window["second"])] = by_second.get(int(window["second"]), 0) + float(window.get("count") or 0)
+    if not by_second:
+        return ""
+    values = [by_second.get(second, 0.0) for second in range(max(by_second) + 1)]
+    room = None if columns is None else min(columns - 2, len(values), SPARK_COLUMNS)
+    return f"ok operations a second, 0 to {number(max(values), 0)}\n  {spark(values, room)}"
+
+
+def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
+    """Block characters, the lowest (or highest) value in each of ``columns`` equal stretches; zero is a dot.
+
+    Without ``columns`` as many as there are values, at most :data:`SPARK_COLUMNS`.
+    """
+    count = len(values)
+    wanted = columns or min(count, SPARK_COLUMNS)
+    top = max(values, default=0) or 1
+    pick = min if lowest else max
+    cells = (
+        [
+            pick(values[place * count // wanted : max(place * count // wanted + 1, (place + 1) * count // wanted)])
+            for place in range(wanted)
+        ]
+        if count
+        else []
+    )
+    return "".join("·" if cell <= 0 else SPARKS[min(int(cell / top * len(SPARKS)), len(SPARKS) - 1)] for cell in cells)
+
+
+def _warnings(warnings: Sequence[Any], columns: int | None) -> str:
+    told = (wrapped(one_line(warning, 300), columns, "  ") for warning in warnings)
+    return "\n".join(["Warnings", *told]) if warnings else ""

@@ -1,0 +1,195 @@
+"""A run on a terminal: verdict, what failed, the counterexample, the faults, and the run's time in sparklines.
+
+Colour only where it is asked for, and never alone: every verdict is a word and a mark as well.  Nothing of a run
+reaches the terminal but printable characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from reports.analysis import figures
+from reports.analysis import node_timeline as tracks
+from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.faults import FaultWindow
+from reports.analysis.findings import Drawn, Violation, checks_of, headlines_of, violation_count
+from reports.analysis.invariant_violations import Moment, breaches_of
+from reports.load.run import HARNESS_FAILURE, Run, commands_of
+from reports.load.staleness import STALE, is_stale
+from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.text import text_diagram as boxes
+from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
+
+MOST: Final = 160
+MAX_EXAMPLES: Final = 2
+MAX_FAULTS: Final = 20
+_CODES: Final = {"valid": "32", "invalid": "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1"}
+
+
+def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
+    """The text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
+    columns = min(max(columns, LEAST), MOST)
+    run = drawn.run
+
+    def paint(text: str, name: str) -> str:
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if colour else text
+
+    parts: list[tuple[str, Callable[[], str]]] = [
+        ("verdict", lambda: _verdict(drawn, columns, paint)),
+        ("checks", lambda: _checks(run, columns, paint)),
+        ("counterexamples", lambda: _examples(drawn, columns, paint)),
+        ("findings about nodes", lambda: _breaches(drawn, columns, paint)),
+        ("faults", lambda: _faults(drawn, columns, paint)),
+        ("sparklines", lambda: _sparklines(drawn, columns, paint)),
+        ("operations", lambda: _counts(run)),
+        ("commands", lambda: _commands(run, paint)),
+    ]
+    told = [run.notes.attempt(name, make, "") for name, make in parts]
+    warnings = [*run.notes.warnings, *run.results.get("warnings", ())]
+    told.append("\n".join(wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
+    return "\n\n".join(part for part in told if part) + "\n"
+
+
+def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
+    run = drawn.run
+    heads = headlines_of(drawn)
+    told = [wrapped(run.sentence, columns)] if run.failure or not heads else []
+    told += [wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
+    where = one_line(f"{run.test}/{run.name}", columns)
+    if run.plan.get("canary") or (run.failure and heads):
+        told.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
+    return "\n".join([paint(word_of(run).upper(), run.verdict), *told, paint(where, "quiet")])
+
+
+def _checks(run: Run, columns: int, paint: Paint) -> str:
+    """A line each, as :func:`check_lines` writes them."""
+    checks = checks_of(run)
+    if not checks:
+        return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
+    return check_lines([{**check, "verdict": check["state"]} for check in checks], columns, paint)
+
+
+def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
+    shown = [violation for violation in drawn.violations if violation.picture][:MAX_EXAMPLES]
+    if not shown:
+        return ""
+    total = violation_count(drawn.run)
+    head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
+    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns) for violation in shown)])
+
+
+def _example(violation: Violation, columns: int) -> str:
+    kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
+    told = f"{kind} of {key}" if violation.key is not None else kind
+    led = f"Leader then: {violation.leader}, term {violation.term}." if violation.leader else "No leader then."
+    struck, before = _struck(violation.faults), _struck(violation.earlier)
+    fault = f"Fault then: {struck}." if struck else "No fault was installed then."
+    if before:
+        fault += f" During the operations before it: {before}."
+    sentence = wrapped(f"{told}: {violation.example.sentence}", columns)
+    return f"{sentence}\n\n{boxes.draw(violation.example, columns - boxes.WHO)}\n\n{wrapped(f'{led} {fault}', columns)}"
+
+
+def _struck(windows: Sequence[FaultWindow]) -> str:
+    return ", ".join(f"{one_line(window.fault, 40)} on {_nodes(window)}" for window in windows)
+
+
+def _breaches(drawn: Drawn, columns: int, paint: Paint) -> str:
+    """A line for each moment in which a node was seen to break a rule."""
+    parts = []
+    for breach in breaches_of(drawn):
+        if breach.moments:
+            lines = [wrapped(_moment(moment), columns, "  ") for moment in breach.moments]
+            parts.append("\n".join([paint(f"{breach.name}, when", "strong"), *lines]))
+    return "\n\n".join(parts)
+
+
+def _moment(moment: Moment) -> str:
+    struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
+    led = f"{moment.leader} led in term {moment.term}" if moment.leader else "nobody led"
+    return f"{moment.seconds:.2f} s {moment.node}: {moment.told}; {led}; fault: {struck or 'none'}"
+
+
+def _nodes(window: FaultWindow) -> str:
+    return one_line(" ".join(window.nodes), 30) or "no node"
+
+
+def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
+    if not drawn.windows:
+        return ""
+    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "rate back ms")
+    rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
+    fixed = sum(max(len(row[column]) for row in [head, *rows]) for column in range(len(head)) if column != 1)
+    room = max(columns - fixed - (len(head) - 1) - 1, 8)
+    rows = [(row[0], one_line(row[1], room), *row[2:]) for row in rows]
+    text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
+    left = len(drawn.windows) - len(rows)
+    more = f"\n {left} more" if left else ""
+    return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
+
+
+def _fault(window: FaultWindow) -> tuple[str, ...]:
+    gap = window.longest_gap_ms
+    return (
+        str(window.id),
+        one_line(window.fault if window.installed else f"{window.fault} {window.state}", 60),
+        one_line(f"{window.leader or '–'}{' cut' if window.leader_cut else ''}", 10),
+        seconds(window.started, 1),
+        seconds(window.healed - window.started if window.healed is not None else None, 1),
+        number(window.rate_before),
+        number(window.rate_during),
+        number(window.rate_after),
+        seconds(gap / 1000 if gap is not None else None),
+        "never" if window.never_recovered else milliseconds(window.recovered_ms),
+    )
+
+
+def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
+    run = drawn.run
+    if not len(run.operations):
+        return ""
+    rates = figures.rates_of(run.operations, run.end)
+    rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
+    rows.append(("p99 of ok, ms", np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2]), False))
+    if run.probes:
+        lag = tracks.progress_of(drawn.tracks, run.end / 1e9).lag
+        rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))
+    width = columns - max(len(title) for title, *_ in rows) - 14
+    lines = [
+        (title, spark(values.tolist(), width, lowest=low), number(float(values.max()))) for title, values, low in rows
+    ]
+    head = paint(f"0 to {run.end / 1e9:.0f} s; on the right the highest", "strong")
+    return head + "\n" + table([*lines, ("faults", _fault_line(drawn.windows, run.end / 1e9, width), "")], right=(2,))
+
+
+def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
+    """A mark for each stretch of time in which a fault stood, a darker one where several did."""
+    cells = [0] * width
+    for window in windows:
+        if window.state == "skipped":
+            continue
+        stop = window.healed if window.healed is not None else end
+        for cell in range(int(window.started * width / end), min(int(stop * width / end), width - 1) + 1):
+            cells[cell] += 1
+    return "".join("·▒▓"[min(cell, 2)] for cell in cells)
+
+
+def _counts(run: Run) -> str:
+    rows = [
+        (row.phase or "–", one_line(row.f, 20), *map(number, (row.ok, row.info, row.fail)))
+        for row in figures.counts_of(run.operations)
+    ]
+    return table([("phase", "kind", "ok", "info", "fail"), *rows], right=(2, 3, 4)) if rows else ""
+
+
+def _commands(run: Run, paint: Paint) -> str:
+    """Whole lines: they are there to be copied."""
+    named = commands_of(run.plan, faults=bool(run.receipts))
+    lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
+    if run.files.report.is_file():
+        stale = f" ({STALE})" if is_stale(run.files, run.results) else ""
+        lines.append(f"{paint('report:', 'quiet')} {printable(run.files.report)}{stale}")
+    return "\n".join(lines)

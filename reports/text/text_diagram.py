@@ -1,0 +1,62 @@
+"""A counterexample in box-drawing characters, for terminals and mail."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from history import Counterexample
+from reports.analysis.counterexample import LEFT, RIGHT, WIDTH, Box, Picture, picture_of
+from reports.style.format import one_line
+
+COLUMNS: Final = 96
+WHO: Final = 17
+
+
+def draw(example: Counterexample, columns: int = COLUMNS) -> str:
+    """A line an operation: a bar on the time axis, ``●`` where it may have taken effect, ``✕`` on the culprit."""
+    picture = picture_of(example)
+    if picture is None:
+        return ""
+    lines = [line for box in picture.boxes for line in _operation(box, columns)]
+    return "\n".join([*lines, *_states(picture, columns), _ticks(picture, columns)])
+
+
+def _place(x: float, columns: int) -> int:
+    return round((x - LEFT) / (WIDTH - LEFT - RIGHT) * (columns - 1))
+
+
+def _operation(box: Box, columns: int) -> list[str]:
+    first, last = _place(box.x, columns), max(_place(box.x + box.width, columns), _place(box.x, columns) + 1)
+    bar = list("├" + "─" * (last - first - 1) + ("┄" if box.open_end else "┤"))
+    if box.culprit:
+        bar[len(bar) // 2] = "✕"
+    elif box.point is not None:
+        bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
+    label = one_line(f"{box.label}  {box.times}", min(60, columns))
+    at = first if first + len(label) <= columns else max(columns - len(label), 0)
+    return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
+
+
+def _states(picture: Picture, columns: int) -> list[str]:
+    if not picture.states:
+        return []
+    row = [" "] * columns
+    for span in picture.states:
+        first, last = _place(span.x, columns), _place(span.x + span.width, columns)
+        text = one_line(span.text, max(last - first - 1, 1))
+        row[first:last] = list(f"│{text:^{max(last - first - 1, 0)}}"[: last - first])
+    return [f"{'it holds':{WHO}}{''.join(row)}"]
+
+
+def _ticks(picture: Picture, columns: int) -> str:
+    """The times below the axis, so far as there is room; the last one always, and nothing that touches it."""
+    row = [" "] * columns
+    free = columns
+    for place, tick in reversed(list(enumerate(picture.ticks))):
+        at = max(0, min(_place(tick.x, columns) - len(tick.text) // 2, columns - len(tick.text)))
+        if place and place + 1 < len(picture.ticks) and at < len(picture.ticks[0].text) + 1:
+            continue
+        if at + len(tick.text) < free or free == columns:
+            row[at : at + len(tick.text)] = list(tick.text)
+            free = at
+    return f"{'seconds':{WHO}}{''.join(row)}".rstrip()
