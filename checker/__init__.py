@@ -10,13 +10,32 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
     ... ])
     >>> report.verdict, report.keys[0].counterexamples[0].kind
     ('invalid', 'lost-write')
+
+From the top down, as a history goes through it; nothing imports upwards:
+
+===================  ====================================================================================
+``check``            the one verb for whole histories, whatever they come as
+``columnar``         histories of millions of operations, in one pass where that is possible
+``monitor``          the same question while the run goes on, event by event
+``warmup``           compiles or loads the kernels, so that the first check is fast
+``per_key``          one object, or a history key by key: verdict, proof, counterexamples
+``explain``          a small core as one true sentence, a drawing, a report
+``counterexamples``  all violations of an object, each cut down to the operations that show it
+``dispatch``         which engine decides: by the model and by the history itself
+``engines``          one algorithm a kind of object, each beside the one by columns
+``search``           the searches, which decide any model: just-in-time, compiled, and WGL
+``kernels``          compiled code (numba) and nothing else
+``models``           what objects are, and their names
+``core``             what all of these speak: the model, calls, results, intervals, the definition, words
+===================  ====================================================================================
 """
 
 from checker.check import as_events, check
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
+from checker.core.result import Report
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.registry import MODELS, model_named
-from checker.per_key import CertificateError, Report, check_operations
+from checker.per_key import CertificateError, check_operations
 from checker.warmup import warm
 
 __all__ = [

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from checker.core.calls import freeze
 from checker.core.model import CasRegister, Model, Register
-from checker.per_key import Report, check_keys
+from checker.core.result import Report
+from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
 from history.records.events import TYPES

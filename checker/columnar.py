@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
 from checker.core.model import CasRegister, Model, ModelError, Register
-from checker.core.result import Answer, Limits
+from checker.core.result import Answer, Limits, Report
+from checker.core.scene import Scene
 from checker.counterexamples.minimize import Least, fewest
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import VALUES, decide
@@ -23,9 +24,8 @@ from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import IntArray, zones
 from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
-from checker.explain.registers import Scene
 from checker.models.registry import model_named
-from checker.per_key import Report, counterexamples, key_verdict, untold
+from checker.per_key import counterexamples, key_verdict, untold
 from history import KeyVerdict, worst
 from history.readers.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
 

@@ -10,9 +10,11 @@ from typing import Final
 from checker.core.calls import NEVER, Call, call_of, calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.model import Model, ModelError
-from checker.core.result import Answer, Limits, not_begun
+from checker.core.result import Answer, Limits, Report, not_begun
+from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
+from checker.counterexamples.kv import find_texts
 from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE as TEXTS
@@ -27,31 +29,19 @@ from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.explain.counters import tell_counter
 from checker.explain.generic import narrate
-from checker.explain.kv import find_texts, tell_texts
+from checker.explain.kv import tell_texts
 from checker.explain.logs_and_sets import tell_log, tell_set
 from checker.explain.queues import tell_queue
-from checker.explain.registers import Scene, explain
+from checker.explain.registers import explain
 from checker.models.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister
 from checker.models.registry import model_named
-from history import Counterexample, KeyVerdict, Operation, Verdict, worst
+from history import Counterexample, KeyVerdict, Operation, worst
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.
 _FEW: Final = 60
 # So many reads that answer the same are tried whether they are the same violation.
 _FOLDED: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The verdict on a whole history: the worst of its keys', which are listed in the order of their first use."""
-
-    verdict: Verdict
-    keys: Sequence[KeyVerdict]
-
-    @property
-    def counterexamples(self) -> tuple[Counterexample, ...]:
-        return tuple(example for key in self.keys for example in key.counterexamples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from harness.errors import UsageError
-from harness.execution.monitor import require_watchable
-from history.readers.toml_file import read_text
+from history.toml_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +42,17 @@ SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
 #: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
 CANARIES: Final[tuple[CanaryName, ...]] = get_args(CanaryName)[1:]
 SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
+# The online monitor (``harness.execution.monitor``) follows these.
+WATCHED_WORKLOADS: Final = ("register",)
+
+
+def require_watchable(workload: str) -> None:
+    """Raises UsageError for a workload that the monitor cannot follow."""
+    if workload not in WATCHED_WORKLOADS:
+        raise UsageError(
+            f"--stop-on-violation follows registers whose values are written once each, not --workload {workload}: "
+            f"take --workload register, or leave the option out and let the check after the run decide"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,14 @@
 """What every other package speaks: events, operations, receipts, probes, verdicts, results, tables.
 
-Types live here together with their readers, writers and versions, so that a format is defined once.
-This package imports nothing of the project's own.
-
-==================  ===============================================================
-module              subject
-==================  ===============================================================
-``events``          one line of ``history.jsonl``: an invocation or a completion
-``operations``      an invocation paired with its completion
-``receipts``        what a fault did, with its witness
-``probes``          one line of ``probes.jsonl``: a node's word about itself
-``verdicts``        checks, gates, counterexamples, ``results.json``
-``tables``          the Arrow schemas of ``tables/*.parquet``
-``plans``           what a plan says of its run, in a few words
-``stamps``          name and version in every Parquet file
-``warehouse``       the runs and trends of a whole store
-``layout``          which file of a run is where
-``errors``          what a reader raises on bad input
-==================  ===============================================================
+=============  =================================================================================
+``records``    what a run writes down, one file a kind of line, and where each file of a run is
+``tables``     the schemas of the Parquet tables, and the version that is written into each file
+``metrics``    figures that several packages need in the same words: recovery
+``readers``    histories from elsewhere, and our own by columns
+``toml_file``  files that people write, with errors that say what a file is instead
+``packed``     how a packed file is known where a text is expected
+``errors``     what readers raise
+=============  =================================================================================
 """
 
 from history.errors import FormatError

@@ -1,34 +1,14 @@
 """The jobs that turn what a run recorded into tables: operations, verdicts, windows, faults, probes.
 
-=================  =========================================================================
-module             subject
-=================  =========================================================================
-``session``        starting Spark quietly
-``shipping``       what a real cluster needs beyond that
-``warm``           starting it in the background while the run goes on
-``worker_daemon``  what Spark forks its Python workers from
-``jobs``           the tables of one run, on Spark
-``actions``        running Spark actions, with one kind of exception
-``local``          the same without Spark
-``sources``        what a run recorded
-``columns``        events and operations as Arrow columns
-``judging``        one key's operations to its verdict
-``windows``        operations to rates and latencies by second
-``recovery``       the table of faults, with the figures that ``history.metrics.recovery`` defines
-``counting``       counts for the gates
-``load_figures``   rate, unavailability and latency of a run of any length
-``storage``        Parquet on disk, never half a table
-``tables``         what a job hands back
-``run_row``        a run as one row, to be compared with others
-``warehouse``      the tables of all runs
-``index``          the rows of all runs in one file, and their trends
-``ingest``         many runs into the warehouse
-``trends``         how runs of one kind went over time, and regressions
-``big_keys``       verdicts on keys that no machine holds, by distributed zones
-``errors``         the tree of exceptions
-=================  =========================================================================
-
 Importing this package does not import pyspark.
+
+===============  ======================================================================
+``warehouse``    the tables of all runs: many runs brought into it, indexed, compared
+``spark``        the same tables computed by Spark, for one run of any size; sessions
+``tables``       the tables of one run: how each is computed and written, without Spark
+``tables_page``  ``docs/tables.md``, generated from the schemas
+``errors``       the tree of exceptions
+===============  ======================================================================
 """
 
 from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError

@@ -1,29 +1,17 @@
 """Reports: what happened in a run, for people.  Reads a run directory, imports only ``history``.
 
-===================  =================================================================
-module               subject
-===================  =================================================================
-``run``              whatever of a run's files can be read
-``columns``          operations as numpy columns
-``tracks``           roles, terms and replica progress from the probes
-``snapshots``        saved, loaded and installed ones, from the probes
-``faults``           fault windows and what they did to the clients
-``figures``          rates, quantiles, counts, gaps
-``counterexample``   the picture of a violation; ``linearize`` explains it
-``topology``         who can talk to whom during a fault
-``logs``             excerpts of the nodes' logs; ``links`` to the files of the run; ``fault_words`` what faults do
-``findings``         what was wrong, with its surroundings; ``breaches``: by nodes; ``sketch`` draws their indexes
-``marks``            its moments on the time axis, for charts and plots
-``page``             ``report.html``; ``series`` and ``pack`` are its data, ``assets`` and ``templates`` its rest
-``drawn_from``       which verdict a page was drawn from
-``plots``            PNG and SVG; ``plot_frame`` is what those over time share
-``junit``            ``junit.xml``
-``summary``          ``summary.txt``; ``terminal``: the same for a reader there; ``boxes`` draws in both
-``store_index``      the runs of a store as rows
-``trends``           them in groups, or those of the ``warehouse``; ``trend_rows`` are the types
-``site``             the pages over many runs, as text and as files; ``compare`` two of them; ``serve`` serves them
-``inside``           files of a store, and of nothing else
-===================  =================================================================
+=========================  =======================================================================================
+``site``                   the pages over many runs, as text for the server and as files
+``page``                   ``report.html``, its data and its links
+``plots``                  the static set: PNG and SVG
+``text``                   summary, terminal, JUnit
+``analysis``               what the records say: timelines, faults, findings, trends, and the geometry of pictures
+``load``                   whatever of a run or a store can be read
+``style``                  colours, and how numbers and hostile text are written
+``assets``, ``templates``  styles, scripts and templates of the pages
+``vendor``                 code of others, unchanged, with its licence
+``errors``                 what went wrong while drawing: warnings, never an exception
+=========================  =======================================================================================
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +21,23 @@ MAY_IMPORT = {
     "pipeline": {"history", "checker"},
     "harness": {"history", "checker", "nemesis", "pipeline", "reports"},
 }
+# Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
+# rooms that stand before it, and from those in the same row never one from another.
+LAYERS = {
+    "history": ["errors packed", "toml_file records", "tables metrics readers", "__init__"],
+    "checker": [
+        "core", "models kernels", "search", "engines", "dispatch", "counterexamples", "explain", "per_key",
+        "columnar monitor warmup", "check", "__init__",
+    ],
+    "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
+    "reports": ["errors style vendor assets templates", "load", "analysis", "text plots", "page", "site", "__init__"],
+    "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
+    "harness": [
+        "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
+        "clusters clients systems", "judge", "execution", "doctor", "suite", "cli", "__main__ __init__",
+    ],
+}  # fmt: skip
+MOST_IN_A_FOLDER = 20
 MODULES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 LONGEST = 400
 # Those still to be split; none is, and none may join them.
@@ -53,6 +72,59 @@ def test_a_package_imports_only_what_the_design_permits(package: str) -> None:
         if name.split(".")[0] in forbidden | {"tests", "bench"}
     }
     assert found == set()
+
+
+def room(path: Path) -> tuple[str, str]:
+    package, first, *_ = path.relative_to(ROOT).parts
+    return package, first.removesuffix(".py")
+
+
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_modules(path: Path) -> set[Path]:
+    """Our own modules that a file imports; of a package its ``__init__`` only if a name of that is taken."""
+    places = {module(other): other for other in MODULES}
+    found = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {places[name if name in places else str(node.module)] for name in named if node.module in places}
+        elif isinstance(node, ast.Import):
+            found |= {places[alias.name] for alias in node.names if alias.name in places}
+    return found - {path}
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_inside_a_package_imports_go_downwards(package: str) -> None:
+    level = {name: number for number, row in enumerate(LAYERS[package]) for name in row.split()}
+    inside = [path for path in MODULES if room(path)[0] == package]
+    assert {room(path)[1] for path in inside} <= set(level)
+    upwards = {
+        f"{module(path)} imports {module(other)}"
+        for path in inside
+        for other in imported_modules(path)
+        if room(other)[0] == package and room(other) != room(path) and level[room(other)[1]] >= level[room(path)[1]]
+    }
+    assert upwards == set()
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = networkx.DiGraph((module(path), module(other)) for path in MODULES for other in imported_modules(path))
+    assert [sorted(group) for group in networkx.strongly_connected_components(graph) if len(group) > 1] == []
+
+
+def test_no_folder_holds_more_than_one_can_survey() -> None:
+    counts = Counter(path.parent.relative_to(ROOT) for path in MODULES if path.name != "__init__.py")
+    assert {str(folder): count for folder, count in counts.items() if count > MOST_IN_A_FOLDER} == {}
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
+    told = ast.get_docstring(tree(ROOT / package / "__init__.py")) or ""
+    rooms = {room(path)[1] for path in MODULES if room(path)[0] == package} - {"__init__", "__main__"}
+    assert {name for name in rooms if f"``{name}``" not in told} == set()
 
 
 def test_only_the_command_line_knows_click() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checker.core.calls import Call
-from history import Verdict
+from history import Counterexample, KeyVerdict, Verdict
 
 LATE: Final = "the deadline passed"
 LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"
@@ -80,3 +80,15 @@ class Limits:
             if place % _PACE == 0 and self.over():
                 raise OutOfTimeError(engine, f"{LATE}: {place} of {len(calls)} operations looked at")
             yield call
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdict on a whole history: the worst of its keys', which are listed in the order of their first use."""
+
+    verdict: Verdict
+    keys: Sequence[KeyVerdict]
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        return tuple(example for key in self.keys for example in key.counterexamples)

@@ -24,7 +24,6 @@ from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.queues import ENGINE as QUEUE_SWEEP
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.engines.zones import ENGINE as ZONES
-from checker.explain.logs_and_sets import part_of_set
 from checker.models.objects import SparseLog
 
 MOST: Final = 8
@@ -209,3 +208,13 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
         return []
     later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
     return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]
+
+
+def part_of_set(core: Sequence[Call]) -> list[Call]:
+    """A set's core cut down to the elements that its own adds speak of, so that it stands for itself."""
+    added = {call.value for call in core if call.f == "add"}
+
+    def cut(call: Call) -> Call:
+        return replace(call, result=tuple(item for item in call.result or () if item in added))
+
+    return [cut(call) if call.f == "read" else call for call in core]

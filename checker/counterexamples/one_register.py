@@ -14,9 +14,9 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.model import UNKNOWN, CasRegister
 from checker.core.result import Limits
+from checker.core.scene import Scene
 from checker.counterexamples.enumerate import MOST, Finding, find_all
 from checker.dispatch import decide
-from checker.explain.registers import Scene
 from history import Counterexample, Operation
 
 _WRITES: Final = ("write", "w")

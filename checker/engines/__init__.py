@@ -1,0 +1,1 @@
+"""One algorithm a kind of object; what ends in ``_columns`` is the same algorithm on arrays."""

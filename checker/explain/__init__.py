@@ -1,0 +1,1 @@
+"""A violation in words and as a drawing."""

@@ -7,12 +7,12 @@ from typing import Final
 
 from checker.core.calls import Call
 from checker.core.definition import linearizable
+from checker.core.scene import Scene
+from checker.core.wording import Clock, shown, who
 from checker.counterexamples.counter_part import Part
 from checker.counterexamples.counters import Shown
 from checker.counterexamples.enumerate import MOST
 from checker.engines.counter_sums import Wrong
-from checker.explain.registers import Scene
-from checker.explain.wording import Clock, shown, who
 from history import Counterexample
 
 # What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from checker.explain.wording import plain, shown
+from checker.core.wording import plain, shown
 from history import Counterexample, Operation
 from history.records.time_format import digits_of, seconds_text
 

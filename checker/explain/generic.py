@@ -7,8 +7,8 @@ from typing import Final
 
 from checker.core.calls import Call, thaw
 from checker.core.result import Answer, Limits
-from checker.explain.registers import Scene
-from checker.explain.wording import Clock, refused_by, shown, who
+from checker.core.scene import Scene
+from checker.core.wording import Clock, refused_by, shown, who
 from checker.search.jit import search
 from history import Counterexample, Operation
 

@@ -3,100 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
-from checker.core.model import CasRegister
-from checker.core.result import Answer, Limits
-from checker.counterexamples.cas_chains import chain_core, forgotten
-from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, second_pass
-from checker.counterexamples.minimize import irreducible
-from checker.dispatch import decide
-from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_texts, swaps_of
-from checker.engines.kv_partial import PartOfTexts
+from checker.core.result import Answer
+from checker.core.scene import Scene
+from checker.core.wording import Clock, shown, who
 from checker.engines.kv_pieces import START, Pieces
-from checker.explain.registers import Scene
-from checker.explain.wording import Clock, shown, who
 from history import Counterexample, Operation
 
 _DID: Final = {"put": "put", "append": "appended", "get": "got"}
 _TAIL: Final = 40
-
-
-def possible(part: Sequence[Call], pieces: Pieces) -> bool:
-    """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
-    return linearizable(part, PartOfTexts(part, pieces))
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """An invalid history of texts, and what its gets say; in one way only, or it is left to others to tell."""
-
-    calls: Sequence[Call]
-    reading: Reading
-    way: Way
-
-    def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
-        """The least contradiction in these calls and the gets that show where their appends stand."""
-        whole = {call.source: call for call in self.calls}
-        core = {call.source: whole[call.source] for call in found}
-        for call in found:
-            if (value := self.way.get(call.source)) is not None:
-                witness = self.reading.witness(value)
-                core[witness.source] = witness
-        least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
-        if len(least) <= SMALL:
-            least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
-        return Finding(tuple(least), Answer("invalid", ENGINE, kind=kind))
-
-    def without(self, found: Sequence[Call], finding: Finding, swaps: Sequence[Call]) -> list[Call]:
-        """The swaps without what completed a violation, and without the gets that are the same violation again."""
-        whole = {call.source: call for call in self.calls}
-        due = completed_by(found, CasRegister())
-        rest = [call for call in finding.core if call.source != due.source]
-        kept = []
-        for swap in swaps:
-            alike = swap.f == due.f == "read" and swap.result == due.result and swap.ret > due.ret
-            again = alike and len(rest) < SMALL and not possible([*rest, whole[swap.source]], self.reading.pieces)
-            if swap.source != due.source and not again:
-                kept.append(swap)
-            elif swap.f != "read":
-                kept.append(forgotten(swap))
-        return kept
-
-
-def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
-    """All violations of one object of texts, for as long again as the check took; None if it cannot tell them."""
-    more = second_pass(limits)
-    # This took a part of the time of the check only, and is not given up in the midst of it.
-    reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
-    if len(ways) > 1:
-        return None
-    texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(INITIAL)
-    conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
-    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
-    count, note = len(conflicts), None
-    # ``decide`` answers unknown when the time is over.  The first one is looked for until the deadline.
-    while (
-        answer := decide(swaps, register, more if held else limits, engine="chains", proof=False)
-    ).verdict != "valid":
-        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
-            note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
-            break
-        found = chain_core(swaps, register, more if held else limits)
-        if held and more.over():
-            continue
-        held.append(texts.finding(None, found))
-        swaps = texts.without(found, held[-1], swaps)
-        count += 1
-    # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
-    held = [finding for finding in held if len(finding.core) > SMALL or not possible(finding.core, pieces)]
-    if not held:
-        return None
-    held.sort(key=lambda finding: finding.moment)
-    return Findings(tuple(held[:MOST]), count, note)
 
 
 def elided(text: str) -> str:

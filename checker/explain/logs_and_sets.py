@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.result import Answer
-from checker.explain.registers import Scene
-from checker.explain.wording import Clock, shown, who
+from checker.core.scene import Scene
+from checker.core.wording import Clock, shown, who
 from history import Counterexample, Operation
 
 
@@ -122,13 +121,3 @@ def tell_set(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexamp
     return stage.example(
         kind, f"On {scene.name}: {told}. No order of the adds explains both what was seen and what was not."
     )
-
-
-def part_of_set(core: Sequence[Call]) -> list[Call]:
-    """A set's core cut down to the elements that its own adds speak of, so that it stands for itself."""
-    added = {call.value for call in core if call.f == "add"}
-
-    def cut(call: Call) -> Call:
-        return replace(call, result=tuple(item for item in call.result or () if item in added))
-
-    return [cut(call) if call.f == "read" else call for call in core]

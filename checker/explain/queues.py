@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from checker.core.calls import Call, freeze, thaw
-from checker.explain.registers import Scene
-from checker.explain.wording import Clock, shown, who
+from checker.core.scene import Scene
+from checker.core.wording import Clock, shown, who
 from history import Counterexample, Operation
 
 _LISTED: Final = 6

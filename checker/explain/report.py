@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
+from checker.core.result import Report
+from checker.core.wording import plain
 from checker.explain.drawing import draw
-from checker.explain.wording import plain
-from checker.per_key import Report
 from history import KeyVerdict
 
 _SHOWN: Final = 3

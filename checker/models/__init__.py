@@ -1,0 +1,1 @@
+"""What objects are: an initial state and a step, each by its name."""

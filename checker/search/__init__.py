@@ -1,0 +1,1 @@
+"""Searches for an order: exponential in concurrency at most, and complete for any model."""

@@ -21,7 +21,7 @@ import click
 from harness.errors import UsageError
 from harness.options import checked, option_types, require_known
 from harness.plan import PLAN_FORMAT, field_of, option_of
-from history.readers.toml_file import read_toml_or_object
+from history.toml_file import read_toml_or_object
 
 if TYPE_CHECKING:
     FiguresType = click.ParamType[dict[str, float]]

@@ -18,8 +18,8 @@ from harness.errors import UsageError
 @click.option("--deadline", type=float, default=60.0, help="Seconds.")
 def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
     """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
+    from checker.core.wording import plain
     from checker.explain.drawing import draw
-    from checker.explain.wording import plain
     from harness.files import Asked, file_type, shrink_file
     from history import RunFiles
 

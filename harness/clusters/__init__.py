@@ -20,8 +20,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from harness.clusters.base import Cluster, ClusterStatus, Node, NodeStatus, Say, netns_names
+from harness.clusters.base import Cluster, ClusterStatus, NodeStatus, Say, netns_names
 from harness.errors import UsageError
+from harness.remote.node import Node
 
 __all__ = [
     "CLUSTER_SPECS",

@@ -5,30 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
+
+from harness.remote.node import Node
 
 NodeState: TypeAlias = Literal["up", "down", "unhealthy"]
 Say: TypeAlias = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One machine and how to reach it.
-
-    ``address`` is the IP under which the other nodes know it; ``ssh_host`` and ``ssh_port`` are how the control node
-    does.  ``host_key`` is the server's public key as in a known-hosts file (``ssh-ed25519 AAAA…``); None means that
-    it is looked up in the user's own known-hosts file.  It is checked in either case.
-    """
-
-    name: str
-    address: str
-    ssh_host: str
-    ssh_port: int
-    user: str
-    key_file: Path
-    host_key: str | None
-    data_dir: str = "/data"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from harness.clusters.base import Node, Say
+from harness.clusters.base import Say
 from harness.clusters.machines import NODE_NAME, Machines, check_machines
 from harness.errors import UsageError
-from history.readers.toml_file import read_toml
+from harness.remote.node import Node
+from history.toml_file import read_toml
 
 _SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
 _OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}

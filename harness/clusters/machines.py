@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from harness.clusters.base import ClusterStatus, Node, NodeState, NodeStatus
+from harness.clusters.base import ClusterStatus, NodeState, NodeStatus
 from harness.clusters.locks import FileLock
 from harness.errors import ClusterError, HostUnreachableError, RemoteError
+from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
 

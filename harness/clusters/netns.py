@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.clusters import capabilities, control_groups, links, mounts, processes
-from harness.clusters.base import ClusterStatus, Node, NodeStatus, Say, netns_names
+from harness.clusters.base import ClusterStatus, NodeStatus, Say, netns_names
 from harness.clusters.locks import FileLock
 from harness.clusters.node_start import NodeStart, greets
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir
 from harness.errors import ClusterError, RemoteError
+from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
 

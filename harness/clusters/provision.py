@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.clusters.base import Node, Say
+from harness.clusters.base import Say
 from harness.errors import ClusterError
+from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
 

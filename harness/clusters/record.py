@@ -30,8 +30,8 @@ from typing import Literal, TypeAlias
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from harness.clusters.base import Node
 from harness.clusters.processes import Process
+from harness.remote.node import Node
 
 RootKind: TypeAlias = Literal["overlay", "assembled"]
 DataKind: TypeAlias = Literal["ext4", "xfs", "tmpfs"]

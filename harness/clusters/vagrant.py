@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from harness.clusters.base import ClusterStatus, Node, Say
+from harness.clusters.base import ClusterStatus, Say
 from harness.clusters.machines import Machines, check_machines
 from harness.errors import ClusterError, UsageError
+from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from harness.remote.ssh import shown_host_key
 from nemesis.core.ports import Command

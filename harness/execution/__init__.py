@@ -1,0 +1,1 @@
+"""One run, from the plan to its evidence."""

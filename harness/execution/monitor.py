@@ -9,25 +9,12 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.errors import UsageError
-
 if TYPE_CHECKING:
     from checker.monitor import Monitor
     from harness.runstate import RunState
     from history import Event
 
 log = logging.getLogger("harness.execution.monitor")
-
-WATCHED_WORKLOADS = ("register",)
-
-
-def require_watchable(workload: str) -> None:
-    """Raises UsageError for a workload that the monitor cannot follow."""
-    if workload not in WATCHED_WORKLOADS:
-        raise UsageError(
-            f"--stop-on-violation follows registers whose values are written once each, not --workload {workload}: "
-            f"take --workload register, or leave the option out and let the check after the run decide"
-        )
 
 
 class Watch:

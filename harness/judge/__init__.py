@@ -1,0 +1,1 @@
+"""Checks of the system and gates of the run, from what was recorded alone."""

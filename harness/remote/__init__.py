@@ -1,0 +1,1 @@
+"""Commands and files on the nodes, over SSH."""

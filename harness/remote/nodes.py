@@ -22,8 +22,8 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Final, Self, TypeVar
 
-from harness.clusters.base import Node
 from harness.errors import RemoteError, RemoteTimeout, StoreError, TransferError, UsageError
+from harness.remote.node import Node
 from harness.remote.ssh import Connection, Output
 from nemesis.core.ports import Command, Completed
 

@@ -24,7 +24,6 @@ from typing import Final
 import paramiko
 from paramiko.common import cMSG_CHANNEL_REQUEST
 
-from harness.clusters.base import Node
 from harness.errors import (
     AuthenticationFailedError,
     ConnectionDroppedError,
@@ -34,6 +33,7 @@ from harness.errors import (
     RemoteError,
     RemoteTimeout,
 )
+from harness.remote.node import Node
 
 # What paramiko would log is raised from here as an error of ours; unconfigured, it would land on the terminal.
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)

@@ -24,7 +24,7 @@ from typing import Any, Final
 from harness.errors import UsageError
 from harness.options import require_known
 from history import RunFiles
-from history.readers.toml_file import read_toml
+from history.toml_file import read_toml
 
 _KEYS: Final = ("name", "kinds", "log", "times", "faults", "why")
 #: A violation that the checker proved without a counterexample to show.

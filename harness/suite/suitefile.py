@@ -52,7 +52,7 @@ from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.known_defects import Defect, read_defects
-from history.readers.toml_file import read_toml
+from history.toml_file import read_toml
 
 #: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
 _OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}

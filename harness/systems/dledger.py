@@ -21,8 +21,8 @@ from nemesis.core.ports import Command, Completed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.clusters.base import Node
     from harness.plan import Plan
+    from harness.remote.node import Node
 
 RAFT_PORT: Final = 20911
 CLIENT_PORT: Final = 20912

@@ -1,0 +1,1 @@
+"""Figures that several packages need in the same words."""

@@ -3,12 +3,13 @@
 ==================  =======================================================================================
 module              reads
 ==================  =======================================================================================
-``reading``         any of them, told apart by what the file holds
+``read``            any of them, told apart by ``formats``
 ``edn``             Jepsen's ``history.edn``
 ``jepsen_log``      Jepsen's console log and knossos' text format: ``3 :invoke :write 2``
 ``porcupine_kv``    porcupine's key-value test format
 ``text_columns``    those three by their lines, for millions of operations
 ``parquet``         our ``tables/operations.parquet``
+``convert``         those of others as our ``history.jsonl``, in pieces
 ``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
 ==================  =======================================================================================
 """

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from history.errors import FormatError
 from history.readers.columns import ABSENT
+from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
 from history.readers.jepsen_events import check_record, event_of, may_be_keyed
 from history.readers.porcupine_kv import FUNCTIONS, misfit
-from history.readers.read import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
 from history.readers.scanned import LARGEST, Ints, NotColumnarError
 from history.readers.text_columns import TextScan
 from history.records.events import NEMESIS, TYPES, Event, Header

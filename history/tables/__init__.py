@@ -1,0 +1,1 @@
+"""The Parquet tables: schemas, versions, and the files over all runs."""

@@ -1,0 +1,1 @@
+"""What a fault is, and what it is given to work with."""

@@ -1,0 +1,1 @@
+"""When which fault is injected and healed, and carrying that out."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import Receipt
-from history.readers.toml_file import read_toml
+from history.toml_file import read_toml
 from nemesis.core.errors import ScheduleError
 from nemesis.core.targets import check_words
 from nemesis.schedule.conditions import parse

@@ -1,0 +1,1 @@
+"""The tables of one run, computed by Spark."""

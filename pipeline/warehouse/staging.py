@@ -11,7 +11,7 @@ from typing import Final
 
 from history import FormatError, RunFiles
 from history.readers.convert import Line, transcribe
-from history.readers.read import kind_of
+from history.readers.formats import kind_of
 from history.records.events import line_of_event
 from pipeline.warehouse.tables import run_name
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from history import Counterexample, Operation
 from history.records.time_format import digits_of, seconds_text
 from reports.analysis.linearize import Explanation, explain
-from reports.page.pack import short
+from reports.style.format import short
 
 WIDTH: Final = 1000.0
 LEFT: Final = 150.0

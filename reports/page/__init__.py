@@ -1,0 +1,1 @@
+"""``report.html`` and the pages like it."""

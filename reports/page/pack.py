@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.load.columns import NEVER, Coded, Ints, Operations
+from reports.style.format import short
 
 VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
 MAX_TEXTS: Final = 50_000
 MAX_NAMES: Final = 20_000
 """So many keys, nodes, errors are told apart; all later ones are shown as one."""
-MAX_TEXT: Final = 240
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
 
@@ -106,10 +106,6 @@ def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, In
     for letter, column in (("v", operations.value), ("q", operations.result)):
         columns.update(_values(letter, column, texts))
     return columns, {**names, "texts": texts}
-
-
-def short(text: str, limit: int = MAX_TEXT) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:

@@ -36,9 +36,9 @@ from reports.load import logs
 from reports.load.run import Run, commands_of, phase_bounds
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
-from reports.page.pack import short
 from reports.page.series import data_of
 from reports.style import format as texts
+from reports.style.format import short
 from reports.style.palette import family_of
 from reports.text import recovery as recovery_text
 

@@ -15,7 +15,8 @@ from reports.analysis.node_timeline import Track
 from reports.analysis.snapshots import KINDS
 from reports.load.columns import Operations
 from reports.load.run import phase_bounds
-from reports.page.pack import operation_columns, pack, short
+from reports.page.pack import operation_columns, pack
+from reports.style.format import short
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000

@@ -1,0 +1,1 @@
+"""The static set, drawn by matplotlib."""

@@ -1,0 +1,1 @@
+"""Colours, numbers and text, the same everywhere."""

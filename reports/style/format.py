@@ -8,6 +8,8 @@ from typing import Any, Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+#: Of a text on a page, in characters.
+LONGEST: Final = 240
 
 
 def printable(text: object) -> str:
@@ -18,6 +20,10 @@ def printable(text: object) -> str:
 def one_line(text: object, limit: int = 200) -> str:
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def short(text: str, limit: int = LONGEST) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def xml_text(text: object) -> str:

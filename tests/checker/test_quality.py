@@ -16,8 +16,8 @@ import pytest
 from checker import MODELS, Model, Register, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
-from checker.explain.logs_and_sets import part_of_set
-from checker.explain.wording import who
+from checker.core.wording import who
+from checker.counterexamples.enumerate import part_of_set
 from checker.models.objects import GrowSet, Log, SparseLog
 from history import Counterexample, Operation
 from tests.checker.oracle import Sampler, is_linearizable

@@ -10,11 +10,11 @@ from checker import ModelError, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
+from checker.counterexamples.kv import find_texts
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE, decide_by_texts
 from checker.engines.kv_partial import PartOfTexts
 from checker.engines.kv_pieces import pieces_of
-from checker.explain.kv import find_texts
 from checker.models.objects import KeyValue
 from history import Operation
 from tests.checker.oracle_texts import random_texts

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.clusters.base import Node
 from harness.clusters.inventory import parse_nodes, read_inventory
 from harness.errors import ClusterBusyError, UsageError
+from harness.remote.node import Node
 
 FILE = Path("/lab/hosts.toml")
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from harness.clusters.base import Node
 from harness.errors import NotReadyError, RemoteError, UsageError
 from harness.plan import Plan
+from harness.remote.node import Node
 from harness.systems import DLedgerRegister, StatusPort
 from harness.systems import dledger as dledger_module
 from nemesis.core.ports import Command, Completed

@@ -11,9 +11,9 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.clusters import provision as module
-from harness.clusters.base import Node
 from harness.clusters.provision import SCRIPT, provision, provision_command
 from harness.errors import ClusterError
+from harness.remote.node import Node
 from nemesis.core.ports import Command, Completed
 
 NODES = tuple(Node(f"n{i}", f"10.0.0.{i}", f"10.0.0.{i}", 22, "debian", Path("/k"), None) for i in (1, 2))

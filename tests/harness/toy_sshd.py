@@ -12,8 +12,8 @@ from pathlib import Path
 import paramiko
 from paramiko.common import AUTH_FAILED, AUTH_SUCCESSFUL, OPEN_SUCCEEDED
 
-from harness.clusters.base import Node
 from harness.clusters.record import make_key
+from harness.remote.node import Node
 
 
 class ToySshd:

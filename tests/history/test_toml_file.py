@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from history.readers.toml_file import read_toml, read_toml_or_object
+from history.toml_file import read_toml, read_toml_or_object
 
 DEEP = 5000
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from history.readers.packed import packed
+from history.packed import packed
 
 _TOO_DEEP: Final = "nested too deeply"
 
