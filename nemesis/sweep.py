@@ -13,9 +13,7 @@ from typing import Final
 from nemesis.core import firewall
 from nemesis.core.fault import DATA_DIR, complaint
 from nemesis.core.ports import Command, Nodes, run_each
-from nemesis.faults import clocks, disks, power
-from nemesis.faults import delay as shaping
-from nemesis.faults import resources as limits
+from nemesis.faults import clocks, delay, disks, power, resources
 
 #: A dead man's timer (see ``deadman``), and what it has lifted.
 LEASE: Final = "/run/harness-lease"
@@ -64,12 +62,12 @@ _SCRIPT: Final = "\n".join(
         _TOOLS,
         _TIMER,
         firewall.SWEEP,
-        shaping.SWEEP,
+        delay.SWEEP,
         _WRITERS,
         power.SWEEP,
         disks.SWEEP,
         clocks.SWEEP,
-        limits.SWEEP,
+        resources.SWEEP,
         _CONTINUE,
         "exit $failed",
     ]

@@ -29,10 +29,9 @@ from typing import Any
 
 from bench.pipeline.made import write_history, write_operations
 from history import RunFiles
-from pipeline import run_tables, start_session
+from pipeline import ingest, run_tables, start_session
 from pipeline.spark.large import Sizes, verdict_rows
 from pipeline.spark.warm import family, jvm_pid
-from pipeline.warehouse import ingest
 
 SMALL = 200
 LINKS = 10_000

@@ -37,7 +37,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
 
 
 def _archive(scratch: Path) -> Path:
-    home = Path(__file__).resolve().parent.parent
+    home = Path(__file__).resolve().parents[2]
     path = scratch / "packages.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in _PACKAGES:

@@ -128,7 +128,7 @@ def _environment(scratch: Path, java_home: Path | None, *, loopback: bool) -> It
     """What the JVM inherits, in this process's environment only while it starts."""
     import pyspark
 
-    packages = str(Path(__file__).resolve().parent.parent)
+    packages = str(Path(__file__).resolve().parents[2])
     wanted = {
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from history import Counterexample, Operation
 from history.records.violation_times import occasions_text
-from reports.analysis import faults
-from reports.analysis import node_timeline as tracks
+from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, picture_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import stuck_of
@@ -76,7 +75,7 @@ def prepare(run: Run) -> Drawn:
     no_snapshots: list[Snapshot] = []
     nobody: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, nobody)
-    found = run.notes.attempt("leaders and replicas", lambda: tracks.tracks_of(run.probes, nodes), no_tracks)
+    found = run.notes.attempt("leaders and replicas", lambda: node_timeline.tracks_of(run.probes, nodes), no_tracks)
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
     snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
@@ -177,7 +176,7 @@ def _violation(
     since = told_by.invoked / 1e9 if told_by else start
     until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
     standing = [window for window in windows if overlaps(window, since, until)]
-    node, leader = told_by.node if told_by else None, tracks.leader_at(found, until)
+    node, leader = told_by.node if told_by else None, node_timeline.leader_at(found, until)
 
     def answer(operation: Operation) -> Answer:
         return answer_of(operation, operations, found, windows, run.nodes)
@@ -191,9 +190,9 @@ def _violation(
         end=end,
         since=since,
         answered_by=node,
-        role=tracks.role_at(found, told_by.node, until) if told_by else None,
+        role=node_timeline.role_at(found, told_by.node, until) if told_by else None,
         leader=leader,
-        term=tracks.term_at(found, until),
+        term=node_timeline.term_at(found, until),
         faults=standing,
         earlier=[window for window in windows if overlaps(window, start, end) and window not in standing],
         logged=run.notes.attempt(
@@ -215,7 +214,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
     telling = [line for line in lines if line.weight]
     nothing: list[str] = []
-    late = [word.node for word in tracks.last_words(drawn.tracks) if word.late]
+    late = [word.node for word in node_timeline.last_words(drawn.tracks) if word.late]
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.tracks, drawn.windows, end, late), None)
     return {

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from reports.analysis import node_timeline as tracks
+from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of, overlaps
 from reports.analysis.sketch import Sketch, sketch_of
@@ -140,20 +140,20 @@ def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
     found: list[Told] = []
     for term, nodes in (terms if isinstance(terms, Mapping) else {}).items():
         for track in drawn.tracks:
-            mine = [s for s in tracks.stretches(track) if s.role == "leader" and str(s.term) == str(term)]
+            mine = [s for s in node_timeline.stretches(track) if s.role == "leader" and str(s.term) == str(term)]
             if track.node in nodes and mine:
                 found.append((mine[0].start, track.node, f"led in term {term} until {mine[-1].end:.2f} s"))
     return sorted(found)
 
 
 def _moment(drawn: Drawn, seconds: float, node: str, told: str) -> Moment:
-    run, leader = drawn.run, tracks.leader_at(drawn.tracks, seconds)
+    run, leader = drawn.run, node_timeline.leader_at(drawn.tracks, seconds)
     return Moment(
         seconds=seconds,
         node=node,
         told=told,
         leader=leader,
-        term=tracks.term_at(drawn.tracks, seconds),
+        term=node_timeline.term_at(drawn.tracks, seconds),
         faults=[window for window in drawn.windows if overlaps(window, seconds, seconds)],
         logged=run.notes.attempt(
             "log excerpts",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from history import Operation
 from history.records.time_format import digits_of, seconds_text
-from reports.analysis import node_timeline as tracks
+from reports.analysis import node_timeline
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, sides_of
 from reports.analysis.node_timeline import Track
@@ -43,9 +43,9 @@ def answer_of(
         process=operation.process,
         node=operation.node,
         seconds=seconds_text(moment, digits_of(beside)),
-        role=tracks.role_at(found, operation.node, seconds),
-        leader=tracks.leader_at(found, seconds),
-        term=tracks.term_at(found, seconds),
+        role=node_timeline.role_at(found, operation.node, seconds),
+        leader=node_timeline.leader_at(found, seconds),
+        term=node_timeline.term_at(found, seconds),
         phase=operation.phase or "",
         side=side_of(operation.node, seconds, windows, nodes),
     )

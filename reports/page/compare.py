@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import RunFiles
-from reports.analysis import faults, figures
-from reports.analysis import node_timeline as tracks
+from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.run import Run, commands_of, phase_bounds, read_run
 from reports.load.store_index import RunRow
@@ -65,7 +64,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
     origin = (main[0] if main else 0) / 1e9
     rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
     width, cells = figures.availability_of(operations, end)
-    windows = faults.fault_windows(run, tracks.tracks_of(run.probes, run.nodes))
+    windows = faults.fault_windows(run, node_timeline.tracks_of(run.probes, run.nodes))
     stride = -(-len(rates.time) // POINTS)
     return {
         "command": next(iter(commands_of(run.plan, faults=False)), None),

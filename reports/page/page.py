@@ -16,9 +16,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import fault_summaries as fault_words
-from reports.analysis import figures, snapshots, topology
-from reports.analysis import node_timeline as tracks
+from reports.analysis import fault_summaries, figures, node_timeline, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import (
@@ -153,13 +151,13 @@ def render(drawn: Drawn) -> str:
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "occasions": part("counterexamples", lambda: occasions_of(run), ""),
-        "last_words": part("replica progress", lambda: tracks.last_words(drawn.tracks), []),
+        "last_words": part("replica progress", lambda: node_timeline.last_words(drawn.tracks), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
         "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: tracks.elections_of(drawn.tracks), None),
+        "elections": part("elections", lambda: node_timeline.elections_of(drawn.tracks), None),
         "gap": part("longest gap", lambda: gap_of(run), None),
         "windows": drawn.windows,
         "costs": part("recovery figures", lambda: costs_of(run), []),
@@ -167,7 +165,7 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": fault_words.told(window.fault for window in drawn.windows),
+        "does": fault_summaries.told(window.fault for window in drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),

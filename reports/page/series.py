@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from reports.analysis import figures
-from reports.analysis import node_timeline as tracks
+from reports.analysis import figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -112,9 +111,9 @@ def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
 
 
 def _stretches(track: Track) -> list[list[Any]]:
-    return [[tracks.ROLES.index(s.role), s.term, s.start, s.end] for s in tracks.stretches(track)]
+    return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(track)]
 
 
 def _progress(found: list[Track], end: int) -> dict[str, Any]:
-    progress = tracks.progress_of(found, end / 1e9)
+    progress = node_timeline.progress_of(found, end / 1e9)
     return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}

@@ -20,8 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from reports.analysis import figures, topology
-from reports.analysis import node_timeline as tracks
+from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
@@ -160,7 +159,7 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
     top, bottom = frame.panels
     _roles(top, drawn)
     keys = [*_role_keys(), *_snapshots(top, drawn)]
-    progress = tracks.progress_of(drawn.tracks, frame.end)
+    progress = node_timeline.progress_of(drawn.tracks, frame.end)
     for row, track in enumerate(drawn.tracks):
         keys += bottom.plot(
             progress.time,
@@ -181,7 +180,7 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
     """A thick bar where a node led (with its term), a thin line where it followed, a hollow bar as candidate."""
     for row, track in enumerate(drawn.tracks):
         colour = node_colour(row)
-        found = tracks.stretches(track)
+        found = node_timeline.stretches(track)
         for role, height, face, edge in (
             ("follower", 0.08, colour, "none"),
             ("leader", 0.62, colour, "none"),

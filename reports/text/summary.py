@@ -13,7 +13,7 @@ from reports.errors import Notes
 from reports.load.run import tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.text import recovery as recovery_text
-from reports.text import text_diagram as boxes
+from reports.text import text_diagram
 
 MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
@@ -137,7 +137,7 @@ def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        drawn = boxes.draw(example, boxes.COLUMNS if columns is None else columns - boxes.WHO)
+        drawn = text_diagram.draw(example, text_diagram.COLUMNS if columns is None else columns - text_diagram.WHO)
         parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 

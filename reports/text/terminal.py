@@ -11,8 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis import figures
-from reports.analysis import node_timeline as tracks
+from reports.analysis import figures, node_timeline
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, Violation, checks_of, headlines_of, violation_count
@@ -20,7 +19,7 @@ from reports.analysis.invariant_violations import Moment, breaches_of
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import milliseconds, number, one_line, printable, seconds
-from reports.text import text_diagram as boxes
+from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
 
 MOST: Final = 160
@@ -90,7 +89,8 @@ def _example(violation: Violation, columns: int) -> str:
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{told}: {violation.example.sentence}", columns)
-    return f"{sentence}\n\n{boxes.draw(violation.example, columns - boxes.WHO)}\n\n{wrapped(f'{led} {fault}', columns)}"
+    diagram = text_diagram.draw(violation.example, columns - text_diagram.WHO)
+    return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
 
 
 def _struck(windows: Sequence[FaultWindow]) -> str:
@@ -155,7 +155,7 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
     rows.append(("p99 of ok, ms", np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2]), False))
     if run.probes:
-        lag = tracks.progress_of(drawn.tracks, run.end / 1e9).lag
+        lag = node_timeline.progress_of(drawn.tracks, run.end / 1e9).lag
         rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
     lines = [

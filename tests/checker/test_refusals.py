@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.history.readers_files import edn
 
 from checker import CasRegister, Report, as_events, check, check_operations
 from checker.core.calls import calls_of
@@ -22,6 +21,7 @@ from history.readers import OperationColumns, read_any
 from history.readers.columns import ABSENT, READ
 from pipeline.tables.columns import operations_table
 from tests.checker.oracle import Sampler, is_linearizable
+from tests.history.foreign_files import edn
 
 Spans = list[tuple[str, Any, Any, int, int]]
 

@@ -25,7 +25,7 @@ def test_the_server_knows_every_planted_bug_by_its_name() -> None:
 def test_every_line_that_the_server_counts_is_one_that_the_harness_judges() -> None:
     (listed,) = re.findall(r"PATTERNS = List\.of\((.*?)\);", (SOURCES / "server" / "Alarms.java").read_text(), re.S)
     patterns = re.findall(r'"([^"]+)"', listed)
-    judged = "".join(path.read_text() for path in (ROOT / "harness").glob("*.py"))
+    judged = "".join(path.read_text() for path in (ROOT / "harness").rglob("*.py"))
     assert len(patterns) == 6
     for pattern in patterns:
         assert f'("{pattern}", "' in judged, pattern

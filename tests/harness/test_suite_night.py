@@ -99,7 +99,7 @@ def test_a_step_that_fails_spoils_no_other_but_the_code(
     def fail(*_: object, **__: object) -> None:
         raise StoreError("disk full")
 
-    monkeypatch.setattr("pipeline.warehouse.ingest", fail)
+    monkeypatch.setattr("pipeline.ingest", fail)
     assert nights("--keep-days", "100000") == 255
     said = capsys.readouterr().out
     assert "warehouse failed: disk full" in said

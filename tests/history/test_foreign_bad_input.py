@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.history.readers_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
 from checker import check
 from history import FormatError
 from history.readers import read_any
 from history.readers.columns import ABSENT
 from history.readers.jsonl_columns import NotColumnarError, _Scan, read_columns
+from tests.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
 Change = Callable[[list[Record]], list[Record]]
 

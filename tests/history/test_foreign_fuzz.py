@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.history.readers_files import TEXTS, operations, parquet, story_of
 
 from checker import ModelError, check
 from history import FormatError, pair, read_history
@@ -18,6 +17,7 @@ from history.readers import read_any
 from history.readers.columns import ABSENT, CAS, OK, READ
 from history.readers.edn import EdnReader
 from history.readers.jsonl_columns import NotColumnarError, read_columns
+from tests.history.foreign_files import TEXTS, operations, parquet, story_of
 
 FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = st.one_of(

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.history.readers_files import TEXTS, story_of
 
 from history import FormatError, Operation
 from history.readers import OperationColumns, read_any
@@ -20,6 +19,7 @@ from history.readers.columns import ABSENT, CAS, FAIL, INFO, OK, READ
 from history.readers.scanned import NotColumnarError
 from history.readers.text_columns import read_lines
 from pipeline.tables.columns import operations_table
+from tests.history.foreign_files import TEXTS, story_of
 from tests.history.test_foreign_fuzz import spoilt
 
 FUZZ = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])

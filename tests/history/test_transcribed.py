@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.history.readers_files import edn, kv, log
 
 from history import FormatError, read_history
 from history.readers import read as reading
 from history.readers import read_any
 from history.readers.convert import transcribe
+from tests.history.foreign_files import edn, kv, log
 
 PIECE = 700
 

@@ -12,7 +12,7 @@ from nemesis.core.fault import Settings
 from nemesis.core.options import OPTIONS, check_options
 from nemesis.faults.registry import FAULTS
 
-SOURCES = [path.read_text() for path in Path(next(iter(nemesis.__path__))).glob("*.py")]
+SOURCES = [path.read_text() for path in Path(next(iter(nemesis.__path__))).rglob("*.py")]
 
 
 def test_every_figure_that_is_asked_for_is_in_the_table_and_the_other_way_round():

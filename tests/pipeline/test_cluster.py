@@ -18,9 +18,8 @@ import pytest
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import TABLES
 from history.tables.warehouse import read_runs, read_trends
-from pipeline import local_tables, read_table
+from pipeline import ingest, local_tables, read_table
 from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
-from pipeline.warehouse import ingest
 from tests.pipeline.test_large import long_keys
 
 WAIT_S = 300

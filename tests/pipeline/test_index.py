@@ -90,7 +90,8 @@ def test_nothing_was_ever_brought(tmp_path) -> None:
 KILLED = """
 import os, pathlib, signal, sys
 from history import RunFiles
-from pipeline import append_run, warehouse
+from pipeline import append_run
+from pipeline.warehouse import tables as warehouse
 copy = warehouse._copy
 def half(source, fresh, name, **options):
     if name == "faults":

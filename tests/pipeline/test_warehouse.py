@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from tests.history.readers_files import TEXTS, Record, edn, kv, log, story, story_of
 
 from checker import check
 from history import FormatError, RunFiles
@@ -22,9 +21,10 @@ from history.readers import read_any
 from history.readers.convert import transcribe
 from history.tables.schemas import RUNS, TABLES, WINDOWS
 from history.tables.warehouse import read_runs
-from pipeline import append_run, local_tables, read_all, read_table
-from pipeline.warehouse import ingest, staging
+from pipeline import append_run, ingest, local_tables, read_all, read_table
+from pipeline.warehouse import staging
 from pipeline.warehouse.tables import runs_in
+from tests.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 
 
 @pytest.fixture
