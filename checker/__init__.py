@@ -14,6 +14,7 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
 From the top down, as a history goes through it; nothing imports upwards:
 
 ===================  ====================================================================================
+``engines_page``     the table of the engines in the docs, from the registry
 ``check``            the one verb for whole histories, whatever they come as
 ``columnar``         histories of millions of operations, in one pass where that is possible
 ``monitor``          the same question while the run goes on, event by event
@@ -32,10 +33,10 @@ From the top down, as a history goes through it; nothing imports upwards:
 
 from checker.check import as_events, check
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
-from checker.core.result import Report
+from checker.core.result import CertificateError, Report
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.registry import MODELS, model_named
-from checker.per_key import CertificateError, check_operations
+from checker.per_key import check_operations
 from checker.warmup import warm
 
 __all__ = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checker.core.calls import freeze
-from checker.core.model import CasRegister, Model, Register
+from checker.core.model import Model, is_register
 from checker.core.result import Report
 from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
@@ -35,7 +35,7 @@ def check(
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any index, time, key, node), columns, what ``history.readers.read_any`` answered, or a file's path.
     Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
-    ``memory_cap`` in bytes; ``engine`` forces one (``checker.dispatch.ENGINES``).  Without ``proofs`` there are only
+    ``memory_cap`` in bytes; ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs`` there are only
     verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
@@ -60,7 +60,7 @@ def _columns(columns: OperationColumns, model: str | Model, limits: dict[str, An
     from checker.models.registry import model_named
 
     chosen = model_named(model)
-    if type(chosen) in (Register, CasRegister):
+    if is_register(chosen):
         return check_columns(columns, chosen, **limits)
     return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, **limits)
 

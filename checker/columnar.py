@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
 from checker.core.model import CasRegister, Model, ModelError, Register
-from checker.core.result import Answer, Limits, Report
+from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
 from checker.counterexamples.minimize import Least, fewest
 from checker.counterexamples.shrink import shrink
@@ -24,8 +24,9 @@ from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import IntArray, zones
 from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
+from checker.explain.explain import explain, unexplained
 from checker.models.registry import model_named
-from checker.per_key import counterexamples, key_verdict, untold
+from checker.per_key import key_verdict
 from history import KeyVerdict, worst
 from history.readers.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
 
@@ -263,17 +264,17 @@ class _Check:
             for group in groups[:_SHOWN]:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
                 cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
-            answer = Answer("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+            answer = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
             verdicts.others[key] = self.verdict(answer, key, int(verdicts.counts[key]))
         return np.array(sorted(by_key), np.int64)
 
-    def verdict(self, answer: Answer, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
+    def verdict(self, answer: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
         """The verdict for an answer, with its counterexamples if proofs are wanted."""
         if self.proofs:
-            told = counterexamples(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
+            explained = explain(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
         else:
-            told = untold(answer)
-        return key_verdict(self.columns.keys[key], answer, operations, told, self.limits)
+            explained = unexplained(answer)
+        return key_verdict(self.columns.keys[key], answer, operations, explained, self.limits)
 
     def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """One key that the zones cannot decide."""
@@ -281,7 +282,7 @@ class _Check:
         if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
             found = _gathered(columns, rows)
             if not found.kind.size:
-                return self.verdict(Answer("valid", VALUES), key, 0)
+                return self.verdict(EngineResult("valid", VALUES), key, 0)
             if found.kind.max() <= WRITE:
                 return self._by_automaton(found, rows, key)
             answered = _cas(found, self.limits) if type(self.model) is CasRegister and engine is None else None
@@ -299,13 +300,13 @@ class _Check:
             return self.verdict(self._automaton(found, rows), key, rows.size)
         strays = _never_written(columns, rows)
         told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
-        rest = self._automaton(_gathered(columns, told), told) if told.size else Answer("valid", VALUES)
+        rest = self._automaton(_gathered(columns, told), told) if told.size else EngineResult("valid", VALUES)
         cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
         violations = int(strays.size) + rest.violations
-        answer = Answer("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        answer = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
         return self.verdict(answer, key, rows.size)
 
-    def _automaton(self, found: Any, rows: IntArray) -> Answer:
+    def _automaton(self, found: Any, rows: IntArray) -> EngineResult:
         from checker.engines.automaton import TimelineColumns, answer_of, timeline
 
         timed = TimelineColumns(found.kind == WRITE, found.value, found.invoke, found.ret, found.code, found.names.size)
@@ -354,7 +355,7 @@ class _Names:
         return self.names.size
 
 
-def _cas(found: Any, limits: Limits) -> Answer | None:
+def _cas(found: Any, limits: Limits) -> EngineResult | None:
     """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
     from checker.engines.search_columns import CasColumns, decide_cas
 

@@ -1,40 +1,89 @@
-"""Which engine decides: chosen from the model and from the history itself, or forced by name.
+"""Which engine decides: the first of the registry that applies, or the one that is forced by name.
 
-The engines that need compiled code are imported here and nowhere else, and only when a history is worth it.
+Of a small history the plain search is asked before any engine with compiled code, which takes 0.3 s to load; for a
+valid answer of an engine that keeps no linearization the compiled search is asked for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.model import ANY, NOWHERE, CasRegister, Model, ModelError, Register
-from checker.core.result import Answer, Limits, OutOfTimeError
-from checker.engines.cas_chains import decide_by_chains, new_values_unique
-from checker.engines.counter_sums import refute
-from checker.engines.kv import decide_by_texts
-from checker.engines.logs import decide_by_log_sweep, entries_unique
-from checker.engines.queues import decide_by_queue_sweep
-from checker.engines.registers import decide_by_zones, values_written_once
-from checker.engines.sets import decide_by_set_sweep
-from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
+from checker.core.engine import BY_NAME_ONLY, SMALL, Engine, only
+from checker.core.model import ANY, NOWHERE, Model, ModelError, Register, is_register
+from checker.core.result import EngineResult, Limits, OutOfTimeError
+from checker.engines.automaton import AUTOMATON
+from checker.engines.cas_chains import CHAINS
+from checker.engines.counter_sums import COUNTER
+from checker.engines.kv import KV
+from checker.engines.logs import LOG
+from checker.engines.queues import QUEUE
+from checker.engines.registers import ZONES
+from checker.engines.sets import SET
+from checker.search.compiled import compiled_search
+from checker.search.jit import ENGINE as SEARCH
 from checker.search.jit import NODE_BYTES, search
+from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
 
-ENGINES: Final = ("zones", "automaton", "chains", "log", "set", "queue", "texts", "search", "python-search", "wgl")
 # Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
-_SMALL: Final = 400
 _CORES: Final = 8
 _PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"
 
+_OF_REGISTERS: Final = only("read", "write", "cas")
+
+
+def _always(_model: Model, _calls: Sequence[Call]) -> bool:
+    return True
+
+
+def _asks_for_what_nobody_wrote(
+    calls: Sequence[Call], model: Model, _limits: Limits, _proof: bool
+) -> EngineResult | None:
+    strays = _never_written(calls, model)
+    return _each_alone(strays) if strays else None
+
+
+#: The engines in the order in which they are asked.  A new one is a file of its own and a line here.
+ENGINES: Final[tuple[Engine, ...]] = (
+    ZONES,
+    Engine(
+        VALUES, VALUES, "registers of which a value was read that nobody wrote; says nothing of others", "O(n)",
+        lambda model, calls: is_register(model) and model.initial is not ANY and _OF_REGISTERS(calls),
+        _asks_for_what_nobody_wrote,
+    ),
+    AUTOMATON,
+    CHAINS,
+    LOG,
+    SET,
+    QUEUE,
+    KV,
+    COUNTER,
+    Engine(
+        "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
+        _always, lambda calls, model, limits, proof: compiled_search(calls, model, limits, proof=proof), compiled=True,
+    ),
+    Engine(
+        "python-search", SEARCH, "the same in plain Python, for what the compiled one has no room for", "the same",
+        _always, lambda calls, model, limits, _proof: search(calls, model, limits),
+    ),
+    Engine(
+        "wgl", WGL, "the reference, only where it is asked for", "exponential", _always,
+        lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
+    ),
+)  # fmt: skip
+NAMES: Final = tuple(engine.name for engine in ENGINES)
+#: The titles of those whose answer counts all violations.
+FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
+
 
 def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
-) -> Answer:
+) -> EngineResult:
     """Decide by the forced or by the fittest engine.  Raises ModelError when a forced one does not apply."""
     try:
         if isinstance(model, Register) and (wrong := [call for call in calls if call.result is NOWHERE]):
@@ -46,48 +95,35 @@ def decide(
         return late.answer
 
 
-def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
-    if type(model) in (Register, CasRegister):
-        return _register(calls, model, limits, proof=proof)
-    if type(model) is Log and entries_unique(calls):
-        return decide_by_log_sweep(calls, limits, proof=proof)
-    if type(model) is GrowSet and all(call.f in ("add", "read") for call in calls):
-        return decide_by_set_sweep(calls, limits, proof=proof)
-    if type(model) is FifoQueue and (answer := decide_by_queue_sweep(calls, limits, proof=proof)) is not None:
-        return answer
-    if type(model) is KeyValue and (answer := decide_by_texts(calls, limits, proof=proof)) is not None:
-        return answer
-    # Of more the compiled search knows the bounds by itself.
-    if type(model) is Counter and len(calls) <= _SMALL and (answer := refute(calls)) is not None:
-        return answer
-    return _search(calls, model, limits, proof=proof)
+def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
+    answer: EngineResult | None = None
+    tried = False
+    for engine in ENGINES:
+        if len(calls) not in engine.unasked or not engine.applies(model, calls):
+            continue
+        if engine.compiled and not tried:
+            tried = True
+            if (quick := _quick(calls, model, limits)) is not None:
+                return quick
+        found = engine.decide(calls, model, limits, proof)
+        answer = found or answer
+        if found is None or (engine.partial and found.verdict == "unknown" and not limits.over()):
+            continue
+        return found if engine.orders or not proof else _with_order(found, calls, model, limits)
+    assert answer is not None, "the plain search answers whatever it is asked"
+    return answer
 
 
-def _plain(calls: Sequence[Call]) -> bool:
-    return all(call.f in ("read", "write") for call in calls)
-
-
-def _register(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
-    if _plain(calls) and values_written_once(calls, model.initial):
-        answer = _by_zones(calls, model, limits, proof=proof)
-        if answer is not None:
-            return answer
-    if any(call.f not in ("read", "write", "cas") for call in calls):
-        return search(calls, model, limits)
-    if model.initial is not ANY and (strays := _never_written(calls, model)):
-        return _each_alone(strays)
-    if _plain(calls):
-        quick = _quick(calls, model, limits)
-        return quick or _with_order(_automaton(calls, model, limits), calls, model, limits, proof=proof)
-    if model.initial is not ANY and len(calls) > _SMALL and new_values_unique(calls, model.initial):
-        return decide_by_chains(calls, model, limits, proof=proof)
-    return _search(calls, model, limits, proof=proof)
-
-
-def _by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer | None:
-    """None where they cannot tell: an unknown initial value may also equal one that is written later."""
-    answer = decide_by_zones(calls, model, limits, proof=proof)
-    return None if answer.verdict == "invalid" and model.initial is ANY else answer
+def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
+    engine = next((engine for engine in ENGINES if engine.name == name), None)
+    if engine is None:
+        raise ModelError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
+    answer = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
+    if answer is None and name == "search":
+        answer = search(calls, model, limits)
+    if answer is None:
+        raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
+    return answer
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -102,92 +138,29 @@ def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
     return list(strays.values())
 
 
-def _each_alone(calls: Sequence[Call]) -> Answer:
+def _each_alone(calls: Sequence[Call]) -> EngineResult:
     """Each of these contradicts what a register is, whatever else happened."""
     first = sorted(calls, key=lambda call: call.ret)
     cores = tuple((call,) for call in first[:_CORES])
-    return Answer("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
+    return EngineResult("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 
-def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:
-    """What the plain search can say in a few milliseconds, or None."""
-    if len(calls) > _SMALL:
+def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult | None:
+    """What plain Python can say in a few milliseconds, or None.
+
+    After the search classic WGL is asked: taking calls early finds orders that taking them late misses.
+    """
+    if len(calls) > SMALL:
         return None
     answer = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
+    if answer.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
+        answer = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
     return answer if answer.verdict != "unknown" or limits.over() else None
 
 
-def _early(calls: Sequence[Call], model: Model, limits: Limits) -> Answer | None:
-    """What classic WGL can say soon, or None: taking calls early finds orders that taking them late misses."""
-    if len(calls) > _SMALL or isinstance(model, Register):
-        return None
-    answer = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
-    return answer if answer.verdict != "unknown" or limits.over() else None
-
-
-def _automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
-    from checker.engines.automaton import decide_by_automaton
-
-    answer = decide_by_automaton(calls, model, limits)
-    if answer.verdict == "unknown" and not limits.over():
-        return _search(calls, model, limits, proof=False)
-    return answer
-
-
-def _with_order(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
-    """Give a valid answer of an engine that keeps no linearization the one that the search finds, if it soon does."""
-    if not proof or answer.verdict != "valid":
+def _with_order(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
+    """A valid answer with the linearization that the search finds, if it soon does."""
+    if answer.verdict != "valid":
         return answer
-    from checker.search.compiled import compiled_search
-
     found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))
     return replace(answer, order=found.order) if found is not None and found.verdict == "valid" else answer
-
-
-def _search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
-    from checker.search.compiled import compiled_search
-
-    quick = _quick(calls, model, limits) or _early(calls, model, limits)
-    if quick is not None:
-        return quick
-    answer = compiled_search(calls, model, limits, proof=proof)
-    return answer if answer is not None else search(calls, model, limits)
-
-
-def _forced(engine: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> Answer:
-    def by_automaton() -> Answer:
-        from checker.engines.automaton import decide_by_automaton
-
-        return decide_by_automaton(calls, model, limits)
-
-    def by_search() -> Answer:
-        from checker.search.compiled import compiled_search
-
-        return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
-
-    register = type(model) in (Register, CasRegister)
-    fits: dict[str, tuple[Any, Callable[[], Answer | None]]] = {
-        "zones": (
-            register and _plain(calls) and values_written_once(calls, model.initial),
-            lambda: _by_zones(calls, model, limits, proof=proof),
-        ),
-        "automaton": (register and _plain(calls), by_automaton),
-        "chains": (
-            register and model.initial is not ANY and new_values_unique(calls, model.initial),
-            lambda: decide_by_chains(calls, model, limits, proof=proof),
-        ),
-        "log": (type(model) is Log and entries_unique(calls), lambda: decide_by_log_sweep(calls, limits, proof=proof)),
-        "set": (type(model) is GrowSet, lambda: decide_by_set_sweep(calls, limits, proof=proof)),
-        "queue": (type(model) is FifoQueue, lambda: decide_by_queue_sweep(calls, limits, proof=proof)),
-        "texts": (type(model) is KeyValue, lambda: decide_by_texts(calls, limits, proof=proof)),
-        "search": (True, by_search),
-        "python-search": (True, lambda: search(calls, model, limits)),
-        "wgl": (True, lambda: wgl(calls, model, limits)),
-    }
-    if engine not in fits:
-        raise ModelError(f"there is no engine {engine!r}; the engines are {', '.join(ENGINES)}")
-    applies, run = fits[engine]
-    answer = run() if applies else None
-    if answer is None:
-        raise ModelError(f"the engine {engine} cannot decide this history of a {model.name}")
-    return answer

@@ -4,62 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from checker.core.calls import NEVER, Call, call_of, calls_of
-from checker.core.definition import is_linearization, linearizable
+from checker.core.definition import is_linearization
 from checker.core.model import Model, ModelError
-from checker.core.result import Answer, Limits, Report, not_begun
+from checker.core.result import CertificateError, EngineResult, Limits, Report, not_begun
 from checker.core.scene import Scene
-from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
-from checker.counterexamples.kv import find_texts
-from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE as TEXTS
-from checker.engines.kv_pieces import pieces_of
 from checker.engines.log_columns import Bounds, LogColumns, bounds, is_log_linearization, linearization, log_columns
 from checker.engines.logs import ENGINE as LOG_SWEEP
-from checker.engines.queues import ENGINE as QUEUE_SWEEP
 from checker.engines.queues import decide_operations_of_queue
 from checker.engines.search_columns import decide_operations
 from checker.engines.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
 from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
-from checker.explain.counters import tell_counter
-from checker.explain.generic import narrate
-from checker.explain.kv import tell_texts
-from checker.explain.logs_and_sets import tell_log, tell_set
-from checker.explain.queues import tell_queue
-from checker.explain.registers import explain
-from checker.models.objects import Counter, FifoQueue, GrowSet, Log, MultiRegister
+from checker.explain.explain import Explanation, explain, explain_findings, unexplained
+from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
-from history import Counterexample, KeyVerdict, Operation, worst
+from history import KeyVerdict, Operation, worst
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.
 _FEW: Final = 60
 # So many reads that answer the same are tried whether they are the same violation.
 _FOLDED: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The counterexamples that are shown, how many violations there are, and what else is to be said."""
-
-    examples: tuple[Counterexample, ...]
-    violations: int
-    reason: str | None
-
-
-def untold(answer: Answer) -> Told:
-    """Only the verdict, and at least one violation if there is any."""
-    return Told((), max(answer.violations, answer.verdict == "invalid"), answer.reason)
-
-
-class CertificateError(AssertionError):
-    """An engine's certificate did not stand up to the independent verifier: a defect of the checker."""
 
 
 def check_operations(
@@ -96,15 +67,15 @@ def check_operations(
             return verdict
     found = None if engine or (proofs and len(operations) <= _PROVEN) else _without_calls(operations, chosen, limits)
     if found is not None and not (proofs and found[0].verdict == "invalid"):
-        return key_verdict(key, *found, untold(found[0]), limits)
+        return key_verdict(key, *found, unexplained(found[0]), limits)
     calls = calls_of(operations, chosen)
     answer = decide(calls, chosen, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
     _verify(answer, calls, chosen)
-    told = counterexamples(answer, calls, Scene(operations, chosen, key), limits) if proofs else untold(answer)
-    return key_verdict(key, answer, len(calls), told, limits)
+    explained = explain(answer, calls, Scene(operations, chosen, key), limits) if proofs else unexplained(answer)
+    return key_verdict(key, answer, len(calls), explained, limits)
 
 
-def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[Answer, int] | None:
+def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
     """The verdict alone, and how many operations took part, where no calls are needed for that."""
     if type(model) is FifoQueue:
         return decide_operations_of_queue(operations, limits)
@@ -120,17 +91,17 @@ def check_log(
         return None
     if limits.over():
         late = not_begun(LOG_SWEEP, columns.size)
-        return key_verdict(key, late, columns.size, Told((), 0, late.reason), limits)
+        return key_verdict(key, late, columns.size, Explanation((), 0, late.reason), limits)
     found = bounds(columns)
     if found is None:
         return None
     if found.valid:
-        verdict = key_verdict(key, Answer("valid", LOG_SWEEP), columns.size, Told((), 0, None), limits)
+        verdict = key_verdict(key, EngineResult("valid", LOG_SWEEP), columns.size, Explanation((), 0, None), limits)
         proven = proofs and columns.size <= _PROVEN
         return replace(verdict, certificate=_proof(columns, found)) if proven else verdict
     if not proofs:
-        answer = Answer("invalid", LOG_SWEEP)
-        return key_verdict(key, answer, columns.size, untold(answer), limits)
+        answer = EngineResult("invalid", LOG_SWEEP)
+        return key_verdict(key, answer, columns.size, unexplained(answer), limits)
     crossings = found.crossings()
     pending = set(columns.begun[columns.ended == NEVER].tolist())
     if any(late in pending for _, late in crossings):
@@ -141,9 +112,9 @@ def check_log(
     rest = bounds(thinner) if thinner.listed.size == columns.listed.size else None
     if rest is None or not rest.valid:
         return None
-    answer = Answer("invalid", LOG_SWEEP, cores=cores, violations=len(crossings), last=crossings[0][0])
-    told = counterexamples(answer, (), Scene(operations, model, key), limits)
-    return key_verdict(key, answer, columns.size, told, limits)
+    answer = EngineResult("invalid", LOG_SWEEP, cores=cores, violations=len(crossings), last=crossings[0][0])
+    explained = explain(answer, (), Scene(operations, model, key), limits)
+    return key_verdict(key, answer, columns.size, explained, limits)
 
 
 def _proof(columns: LogColumns, found: Bounds) -> int:
@@ -163,19 +134,21 @@ def check_set(
         return None
     if limits.over():
         late = not_begun(SET_SWEEP, columns.calls)
-        return key_verdict(key, late, columns.calls, Told((), 0, late.reason), limits)
+        return key_verdict(key, late, columns.calls, Explanation((), 0, late.reason), limits)
     found = levels(columns)
-    answer = Answer("valid" if found.valid else "invalid", SET_SWEEP)
+    answer = EngineResult("valid" if found.valid else "invalid", SET_SWEEP)
     if found.valid or not proofs:
-        verdict = key_verdict(key, answer, columns.calls, untold(answer), limits)
+        verdict = key_verdict(key, answer, columns.calls, unexplained(answer), limits)
         if not (found.valid and proofs and columns.calls <= _PROVEN):
             return verdict
         order = order_of_set(columns, found)
         if not is_set_linearization(order, columns):
             raise CertificateError(f"the engine {SET_SWEEP} gave an order that is no linearization")
         return replace(verdict, certificate=order.size)
-    told = _tell(_set_findings(operations, model, columns, limits), answer, Scene(operations, model, key))
-    return key_verdict(key, answer, columns.calls, told, limits)
+    explained = explain_findings(
+        _set_findings(operations, model, columns, limits), answer, Scene(operations, model, key)
+    )
+    return key_verdict(key, answer, columns.calls, explained, limits)
 
 
 def _set_findings(operations: Sequence[Operation], model: GrowSet, columns: SetColumns, limits: Limits) -> Findings:
@@ -188,7 +161,7 @@ def _set_findings(operations: Sequence[Operation], model: GrowSet, columns: SetC
             note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
             break
         core = _begun_at(operations, model, wrong.begun, gone)
-        answer = Answer("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)
+        answer = EngineResult("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)
         held += find_all(answer, (), model, limits).held
         due = completed_by(held[-1].core, model)
         rest = [call for call in held[-1].core if call.source != due.source]
@@ -206,7 +179,7 @@ def _begun_at(
     found = ((source, operation) for source, operation in enumerate(operations) if operation.invoke_index in begun)
     calls = [call for source, operation in found if (call := call_of(operation, source, model)) is not None]
     calls.sort(key=lambda call: call.invoke)
-    return tuple(call.forgotten() if call.invoke in unanswered else call for call in calls)
+    return tuple(call.made_pending() if call.invoke in unanswered else call for call in calls)
 
 
 def _cores(
@@ -276,47 +249,9 @@ def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Opera
     return keys
 
 
-def _verify(answer: Answer, calls: Sequence[Call], model: Model) -> None:
-    if answer.order is not None and not is_linearization(answer.order, calls, model):
-        raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
-
-
-def counterexamples(answer: Answer, calls: Sequence[Call], scene: Scene, limits: Limits) -> Told:
-    """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
-    pieces = pieces_of(calls) if answer.engine == TEXTS and answer.verdict == "invalid" else None
-    if pieces is not None and (texts := find_texts(calls, pieces, limits)) is not None:
-        stories = (tell_texts(one.core, scene.as_known(one.core), one.answer, pieces) for one in texts.held)
-        return Told(tuple(stories), texts.count, answer.reason or texts.note)
-    if answer.verdict == "invalid" and type(scene.model) is Counter:
-        found = find_in_counter(answer, calls, limits)
-        if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
-            raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-        return Told(tuple(tell_counter(one, scene) for one in found.held), found.count, answer.reason or found.note)
-    if type(scene.model) is MultiRegister and answer.verdict == "invalid":
-        alone = find_alone(calls, limits)
-        if alone is not None:
-            told = tuple(_tell_alone(one, scene, answer) for one in alone.held)
-            return Told(told, alone.count, answer.reason or alone.note)
-    return _tell(find_all(answer, calls, scene.model, limits), answer, scene)
-
-
-def _tell_alone(one: Alone, scene: Scene, answer: Answer) -> Counterexample:
-    """The story of a violation on one of several registers.  Raises CertificateError."""
-    there = on_register(scene, one.register)
-    if refuted(one.finding, there.model):
-        raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-    return as_transactions(_told(one.finding.core, there, one.finding.answer), one.register)
-
-
-def _tell(found: Findings, answer: Answer, scene: Scene) -> Told:
-    for finding in found.held:
-        if refuted(finding, scene.model):
-            raise CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
-    examples = tuple(_told(finding.core, scene, finding.answer) for finding in found.held)
-    return Told(examples, found.count, answer.reason or found.note)
-
-
-def key_verdict(key: str | int | None, answer: Answer, operations: int, told: Told, limits: Limits) -> KeyVerdict:
+def key_verdict(
+    key: str | int | None, answer: EngineResult, operations: int, explained: Explanation, limits: Limits
+) -> KeyVerdict:
     """The verdict on one key, with the size of its certificate."""
     order = None if answer.order is None else len(answer.order)
     return KeyVerdict(
@@ -325,20 +260,13 @@ def key_verdict(key: str | int | None, answer: Answer, operations: int, told: To
         engine=answer.engine,
         operations=operations,
         seconds=limits.clock() - limits.started,
-        violations=told.violations,
-        counterexamples=told.examples,
-        reason=told.reason,
-        certificate=len(told.examples[0].operations) if told.examples else order,
+        violations=explained.violations,
+        counterexamples=explained.examples,
+        reason=explained.reason,
+        certificate=len(explained.examples[0].operations) if explained.examples else order,
     )
 
 
-def _told(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
-    scene = scene.as_known(core)
-    if answer.engine == LOG_SWEEP:
-        return tell_log(core, scene, answer)
-    if answer.engine == SET_SWEEP:
-        return tell_set(core, scene, answer)
-    if answer.engine == QUEUE_SWEEP:
-        return tell_queue(core, scene)
-    example = explain(core, scene) or narrate(core, scene, answer)
-    return replace(example, sentence=example.sentence + scene.aside(core))
+def _verify(answer: EngineResult, calls: Sequence[Call], model: Model) -> None:
+    if answer.order is not None and not is_linearization(answer.order, calls, model):
+        raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")

@@ -20,6 +20,7 @@ from typing import Any
 import click
 import pytest
 
+from checker import engines_page
 from harness.cli.json_output import run_document
 from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
@@ -261,3 +262,8 @@ def test_the_table_of_answers_names_a_test_in_each_row() -> None:
     assert len(rows) >= 10
     for row in rows:
         assert "::" in row.rsplit("| ", 1)[-1], row
+
+
+def test_the_table_of_the_engines_is_the_registry() -> None:
+    text = (ROOT / "docs" / "checker.md").read_text()
+    assert text == engines_page.page(text), "run: python -m checker.engines_page"

@@ -92,8 +92,8 @@ class Decided:
 
     def _is_first(self, last: int) -> bool:
         """Is this the first return that nothing explains?"""
-        cut = [call if call.ret <= last else call.forgotten() for call in self.calls if call.invoke <= last]
-        before = [call.forgotten() if call.ret == last else call for call in cut]
+        cut = [call if call.ret <= last else call.made_pending() for call in self.calls if call.invoke <= last]
+        before = [call.made_pending() if call.ret == last else call for call in cut]
         with_it, without = ([c for c in some if not (c.pending and c.f == "read")] for some in (cut, before))
         return not linearizable(with_it, self.model) and linearizable(without, self.model)
 
@@ -465,7 +465,7 @@ def _after_dead_ends() -> list[list[list[Operation]]]:
     dead, late = ("read", 2, 10, 11), ("write", 2, 60, 61)
     open_ones = key(("write", 1, 0, 20), ("read", 1, 1, 21), dead, late)
     spent = key(("write", 1, 0, None), ("read", 1, 1, 2), ("write", 3, 3, 4), ("read", 1, 5, 6))
-    forgotten = key(("write", 1, 0, None), ("write", 5, 1, None), ("read", 1, 2, 3), dead, late, ("read", 5, 70, 71))
+    made_pending = key(("write", 1, 0, None), ("write", 5, 1, None), ("read", 1, 2, 3), dead, late, ("read", 5, 70, 71))
     # The write of 1 is spent, a read of 1 satisfied, and both were open at the last change.
     marked = key(("write", 1, 0, 50), ("read", 1, 1, 3), ("read", 1, 2, 60), ("write", 3, 4, 5), dead, late)
     two_ways = key(("write", 3, 0, 1), ("write", 1, 2, 8), ("write", 2, 3, 7), ("write", 4, 4, 5), ("read", 5, 9, 10),
@@ -482,7 +482,7 @@ def _after_dead_ends() -> list[list[list[Operation]]]:
         [open_ones, key(("read", 1, 0, 1), ("write", 1, 2, 3))],
         [open_ones, key(("write", 1, 0, 1), ("write", 3, 2, 50), ("read", 2, 3, 4), late)],
         [spent, key(("read", 1, 0, 1), ("write", 1, 2, 3), ("write", 3, 4, None), ("read", 3, 5, 6))],
-        [forgotten, key(("write", 1, 0, None), ("write", 1, 1, None), ("write", 5, 2, None), ("read", 1, 3, 4),
+        [made_pending, key(("write", 1, 0, None), ("write", 1, 1, None), ("write", 5, 2, None), ("read", 1, 3, 4),
                         ("read", 5, 5, 6), ("read", 1, 7, 8))],
         [spent, key(("write", 1, 0, None), ("read", 1, 1, 2), ("write", 3, 3, 4), ("read", 1, 5, 20),
                     ("write", 2, 6, 7), ("write", 1, -1, None), ("read", 2, 22, 23))],

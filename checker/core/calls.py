@@ -38,7 +38,7 @@ class Call:
     def pending(self) -> bool:
         return self.ret == NEVER
 
-    def forgotten(self) -> Call:
+    def made_pending(self) -> Call:
         """The same call as if nobody had seen it complete."""
         return replace(self, result=UNKNOWN, ret=NEVER)
 

@@ -137,6 +137,11 @@ class CasRegister(Register):
         return new if state == old or state is ANY else ILLEGAL
 
 
+def is_register(model: Model) -> bool:
+    """A register of which the engines know what it does; not a class derived from one, which may do anything."""
+    return type(model) in (Register, CasRegister)
+
+
 class StrictCasRegister(CasRegister):
     """A cas register that promises more: a cas that ``fail``s was refused because the value was another one.
 

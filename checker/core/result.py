@@ -15,7 +15,7 @@ _PACE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EngineResult:
     """The answer of one engine for one object.
 
     ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
@@ -38,9 +38,9 @@ class Answer:
     further: tuple[int, ...] = ()
 
 
-def not_begun(engine: str, operations: int) -> Answer:
+def not_begun(engine: str, operations: int) -> EngineResult:
     """The deadline had passed before the first of so many operations was looked at."""
-    return Answer("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
+    return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
 
 
 class OutOfTimeError(Exception):
@@ -48,7 +48,7 @@ class OutOfTimeError(Exception):
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
-        self.answer = Answer("unknown", engine, reason=reason)
+        self.answer = EngineResult("unknown", engine, reason=reason)
 
 
 def is_loaded(kernel: Callable[..., object]) -> bool:
@@ -92,3 +92,7 @@ class Report:
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:
         return tuple(example for key in self.keys for example in key.counterexamples)
+
+
+class CertificateError(AssertionError):
+    """An engine's certificate did not stand up to the independent verifier: a defect of the checker."""

@@ -1,9 +1,10 @@
 """The few swaps that contradict each other, of a cas register whose new values are unique.
 
-A call is *forgotten* if nothing is known of it but that it may have happened: at any moment, or never; a forgotten read
-is no call at all.  That keeps linearizable histories linearizable, whatever is forgotten.  So a core is a set of calls
-that contradict each other although all others are forgotten, and from which none can be forgotten, too.  It needs no
-past: that a value was swapped in at some time is known of those that are forgotten as well.
+A call is *made pending* if nothing is known of it but that it may have happened: at any moment, or never; a read that
+was made pending is no call at all.  That keeps linearizable histories linearizable, whatever is made pending.  So a
+core is a set of calls that contradict each other although all others are made pending, and from which none can be
+made pending, too.  It needs no past: that a value was swapped in at some time is known of those that are made pending
+as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NEAR: Final = (2, 4, 8, 16, 32)
 Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
-def forgotten(call: Call) -> Call:
+def made_pending(call: Call) -> Call:
     """What is left of a write or swap: it began before everything else, and nobody saw it return."""
     return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
 
@@ -38,7 +39,7 @@ def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
         call = asking.pop()
         maker = makers.get(asked_by(call))
         if maker is not None and maker.source not in known:
-            known[maker.source] = forgotten(maker)
+            known[maker.source] = made_pending(maker)
             asking.append(maker)
     return sorted(known.values(), key=lambda call: call.invoke)
 
@@ -48,8 +49,8 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
 
     Where the chains tell which calls contradict each other, only those are known, or some that returned shortly before
     if they do, too.  Else only what returned first, as little as contradicts itself; of that the last two, four, ….
-    Then halves, quarters, … of what is left are forgotten.  What cannot be forgotten cannot be forgotten later either,
-    so each call is tried once alone.
+    Then halves, quarters, … of what is left are made pending.  What cannot be made pending cannot be made pending later
+    either, so each call is tried once alone.
     """
     makers = {made_by(call): call for call in calls if call.f != "read"}
 

@@ -42,13 +42,13 @@ class Part:
 def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
     """The history of a counter from what a read answered on, up to the return at ``until``."""
     kept = [call for call in calls if call.invoke < until]
-    kept = [call if call.ret <= until else call.forgotten() for call in kept if call.f == "add" or call.ret <= until]
+    kept = [call if call.ret <= until else call.made_pending() for call in kept if call.f == "add" or call.ret <= until]
     if start is None:
         return kept
     kept = [call for call in kept if call.ret > start.invoke and (call.f == "add" or call.invoke > start.ret)]
     first = min([start.invoke, *(call.invoke for call in kept)])
     known = Call("add", start.result, None, first - 2, first - 1, start.source)
-    return [known, *(call if call.invoke > start.ret else call.forgotten() for call in kept)]
+    return [known, *(call if call.invoke > start.ret else call.made_pending() for call in kept)]
 
 
 class _Parts:
@@ -113,7 +113,7 @@ class _Parts:
         """The part as it was recorded; of a small one the definition may know more to leave out."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]
-        core = [call if call.ret <= read.ret else call.forgotten() for call in core if call.f != "add" or call.value]
+        core = [call if call.ret <= read.ret else call.made_pending() for call in core if call.f != "add" or call.value]
         others = (call for call in self.calls if call.f == "add" and call.invoke < read.ret)
         start = 0 if all(call.source in sources for call in others) else None
         model = PartOfCounter(start)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from checker.core.calls import Call
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.counterexamples.counter_part import Part, part_of
 from checker.counterexamples.enumerate import MOST, second_pass
 from checker.dispatch import decide
@@ -31,7 +31,7 @@ class InCounter:
     note: str | None
 
 
-def find_in_counter(answer: Answer, calls: Sequence[Call], limits: Limits) -> InCounter:
+def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
     """All violations of an invalid history; after the first one for as long again as the check took."""
     more, whole = second_pass(limits), are_whole(calls)
     parts, again = list[Shown](), answer
@@ -58,7 +58,7 @@ def find_in_counter(answer: Answer, calls: Sequence[Call], limits: Limits) -> In
     return InCounter(tuple(held[:MOST]), count, "; ".join(note for note in notes if note) or None)
 
 
-def _within_bounds(calls: Sequence[Call], answer: Answer, limits: Limits, *, whole: bool) -> Shown:
+def _within_bounds(calls: Sequence[Call], answer: EngineResult, limits: Limits, *, whole: bool) -> Shown:
     """What is wrong where the adds alone do not tell: often they do with what one earlier read had seen."""
     found = part_of(calls, answer.last, limits)
     if whole:

@@ -15,15 +15,12 @@ from typing import Final
 from checker.core.calls import Call
 from checker.core.definition import SMALL, linearizable
 from checker.core.model import Model
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.counterexamples.minimize import fewest, irreducible
 from checker.counterexamples.shrink import shrink
-from checker.dispatch import decide
-from checker.engines.automaton import ENGINE as AUTOMATON
+from checker.dispatch import FINDING_ALL, decide
 from checker.engines.logs import ENGINE as LOG_SWEEP
-from checker.engines.queues import ENGINE as QUEUE_SWEEP
 from checker.engines.sets import ENGINE as SET_SWEEP
-from checker.engines.zones import ENGINE as ZONES
 from checker.models.objects import SparseLog
 
 MOST: Final = 8
@@ -32,8 +29,6 @@ _AGAIN_S: Final = 1.0
 _FOLDED: Final = 2000
 # What has more operations after the deadline was never looked through, and tells nobody anything.
 _TOO_MANY: Final = 2000
-# These find all violations by themselves.
-_COMPLETE: Final = (ZONES, AUTOMATON, QUEUE_SWEEP)
 # Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
@@ -46,7 +41,7 @@ class Finding:
     """
 
     core: tuple[Call, ...]
-    answer: Answer
+    answer: EngineResult
     note: str | None = None
 
     @property
@@ -64,7 +59,7 @@ class Findings:
     note: str | None = None
 
 
-def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
+def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
     """All violations that an invalid answer stands for; ``calls`` may be empty if the answer brings all cores."""
     if answer.verdict != "invalid":
         return Findings()
@@ -72,7 +67,7 @@ def find_all(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits
     note = None
     if not answer.cores and len(held) < len(_lasts(answer)):
         note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
-    if answer.engine in _COMPLETE or not calls:
+    if answer.engine in FINDING_ALL or not calls:
         return _sorted(held, max(answer.violations, len(held)), note)
     more = second_pass(limits)
     count, left = max(answer.violations, len(held)), list(calls)
@@ -113,7 +108,7 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     return f"there may be more than the first {held} violations: the rest was not looked for"
 
 
-def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
     """The violations of one answer about these calls."""
     if answer.cores:
         return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
@@ -127,19 +122,19 @@ def _findings(answer: Answer, calls: Sequence[Call], model: Model, limits: Limit
     return held
 
 
-def _lasts(answer: Answer) -> tuple[int | None, ...]:
+def _lasts(answer: EngineResult) -> tuple[int | None, ...]:
     """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
     return (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
 
 
-def _smallest(core: tuple[Call, ...], model: Model, answer: Answer) -> tuple[Call, ...]:
+def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tuple[Call, ...]:
     if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
         return core
     core = tuple({call.source: call for call in core}.values())
     return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))
 
 
-def _possible(part: Sequence[Call], model: Model, answer: Answer) -> bool:
+def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
     """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
     if answer.engine == LOG_SWEEP:
         return linearizable(part, SparseLog())
@@ -168,7 +163,7 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
         if call.source not in gone:
             kept.append(call)
         elif call.f not in model.reads:
-            kept.append(call.forgotten())
+            kept.append(call.made_pending())
     return kept
 
 

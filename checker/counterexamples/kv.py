@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from checker.core.calls import Call
 from checker.core.definition import SMALL, linearizable
 from checker.core.model import CasRegister
-from checker.core.result import Answer, Limits
-from checker.counterexamples.cas_chains import chain_core, forgotten
+from checker.core.result import EngineResult, Limits
+from checker.counterexamples.cas_chains import chain_core, made_pending
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, second_pass
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
@@ -42,7 +42,7 @@ class _Texts:
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
         if len(least) <= SMALL:
             least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
-        return Finding(tuple(least), Answer("invalid", ENGINE, kind=kind))
+        return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
     def without(self, found: Sequence[Call], finding: Finding, swaps: Sequence[Call]) -> list[Call]:
         """The swaps without what completed a violation, and without the gets that are the same violation again."""
@@ -56,7 +56,7 @@ class _Texts:
             if swap.source != due.source and not again:
                 kept.append(swap)
             elif swap.f != "read":
-                kept.append(forgotten(swap))
+                kept.append(made_pending(swap))
         return kept
 
 

@@ -52,12 +52,12 @@ class Least:
 def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
     """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
 
-    What the shrinking had forgotten of a call is put back first: people are shown whole operations.  So is what made
+    What the shrinking had left out of a call is put back first: people are shown whole operations.  So is what made
     the values that are asked for, if that was before the core starts: it is a history of its own then (see ``roots``).
 
     What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
     accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
-    after the end stays forgotten.  Of very many of them the newest earlier ones will do.  For reads and writes that is
+    after the end stays pending.  Of very many of them the newest earlier ones will do.  For reads and writes that is
     exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
     """
     limits = _bounded(limits)

@@ -29,7 +29,7 @@ _LARGEST: Final = 2000
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
     """The history up to and including rank ``last``."""
     kept = [call for call in calls if call.invoke <= last]
-    return [call if call.ret <= last else call.forgotten() for call in kept]
+    return [call if call.ret <= last else call.made_pending() for call in kept]
 
 
 def without_useless(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -44,7 +44,7 @@ def start_at(calls: Sequence[Call], moment: int, model: Model) -> list[Call]:
         if call.invoke >= moment:
             kept.append(call)
         elif call.ret > moment and call.f not in model.reads:
-            kept.append(call.forgotten())
+            kept.append(call.made_pending())
     return kept
 
 

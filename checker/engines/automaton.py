@@ -31,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import NEVER, Call, ranked
-from checker.core.model import ANY, Model
-from checker.core.result import LATE, LOADING, Answer, Limits, is_loaded
+from checker.core.engine import Engine, only
+from checker.core.model import ANY, Model, is_register
+from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.engines.zones import IntArray
 
 ENGINE: Final = "value-timeline automaton"
@@ -206,7 +207,7 @@ def timeline_columns(
     return TimelineColumns(write, value, invoke, ret, code, values)
 
 
-def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
@@ -220,7 +221,7 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     )
     starts = len(ids) if model.initial is ANY else 1
     if starts > WIDEST:
-        return Answer("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
+        return EngineResult("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
     answer = answer_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
     if answer.last is None:
         return answer
@@ -229,14 +230,31 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     return replace(answer, last=moments[answer.last], further=tuple(moments[event] for event in answer.further))
 
 
-def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> Answer:
+def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
     """The engine's answer; ``names[id]`` are the values in words."""
     if not found.dead and found.stopped is not None:
-        return Answer(
+        return EngineResult(
             "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
         )
     if not found.dead:
-        return Answer("valid", ENGINE)
+        return EngineResult("valid", ENGINE)
     states = tuple(names[state] for state in found.states)
     first, *further = found.dead
-    return Answer("invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further))
+    return EngineResult(
+        "invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further)
+    )
+
+
+def _applies(model: Model, calls: Sequence[Call]) -> bool:
+    return is_register(model) and _READS_AND_WRITES(calls)
+
+
+def _decide(calls: Sequence[Call], model: Model, limits: Limits, _proof: bool) -> EngineResult:
+    return decide_by_automaton(calls, model, limits)
+
+
+_READS_AND_WRITES: Final = only("read", "write")
+AUTOMATON: Final = Engine(
+    "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)", _applies, _decide,
+    compiled=True, partial=True, finds_all=True, orders=False,
+)  # fmt: skip

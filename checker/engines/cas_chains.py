@@ -20,8 +20,9 @@ from typing import Any, Final
 import numpy as np
 
 from checker.core.calls import NEVER, Call, made_by
-from checker.core.model import Model
-from checker.core.result import Answer, Limits
+from checker.core.engine import ANY_SIZE, SMALL, Engine
+from checker.core.model import ANY, Model, is_register
+from checker.core.result import EngineResult, Limits
 from checker.engines.zones import IntArray, crossing
 
 ENGINE: Final = "cas chains"
@@ -72,7 +73,7 @@ class _Clash:
     earlier: int
 
 
-def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
+def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
     links = _Links(_collect(calls, limits), model.initial)
     roots = _roots(links)
@@ -81,16 +82,18 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
     if bad is None and sum(len(chain) for chain in chains) < len(links.values):
         bad = max(call.invoke for call in calls)
     if bad is not None:
-        return Answer("invalid", ENGINE, violations=1)
+        return EngineResult("invalid", ENGINE, violations=1)
     bounds = [_bounds(links, chain) for chain in chains]
     sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
     if len(sound) < len(bounds):
-        return Answer("invalid", ENGINE, violations=1)
+        return EngineResult("invalid", ENGINE, violations=1)
     first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
     outer, _ = crossing(first, last)
     if outer.size:
-        return Answer("invalid", ENGINE, violations=int(np.unique(outer).size))
-    return Answer("valid", ENGINE, order=_order(calls, chains, sound, _free_moments(first, last)) if proof else None)
+        return EngineResult("invalid", ENGINE, violations=int(np.unique(outer).size))
+    return EngineResult(
+        "valid", ENGINE, order=_order(calls, chains, sound, _free_moments(first, last)) if proof else None
+    )
 
 
 def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
@@ -240,3 +243,23 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
             at = max(moment, call.invoke) if is_read and not squeezed else moment
             keyed.append(((at, squeezed, number, place, is_read, call.invoke), call))
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
+
+
+def _applies(model: Model, calls: Sequence[Call]) -> bool:
+    return is_register(model) and model.initial is not ANY and new_values_unique(calls, model.initial)
+
+
+def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult:
+    return decide_by_chains(calls, model, limits, proof=proof)
+
+
+# Of fewer the search makes better counterexamples.
+CHAINS: Final = Engine(
+    "chains",
+    ENGINE,
+    "cas registers whose new values are unique",
+    "O(n log n)",
+    _applies,
+    _decide,
+    unasked=ANY_SIZE[SMALL + 1 :],
+)

@@ -25,8 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call
+from checker.core.engine import SMALL, Engine
 from checker.core.model import ILLEGAL, Model, State
-from checker.core.result import Answer
+from checker.core.result import EngineResult
+from checker.models.objects import Counter as CounterModel
 from checker.search.jit import ENGINE
 
 # So many earlier reads are tried with adds beside them, the newest first.
@@ -116,10 +118,10 @@ def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
     return wrong
 
 
-def refute(calls: Sequence[Call]) -> Answer | None:
+def refute(calls: Sequence[Call]) -> EngineResult | None:
     """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
     wrong = out_of_bounds(calls) if are_whole(calls) else []
-    return Answer("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
+    return EngineResult("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
 
 
 class Evidence:
@@ -184,3 +186,13 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
     order = np.argsort(values, kind="stable")[::-1]
     enough = np.flatnonzero(np.cumsum(values[order]) > need)
     return order[: enough[0] + 1] if enough.size else None
+
+
+# Of more the compiled search knows the bounds by itself.
+COUNTER: Final = Engine(
+    "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
+    "O(n log n)",
+    lambda model, _calls: type(model) is CounterModel,
+    lambda calls, _model, _limits, _proof: refute(calls),
+    unasked=range(SMALL + 1),
+)  # fmt: skip

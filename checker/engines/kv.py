@@ -33,11 +33,13 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from checker.core.calls import NEVER, Call
+from checker.core.engine import Engine
 from checker.core.model import CasRegister
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.engines.cas_chains import chain_zones, decide_by_chains
 from checker.engines.kv_pieces import START, Pieces, pieces_of
 from checker.engines.zones import IntArray, crossing
+from checker.models.objects import KeyValue
 
 ENGINE: Final = "text chains"
 # The value of the text at the start; that of the text up to a piece comes after that of the text before it.
@@ -302,7 +304,7 @@ def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[R
     return reading, reading.ways()
 
 
-def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer | None:
+def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
     """Decide one object of texts, or None if what was got does not tell how the texts came about."""
     pieces = pieces_of(calls)
     if pieces is None:
@@ -312,17 +314,17 @@ def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True
     except UnclearError:
         return None
     if reading.conflicts:
-        return Answer("invalid", ENGINE, violations=len(reading.conflicts))
+        return EngineResult("invalid", ENGINE, violations=len(reading.conflicts))
     if not proof and len(ways) == 1:
         ends = ends_of(reading, ways[0])
         # Most of the memory; it would be the peak, together with that of the zones.
         del pieces, reading, ways
-        return Answer("valid", ENGINE) if chains_fit(ends) else Answer("invalid", ENGINE, violations=1)
+        return EngineResult("valid", ENGINE) if chains_fit(ends) else EngineResult("invalid", ENGINE, violations=1)
     way = next((way for way in ways if chains_fit(ends_of(reading, way))), None)
     if way is None:
-        return Answer("invalid", ENGINE, violations=1)
+        return EngineResult("invalid", ENGINE, violations=1)
     if not proof:
-        return Answer("valid", ENGINE)
+        return EngineResult("valid", ENGINE)
     answer = decide_by_chains(swaps_of(calls, reading, way), CasRegister(INITIAL), limits)
     whole = {call.source: call for call in calls}
     return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order or ()])
@@ -386,3 +388,11 @@ def chains_fit(ends: Ends | None) -> bool:
         return False
     outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends.unread, strict=True)))
     return not outer.size
+
+
+KV: Final = Engine(
+    "texts", ENGINE, "texts that are put, appended to and got, where what was got tells how they came about",
+    "O(n log n)",
+    lambda model, _calls: type(model) is KeyValue,
+    lambda calls, _model, limits, proof: decide_by_texts(calls, limits, proof=proof),
+)  # fmt: skip

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.result import Answer, Limits
+from checker.core.engine import Engine
+from checker.core.result import EngineResult, Limits
+from checker.models.objects import Log
 
 ENGINE: Final = "log sweep"
 
@@ -55,7 +57,7 @@ class _Entries:
             raise _Disagreement("never-written", (call,))
 
 
-def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
+def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide one log whose values are appended once each."""
     try:
         filled = _agree(calls, limits)
@@ -63,7 +65,7 @@ def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
     except _Disagreement as found:
         core = tuple(sorted(found.calls, key=lambda call: call.invoke))
         last = max((call.ret for call in core if not call.pending), default=None)
-        return Answer("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
+        return EngineResult("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
 
 
 def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
@@ -100,7 +102,7 @@ def _claims(call: Call) -> list[tuple[int, Any]]:
     return list(enumerate(call.result))
 
 
-def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: bool) -> Answer:
+def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: bool) -> EngineResult:
     size = len(filled)
     low: list[tuple[int, Call]] = [(call.invoke, call) for call in filled]
     high: list[tuple[int, Call]] = [(call.ret, call) for call in filled]
@@ -123,8 +125,8 @@ def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: 
     # A later one is no matter of order either, and is found once the others are out of its way.
     cores = [core for core in cores if not core[1].pending]
     if cores:
-        return Answer("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
-    return Answer("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
+        return EngineResult("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
+    return EngineResult("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
 
 
 def _sight(call: Call) -> tuple[int | None, int | None]:
@@ -156,3 +158,10 @@ def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Cal
             moment = max(call.invoke, at[seen] if seen is not None else -1)
             keyed.append(((moment, len(filled) if call.f == "get" else (unseen or 0) - 1, 1), call))
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
+
+
+LOG: Final = Engine(
+    "log", ENGINE, "append-only logs whose entries are unique", "O(n log n)",
+    lambda model, calls: type(model) is Log and entries_unique(calls),
+    lambda calls, _model, limits, proof: decide_by_log_sweep(calls, limits, proof=proof),
+)  # fmt: skip

@@ -35,9 +35,11 @@ from operator import attrgetter
 from typing import Any, Final
 
 from checker.core.calls import NEVER, Call
-from checker.core.result import LATE, Answer, Limits, OutOfTimeError, not_begun
+from checker.core.engine import Engine
+from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
 from checker.engines.queue_orders import Pair, linearization
+from checker.models.objects import FifoQueue
 from history import Operation
 
 ENGINE: Final = "queue sweep"
@@ -103,7 +105,7 @@ class _Queue:
         ]
 
 
-def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer | None:
+def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
     """Decide one queue, or None if an item was enqueued twice, or one that cannot be told from nothing."""
     enqueues = [call for call in limits.paced(calls, ENGINE) if call.f == "enqueue"]
     dequeues = [call for call in calls if call.f == "dequeue"]
@@ -111,7 +113,7 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
     if columns is None:
         return None
     if not proof and columns.nothing_wrong():
-        return Answer("valid", ENGINE)
+        return EngineResult("valid", ENGINE)
     queue = _Queue({call.value: call for call in enqueues})
     reason, moments = None, list[tuple[float, Call]]()
     try:
@@ -125,18 +127,18 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
     if queue.cores:
         cores = tuple(tuple(sorted(core, key=_BY_INVOCATION)) for core in queue.cores)
         last = queue.cores[0][0].ret
-        return Answer("invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason)
-    return Answer("valid", ENGINE, order=linearization(queue.pairs(), moments))
+        return EngineResult("invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason)
+    return EngineResult("valid", ENGINE, order=linearization(queue.pairs(), moments))
 
 
-def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[Answer, int] | None:
+def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[EngineResult, int] | None:
     """The verdict alone, and how many operations took part; None where that takes calls, or there are few."""
     columns = columns_of_operations(operations) if len(operations) > _FEW else None
     if columns is None:
         return None
     if limits.over():
         return not_begun(ENGINE, columns.size), columns.size
-    return Answer("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
+    return EngineResult("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
 
 
 def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:
@@ -144,7 +146,7 @@ def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:
         if call.ret != NEVER and (call.result is None or _was_there(call, queue)):
             queue.answers.append(call)
         else:
-            queue.takers.append(call.forgotten())
+            queue.takers.append(call.made_pending())
     queue.takers.sort(key=_BY_INVOCATION)
 
 
@@ -269,3 +271,11 @@ def _needed(answer: Call, involved: list[Call], limits: Limits) -> list[Call]:
         if found is not None and found.verdict == "invalid":
             involved = rest
     return involved
+
+
+QUEUE: Final = Engine(
+    "queue", ENGINE, "FIFO queues whose items are enqueued once each", "O(n log n)",
+    lambda model, _calls: type(model) is FifoQueue,
+    lambda calls, _model, limits, proof: decide_by_queue_sweep(calls, limits, proof=proof),
+    finds_all=True,
+)  # fmt: skip

@@ -10,11 +10,15 @@ import numpy as np
 
 from checker.core.calls import NEVER, Call, ranked
 from checker.core.definition import SMALL, linearizable
-from checker.core.model import ANY, Model
-from checker.core.result import Answer, Limits
+from checker.core.engine import Engine, only
+from checker.core.model import ANY, Model, is_register
+from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
 
 SHOWN: Final = 8
+
+
+_READS_AND_WRITES: Final = only("read", "write")
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
@@ -23,7 +27,7 @@ def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
     return initial not in counts and all(count == 1 for count in counts.values())
 
 
-def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer:
+def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide one register whose values are written once (``values_written_once``).
 
     With an initial value of ``ANY`` one value that nobody wrote is taken for it.
@@ -34,14 +38,16 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     found = zones(columns)
     if found.valid:
         order = [calls[row] for row in linearization(columns, found)] if proof else None
-        return Answer("valid", ENGINE, order=order)
+        return EngineResult("valid", ENGINE, order=order)
     groups = list(groups_of(found))
     finder = Finder(columns)
     cores = tuple(
         tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
         for group in groups[:SHOWN]
     )
-    return Answer("invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores))
+    return EngineResult(
+        "invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores)
+    )
 
 
 def _unwritten(calls: Sequence[Call]) -> Any:
@@ -115,3 +121,24 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
                 kept = fewer
     place = {call.source: row for row, call in enumerate(calls)}
     return [place[call.source] for call in kept]
+
+
+def _applies(model: Model, calls: Sequence[Call]) -> bool:
+    return is_register(model) and _READS_AND_WRITES(calls) and values_written_once(calls, model.initial)
+
+
+def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:
+    """None where they cannot tell: an unknown initial value may also equal one that is written later."""
+    answer = decide_by_zones(calls, model, limits, proof=proof)
+    return None if answer.verdict == "invalid" and model.initial is ANY else answer
+
+
+ZONES: Final = Engine(
+    "zones",
+    ENGINE,
+    "registers whose values are written once each, read and written",
+    "O(n)",
+    _applies,
+    _decide,
+    finds_all=True,
+)

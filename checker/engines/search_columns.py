@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from checker.core.calls import freeze_all
 from checker.core.intervals import spans_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
-from checker.core.result import Answer, Limits, not_begun
+from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
 from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 from checker.search.compiled import NumberedCalls, Words, decide_columns, search_numbers
@@ -50,7 +50,7 @@ class CasColumns:
         return len(self.names)
 
 
-def decide_cas(columns: CasColumns, limits: Limits) -> Answer | None:
+def decide_cas(columns: CasColumns, limits: Limits) -> EngineResult | None:
     """By chains if they apply, else by the compiled search; None where neither can."""
     from checker.kernels import cas_chains as kernel
 
@@ -58,10 +58,10 @@ def decide_cas(columns: CasColumns, limits: Limits) -> Answer | None:
     found = kernel.judge_chains(*fields, columns.values)
     if found == kernel.REPEATED:
         return search_numbers(NumberedCalls(*fields, columns.names), limits)
-    return Answer("valid", CHAINS) if found == kernel.VALID else Answer("invalid", CHAINS, violations=1)
+    return EngineResult("valid", CHAINS) if found == kernel.VALID else EngineResult("invalid", CHAINS, violations=1)
 
 
-def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[Answer, int] | None:
+def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
     """The search's verdict on these operations, and how many of them took part.
 
     None where something else decides: other engines, for other models and short histories, and the search over calls,

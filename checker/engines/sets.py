@@ -14,7 +14,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.result import Answer, Limits
+from checker.core.engine import Engine, only
+from checker.core.result import EngineResult, Limits
+from checker.models.objects import GrowSet
 from history import Operation
 
 ENGINE: Final = "set sweep"
@@ -34,7 +36,7 @@ class _Level:
         return max(self.reads, key=lambda call: call.invoke)
 
 
-def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> Answer:
+def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide one set."""
     began: dict[Any, Call] = {}
     done: dict[Any, Call] = {}
@@ -64,10 +66,10 @@ def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:
     return sorted(levels.values(), key=lambda level: len(level.elements))
 
 
-def _invalid(core: Sequence[Call], kind: str) -> Answer:
+def _invalid(core: Sequence[Call], kind: str) -> EngineResult:
     ordered = tuple(sorted({call.source: call for call in core}.values(), key=lambda call: call.invoke))
     last = max((call.ret for call in ordered if not call.pending), default=None)
-    return Answer("invalid", ENGINE, cores=(ordered,), violations=1, last=last, kind=kind)
+    return EngineResult("invalid", ENGINE, cores=(ordered,), violations=1, last=last, kind=kind)
 
 
 def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call]:
@@ -75,7 +77,7 @@ def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call
     return [one.first, two.first, began[mine], began[other]]
 
 
-def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], done: dict[Any, Call]) -> Answer:
+def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], done: dict[Any, Call]) -> EngineResult:
     """Walk the levels upwards; ``why`` is the call whose invocation holds the current moment back."""
     moment, why = -1, None
     below: frozenset[Any] = frozenset()
@@ -100,7 +102,7 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
                 assert why is not None
                 return _invalid([add, why, *([] if why.f == "read" else [level.first])], "lost-element")
         below = level.elements
-    return Answer("valid", ENGINE, order=_order(calls, levels, starts))
+    return EngineResult("valid", ENGINE, order=_order(calls, levels, starts))
 
 
 def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
@@ -168,3 +170,11 @@ def final_read(operations: Sequence[Operation]) -> FinalRead | None:
         recovered=tuple(item for item in adds if item in there and item not in ok),
         duplicated=tuple(item for item, times in Counter(found).items() if times > 1),
     )
+
+
+_ADDS_AND_READS: Final = only("add", "read")
+SET: Final = Engine(
+    "set", ENGINE, "sets that only grow, with reads of everything", "O(n log n)",
+    lambda model, calls: type(model) is GrowSet and _ADDS_AND_READS(calls),
+    lambda calls, _model, limits, proof: decide_by_set_sweep(calls, limits, proof=proof),
+)  # fmt: skip

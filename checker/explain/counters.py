@@ -20,10 +20,10 @@ _DONE: Final = ("added to", "taken away from")
 _LISTED: Final = 6
 
 
-def tell_counter(one: Shown, scene: Scene) -> Counterexample:
+def explain_counter(one: Shown, scene: Scene) -> Counterexample:
     """The story of one violation of a counter."""
     scene = scene.as_known(one.core)
-    kind, sentence = _told_part(one, scene) if isinstance(one, Part) else _Teller(one, scene).tell()
+    kind, sentence = _told_part(one, scene) if isinstance(one, Part) else _Sentences(one, scene).tell()
     return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core))
 
 
@@ -56,7 +56,7 @@ def _did(read: Call, scene: Scene, clock: Clock) -> str:
     return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
 
 
-class _Teller:
+class _Sentences:
     def __init__(self, wrong: Wrong, scene: Scene) -> None:
         self.wrong, self.scene, self.name = wrong, scene, scene.name
         self.clock = Clock.of([scene.operations[call.source] for call in wrong.core])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from checker.core.calls import Call, thaw
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from checker.core.wording import Clock, refused_by, shown, who
 from checker.search.jit import search
@@ -18,7 +18,7 @@ _PATIENCE: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
-def narrate(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     """Tell the core by the first return in it that no order of the calls explains."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)

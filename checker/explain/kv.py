@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.result import Answer
+from checker.core.result import EngineResult
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
 from checker.engines.kv_pieces import START, Pieces
@@ -21,7 +21,7 @@ def elided(text: str) -> str:
     return shown(text if len(text) <= _TAIL else "…" + text[-_TAIL:])
 
 
-class _Teller:
+class _Sentences:
     def __init__(self, core: Sequence[Call], scene: Scene, pieces: Pieces) -> None:
         self.scene, self.pieces = scene, pieces
         self.core = sorted(core, key=lambda call: call.invoke)
@@ -109,6 +109,6 @@ class _Teller:
         return None
 
 
-def tell_texts(core: Sequence[Call], scene: Scene, answer: Answer, pieces: Pieces) -> Counterexample:
+def explain_texts(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
     """The story of a core of texts, in a history of these pieces."""
-    return _Teller(core, scene, pieces).tell(answer.kind)
+    return _Sentences(core, scene, pieces).tell(answer.kind)

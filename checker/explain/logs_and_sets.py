@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from checker.core.calls import Call, freeze, thaw
-from checker.core.result import Answer
+from checker.core.result import EngineResult
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
 from history import Counterexample, Operation
@@ -40,7 +40,7 @@ class _Stage:
         return Counterexample(kind, sentence, self.operations)
 
 
-def tell_log(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     """The story of a log's core."""
     stage = _Stage(core, scene)
     name, kind = scene.name, answer.kind
@@ -89,7 +89,7 @@ def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
     )
 
 
-def tell_set(core: Sequence[Call], scene: Scene, answer: Answer) -> Counterexample:
+def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     """The story of a set's core."""
     stage = _Stage(core, scene)
     kind = answer.kind or "not-linearizable"

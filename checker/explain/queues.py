@@ -13,12 +13,12 @@ from history import Counterexample, Operation
 _LISTED: Final = 6
 
 
-def tell_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
+def explain_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
     """The story of a queue's core; which one it is, its calls say."""
-    return _Teller(core, scene).tell()
+    return _Sentences(core, scene).tell()
 
 
-class _Teller:
+class _Sentences:
     def __init__(self, core: Sequence[Call], scene: Scene) -> None:
         core = sorted(core, key=lambda call: call.invoke)
         self.scene, self.name = scene, scene.name

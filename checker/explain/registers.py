@@ -44,7 +44,7 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
         return None
     if len(core) <= _SWAPS_ALONE and all(call.f != "read" for call in core) and (told := _double_cas(core, scene)):
         return told
-    return _Teller(core, parts, scene).tell() or _double_cas(core, scene)
+    return _Sentences(core, parts, scene).tell() or _double_cas(core, scene)
 
 
 def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
@@ -104,7 +104,7 @@ _VERBS: Final = {
 }
 
 
-class _Teller:
+class _Sentences:
     def __init__(self, core: Sequence[Call], parts: Sequence[Call], scene: Scene) -> None:
         self.core = sorted(parts, key=lambda call: call.invoke)
         self.scene = scene

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import NEVER, Call, asked_by, made_by
-from checker.core.model import CasRegister, Model, ModelError, Register
-from checker.core.result import LATE, LOADING, Answer, Limits, is_loaded
+from checker.core.model import Model, ModelError, is_register
+from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.search.encoding import IntArray, Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
@@ -153,13 +153,13 @@ def _bits(mask: int) -> list[int]:
 
 def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
     """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
-    if type(model) not in (Register, CasRegister):
+    if not is_register(model):
         return list(calls)
     asked = {asked_by(call) for call in calls}
     return [call for call in calls if not call.pending or made_by(call) in asked]
 
 
-def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> Answer | None:
+def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult | None:
     """Decide by the compiled search, or None where it does not apply.
 
     Raises ModelError where two events have the same place: one would be taken for the other.
@@ -171,7 +171,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         raise ModelError("two events have the same place in the history")
     numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
     if rises(numbers) and (answer := refuted(numbers, invoke, ret)) is not None:
-        found: Answer | None = answer
+        found: EngineResult | None = answer
     else:
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
@@ -182,7 +182,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     return replace(found, last=int(moments[found.last]))
 
 
-def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> Answer | None:
+def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> EngineResult | None:
     """The verdict alone, by columns in the order of distinct invocations; None where the search does not apply."""
     moments = _moments(invoke, ret)
     if moments is None:
@@ -231,12 +231,12 @@ class NumberedCalls:
         return self.names[state]
 
 
-def search_numbers(calls: NumberedCalls, limits: Limits) -> Answer | None:
+def search_numbers(calls: NumberedCalls, limits: Limits) -> EngineResult | None:
     """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
     return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 
 
-def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> Answer | None:
+def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult | None:
     """Search until there is an answer; None where the search does not apply."""
     if not run.fits():
         return None
@@ -252,21 +252,21 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> Answer | Non
             status = run.kernel.FOUND
         if run.held > limits.memory or (status == run.kernel.FULL and not run.grow(limits.memory)):
             return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
-    return Answer("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
+    return EngineResult("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
 
 
-def _gave_up(run: _Run, why: str) -> Answer:
+def _gave_up(run: _Run, why: str) -> EngineResult:
     deepest, made = run.scalars[run.kernel.DEEPEST], run.scalars[run.kernel.NODES]
     if run.ahead is not None:
         deepest, made = max(deepest, run.ahead.deepest), max(made, run.ahead.made)
     far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
-    return Answer("unknown", ENGINE, reason=f"{why}: {far}")
+    return EngineResult("unknown", ENGINE, reason=f"{why}: {far}")
 
 
-def _invalid(run: _Run) -> Answer:
+def _invalid(run: _Run) -> EngineResult:
     deepest = int(run.scalars[run.kernel.DEEPEST])
     nodes = int(run.scalars[run.kernel.NODES])
     states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
     # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
     named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))
-    return Answer("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)
+    return EngineResult("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)

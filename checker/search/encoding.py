@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.model import ANY, CasRegister, Model, Register
+from checker.core.model import ANY, Model, is_register
 from checker.models.objects import Counter, MultiRegister
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
@@ -39,7 +39,7 @@ class Numbers(Protocol):
 
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     """The calls as integers.  Raises ModelError for what is no operation of the model."""
-    if type(model) in (Register, CasRegister):
+    if is_register(model):
         return Values(shapes, model)
     if type(model) is Counter and is_whole(shapes):
         return Sums(shapes, model)

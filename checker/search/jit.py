@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model
-from checker.core.result import Answer, Limits, OutOfTimeError
+from checker.core.result import EngineResult, Limits, OutOfTimeError
 
 ENGINE: Final = "just-in-time search"
 NODE_BYTES: Final = 260
@@ -188,7 +188,7 @@ class _Search:
         return order[::-1]
 
 
-def search(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+def search(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Decide by the just-in-time search; the calls need not be dense in rank.
 
     Valid answers carry a linearization, invalid ones the return that cannot be explained and the states before it.
@@ -198,12 +198,12 @@ def search(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     while work.stack:
         goal = work.expand()
         if goal is not None:
-            return Answer("valid", ENGINE, order=work.order(goal[0]))
+            return EngineResult("valid", ENGINE, order=work.order(goal[0]))
         nodes += 1
         if nodes % _LOOK_EVERY == 0 and (limits.over() or len(work.seen) > most):
             why = "the deadline passed" if limits.over() else f"the memory cap of {limits.memory >> 20} MB was reached"
             far = f"{work.deepest} of {len(work.plan.returns)} completions explained, {len(work.seen)} configurations"
-            return Answer("unknown", ENGINE, reason=f"{why}: {far}")
+            return EngineResult("unknown", ENGINE, reason=f"{why}: {far}")
     due = calls[work.plan.returns[work.deepest]]
     states = tuple(sorted(model.describe(work.table.states[state]) for state in work.deepest_states))
-    return Answer("invalid", ENGINE, violations=1, last=due.ret, states=states)
+    return EngineResult("invalid", ENGINE, violations=1, last=due.ret, states=states)

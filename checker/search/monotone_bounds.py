@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import NEVER
-from checker.core.result import Answer
+from checker.core.result import EngineResult
 from checker.search.encoding import IntArray, Numbers, Sums
 from checker.search.jit import ENGINE
 
@@ -42,7 +42,7 @@ def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
     return np.append(least[returns + 1], _BEYOND)
 
 
-def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> Answer | None:
+def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> EngineResult | None:
     """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
     reads = numbers.kind == _read()
     sums = _SumsUntil(~reads, ret != NEVER, invoke, ret, numbers.initial)
@@ -56,7 +56,7 @@ def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> Answer | None:
         return None
     first = wrong[np.argmin(until[wrong])]
     words = dict.fromkeys(numbers.describe(int(bound[first])) for bound in (least, most))
-    return Answer("invalid", ENGINE, violations=1, last=int(until[first]), states=(" to ".join(words),))
+    return EngineResult("invalid", ENGINE, violations=1, last=int(until[first]), states=(" to ".join(words),))
 
 
 @dataclass(frozen=True, slots=True)

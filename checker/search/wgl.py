@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 
 ENGINE: Final = "wgl"
 _LOOK_EVERY: Final = 256
@@ -58,7 +58,7 @@ def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
     return head
 
 
-def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
+def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Decide by classic WGL.  Valid answers carry a linearization."""
     head = _linked(calls, limits)
     left = sum(1 for call in calls if not call.pending)
@@ -72,7 +72,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
     while left:
         steps += 1
         if steps % look_every == 0 and (why := _spent(limits, len(cache), len(calls))):
-            return Answer("unknown", ENGINE, reason=f"{why}: {longest} of {len(calls)} operations explained")
+            return EngineResult("unknown", ENGINE, reason=f"{why}: {longest} of {len(calls)} operations explained")
         if entry is not None and entry.match is not None:
             call = calls[entry.place]
             after = model.step(state, call.f, call.value, call.result)
@@ -91,7 +91,9 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
             continue
         # A return comes first, or only pending calls are left that do not fit: the last choice was wrong.
         if not trail:
-            return Answer("invalid", ENGINE, violations=1, reason=f"{longest} of {len(calls)} operations explained")
+            return EngineResult(
+                "invalid", ENGINE, violations=1, reason=f"{longest} of {len(calls)} operations explained"
+            )
         wrong, state = trail.pop()
         lifted &= ~(1 << wrong.place)
         left += not calls[wrong.place].pending
@@ -99,7 +101,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> Answer:
         _relink(wrong.match)
         _relink(wrong)
         entry = wrong.behind
-    return Answer("valid", ENGINE, order=[calls[taken.place] for taken, _ in trail])
+    return EngineResult("valid", ENGINE, order=[calls[taken.place] for taken, _ in trail])
 
 
 def _spent(limits: Limits, entries: int, calls: int) -> str | None:

@@ -28,9 +28,9 @@ def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, d
     """
     from harness.suite.night import Night, plan_night, run_night
     from harness.suite.retention import Limits
-    from harness.suite.session import Wishes
+    from harness.suite.session import SuiteOptions
 
-    night = Night(Wishes(**options), Limits(keep_days, keep_gib), spark_master if spark else None)
+    night = Night(SuiteOptions(**options), Limits(keep_days, keep_gib), spark_master if spark else None)
     if dry_run:
         for line in plan_night(night):
             click.echo(line)

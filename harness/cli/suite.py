@@ -27,17 +27,17 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     Exit code: 1 for a violation that nobody expected or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
-    from harness.suite.session import Wishes, list_cells, run_suite
+    from harness.suite.session import SuiteOptions, list_cells, run_suite
 
     dry_run = options.pop("dry_run")
-    wishes = Wishes(file=file, **options)
+    asked = SuiteOptions(file=file, **options)
     if dry_run and as_json:
         raise click.UsageError("--json tells what a suite came to: leave out --dry-run")
     if dry_run:
-        for line in list_cells(wishes):
+        for line in list_cells(asked):
             click.echo(line)
         return 0
-    results = run_suite(wishes, sys.stderr if as_json else sys.stdout)
+    results = run_suite(asked, sys.stderr if as_json else sys.stdout)
     if as_json:
         Progress().result(json_line({**results.to_json(), "directory": str(results.journal.root)}))
     return results.code

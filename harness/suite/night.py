@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
-from harness.suite.session import Wishes, list_cells, run_suite, site
+from harness.suite.session import SuiteOptions, list_cells, run_suite, site
 from history.records.layout import WAREHOUSE
 from reports.load.store_index import runs_of
 
@@ -31,7 +31,7 @@ _DEADLINE_S: Final = 60.0
 class Night:
     """What was asked for.  ``spark`` None: the pipeline in this process, by the same functions."""
 
-    suite: Wishes
+    suite: SuiteOptions
     limits: Limits
     spark: str | None = "local[*]"
 

@@ -35,7 +35,7 @@ OURS: Final = "cluster-is-ours"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SuiteOptions:
     """What was asked for on the command line; None and empty leave it to the file."""
 
     file: Path
@@ -53,28 +53,28 @@ class Wishes:
     draw_site: bool = True
 
 
-def cells_of(wishes: Wishes, suite: Suite, seed: int) -> list[Cell]:
+def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
     """The cells that were asked for.  Raises UsageError when none is left."""
-    changes: dict[str, Any] = {} if wishes.time_limit is None else {"time_limit": wishes.time_limit}
-    wanted = {",".join(part.strip() for part in name.split(",")) for name in wishes.nemesis}
+    changes: dict[str, Any] = {} if asked.time_limit is None else {"time_limit": asked.time_limit}
+    wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
 
     def is_wanted(plan: Plan) -> bool:
         named = not wanted or ",".join(plan.nemesis) in wanted
-        return named and wishes.version in (None, plan.version)
+        return named and asked.version in (None, plan.version)
 
-    cells = suite.cells(seed, wishes.cluster, changes, is_wanted)
+    cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
         raise UsageError(
-            f"no cell of {wishes.file} has this --nemesis and --dledger-version; `harness suite {wishes.file} "
+            f"no cell of {asked.file} has this --nemesis and --dledger-version; `harness suite {asked.file} "
             "--dry-run` lists them"
         )
-    return Shard.parse(wishes.shard).of(cells)  # none, where few cells were asked for: the other shards have them
+    return Shard.parse(asked.shard).of(cells)  # none, where few cells were asked for: the other shards have them
 
 
-def list_cells(wishes: Wishes) -> Iterator[str]:
+def list_cells(asked: SuiteOptions) -> Iterator[str]:
     """A line for each cell, and one for all of them.  Raises UsageError."""
-    suite = read_suite(wishes.file)
-    cells = cells_of(wishes, suite, wishes.seed or 0)
+    suite = read_suite(asked.file)
+    cells = cells_of(asked, suite, asked.seed or 0)
     width = max((len(cell.name) for cell in cells), default=0)
     total = 0.0
     for number, cell in enumerate(cells, 1):
@@ -86,22 +86,22 @@ def list_cells(wishes: Wishes) -> Iterator[str]:
     yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
 
 
-def run_suite(wishes: Wishes, stream: TextIO | None = None) -> SuiteResults:
+def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
     """Run what is due, told on ``stream`` (None: standard output), and write everything down.
 
     Raises UsageError before anything is touched, and StoreError.
     """
-    suite = read_suite(wishes.file)
-    budget_s = suite.budget_s if wishes.budget is None else length_s(wishes.budget, "--budget")
-    journal = _resumed(wishes, suite) if wishes.resume else _begun(wishes, suite)
+    suite = read_suite(asked.file)
+    budget_s = suite.budget_s if asked.budget is None else length_s(asked.budget, "--budget")
+    journal = _resumed(asked, suite) if asked.resume else _begun(asked, suite)
     table = Table(journal.begun.cells, stream)
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
         stop = threading.Event()
         runner = Runner(
-            journal, _launcher(wishes.store, table, stop), lambda: (), table, stop.is_set,
-            wishes.on_failure or suite.on_failure, budget_s,
+            journal, _launcher(asked.store, table, stop), lambda: (), table, stop.is_set,
+            asked.on_failure or suite.on_failure, budget_s,
         )  # fmt: skip
         failure, renewed = "", 0
         try:
@@ -110,7 +110,7 @@ def run_suite(wishes: Wishes, stream: TextIO | None = None) -> SuiteResults:
         except HarnessError as error:
             failure = str(error)
         results = conclude(journal, time.monotonic() - began, runner.why_ended, failure, renewed)
-        return write(results, wishes.store, table.say, draw_site=wishes.draw_site)
+        return write(results, asked.store, table.say, draw_site=asked.draw_site)
 
 
 def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, draw_site: bool) -> SuiteResults:
@@ -132,29 +132,29 @@ def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, dra
     return results
 
 
-def _begun(wishes: Wishes, suite: Suite) -> Journal:
-    seed = secrets.randbits(32) if wishes.seed is None else wishes.seed
-    cells = cells_of(wishes, suite, seed)
+def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
+    seed = secrets.randbits(32) if asked.seed is None else asked.seed
+    cells = cells_of(asked, suite, seed)
     for nodes in {cell.plan.nodes for cell in cells}:
-        open_cluster(wishes.cluster, nodes=nodes)
+        open_cluster(asked.cluster, nodes=nodes)
     for version in sorted({cell.plan.version for cell in cells}):
         find_jar(version)
-    require_usable(wishes.cluster)
-    retries = suite.retries if wishes.retries is None else wishes.retries
-    begun = Begun(suite.name, str(suite.path), seed, wishes.shard, retries, wishes.cluster, tuple(cells))
-    return begin(wishes.store, begun, datetime.now(UTC))
+    require_usable(asked.cluster)
+    retries = suite.retries if asked.retries is None else asked.retries
+    begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))
+    return begin(asked.store, begun, datetime.now(UTC))
 
 
-def _resumed(wishes: Wishes, suite: Suite) -> Journal:
+def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     """Raises UsageError when there is nothing to go on with, or when something else is asked for than was begun."""
-    journal = unfinished(wishes.store, suite.name)
+    journal = unfinished(asked.store, suite.name)
     if journal is None:
-        raise UsageError(f"--resume: no run of {suite.name} in {wishes.store} was cut; leave the option out")
-    fixed = {"--seed": wishes.seed, "--dledger-version": wishes.version, "--time-limit": wishes.time_limit}
-    asked = [name for name, value in {**fixed, "--nemesis": wishes.nemesis or None}.items() if value is not None]
-    if asked:
-        raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(asked)}")
-    if (wishes.shard, wishes.cluster) != (journal.begun.shard, journal.begun.cluster):
+        raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
+    fixed = {"--seed": asked.seed, "--dledger-version": asked.version, "--time-limit": asked.time_limit}
+    given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
+    if given:
+        raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(given)}")
+    if (asked.shard, asked.cluster) != (journal.begun.shard, journal.begun.cluster):
         raise UsageError(
             f"--resume: that run was begun with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
             "give the same"

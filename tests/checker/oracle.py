@@ -246,7 +246,7 @@ def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
 
 
 def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
-    """Pending writes of 2 and 6 come when those of 1 are forgotten, as nobody reads 1 any more.
+    """Pending writes of 2 and 6 come when those of 1 are made pending, as nobody reads 1 any more.
 
     2 is read twice, and 6, of which two writes are pending, and 5 once; one of them once too often if it is ``again``.
     """

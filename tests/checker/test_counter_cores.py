@@ -13,7 +13,7 @@ import pytest
 from checker import Counter, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.counterexamples.counters import find_in_counter
 from checker.engines.counter_sums import PartOfCounter, out_of_bounds, refute
 from checker.search.compiled import compiled_search
@@ -205,7 +205,7 @@ def test_where_time_runs_out_a_counterexample_may_not_be_minimal() -> None:
     reads = [read(10 * place, 100 + 2 * place, 101 + 2 * place) for place in range(30)]
     history = [*(add(10, place, 1000 + place) for place in range(30)), *reads[:-1], read(285, 300, 301)]
     calls, looks = calls_of(history, Counter()), count()
-    answer = Answer("invalid", ENGINE, last=301)
+    answer = EngineResult("invalid", ENGINE, last=301)
     found = find_in_counter(answer, calls, Limits(lambda: next(looks) / 10, deadline=0.5))
     assert found.count == 1
     assert "may not be minimal" in str(found.note)

@@ -16,7 +16,7 @@ import pytest
 from checker import ModelError, check_operations
 from checker.core.calls import NEVER, Call, calls_of
 from checker.core.definition import is_linearization, linearizable
-from checker.core.result import Answer, Limits
+from checker.core.result import EngineResult, Limits
 from checker.dispatch import decide
 from checker.engines.queue_columns import QueueColumns, columns_of, columns_of_operations
 from checker.engines.queues import ENGINE, decide_by_queue_sweep
@@ -72,7 +72,7 @@ def with_what_may_explain(core: Sequence[Call], calls: Sequence[Call]) -> list[C
     return sorted(known.values(), key=lambda call: call.invoke)
 
 
-def without_items_of(answer: Answer, calls: Sequence[Call]) -> list[Call]:
+def without_items_of(answer: EngineResult, calls: Sequence[Call]) -> list[Call]:
     """What is left when the items of all violations go; whose answer cannot be true may have taken anything."""
     involved = [call for core in answer.cores for call in core]
     items = {call.value for call in involved if call.f == "enqueue"} | {call.result for call in involved}
@@ -86,7 +86,7 @@ def without_items_of(answer: Answer, calls: Sequence[Call]) -> list[Call]:
             if call.result not in taken and begun and begun[0] < call.ret:
                 taken.add(call.result)
             else:
-                left.append(call.forgotten())
+                left.append(call.made_pending())
         elif call.source not in empty and call.value not in items:
             left.append(call)
     return left

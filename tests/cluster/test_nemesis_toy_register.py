@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from dataclasses import replace
@@ -98,7 +99,7 @@ class Register(ToySystem):
 
 @pytest.fixture(scope="module")
 def world():
-    with real_world("t-nem-toy") as one:
+    with real_world(f"t-{os.getpid()}-toy") as one:
         one.system.__class__ = Register
         yield one
 

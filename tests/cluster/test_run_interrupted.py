@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
     "moment",
     [
         pytest.param("cluster of", marks=pytest.mark.nightly),
-        "leads after",
+        pytest.param("leads after", marks=pytest.mark.nightly),
         pytest.param("main", marks=pytest.mark.nightly),
         "partition-random-node",
         pytest.param("final", marks=pytest.mark.nightly),

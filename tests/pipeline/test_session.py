@@ -147,6 +147,7 @@ def run_script(end: str, work: Path, scratch: Path) -> subprocess.CompletedProce
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_session_leaves_no_trace_and_takes_no_core_from_others(tmp_path) -> None:
     work, scratch = tmp_path / "work", tmp_path / "scratch"
     done = run_script("warm.stop()", work, scratch)

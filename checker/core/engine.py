@@ -1,0 +1,50 @@
+"""What an engine is: one way to decide the calls on one object, and when it can."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from checker.core.calls import Call
+from checker.core.model import Model
+from checker.core.result import EngineResult, Limits
+
+#: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot tell after all.
+Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
+ANY_SIZE: Final = range(sys.maxsize)
+BY_NAME_ONLY: Final = range(0)
+#: Up to so many calls the plain search has a chance to be done in milliseconds.
+SMALL: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One way to decide the calls on one object.
+
+    ``name`` is what ``engine=`` forces it by, ``title`` what its answers and the reports call it, ``about`` what it is
+    for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound.
+    ``unasked`` are the numbers of calls for which it is chosen without being asked.
+
+    ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
+    ``partial``: where it says unknown though there was time, the next engine is asked.
+    ``finds_all``: an invalid answer counts all violations.  ``orders``: a valid answer has its linearization.
+    """
+
+    name: str
+    title: str
+    about: str
+    cost: str
+    applies: Callable[[Model, Sequence[Call]], bool]
+    decide: Decide
+    unasked: range = ANY_SIZE
+    compiled: bool = False
+    partial: bool = False
+    finds_all: bool = False
+    orders: bool = True
+
+
+def only(*functions: str) -> Callable[[Sequence[Call]], bool]:
+    """Whether all calls are of these functions."""
+    return lambda calls: all(call.f in functions for call in calls)

@@ -1,0 +1,124 @@
+"""From an invalid answer to its counterexamples: which violations there are, and the words for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from checker.core.calls import Call
+from checker.core.definition import linearizable
+from checker.core.model import Model
+from checker.core.result import CertificateError, EngineResult, Limits
+from checker.core.scene import Scene
+from checker.counterexamples.counters import find_in_counter
+from checker.counterexamples.enumerate import MOST, Findings, find_all, refuted
+from checker.counterexamples.kv import find_texts
+from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
+from checker.engines.kv import KV
+from checker.engines.kv_pieces import pieces_of
+from checker.engines.logs import LOG
+from checker.engines.queues import QUEUE
+from checker.engines.sets import SET
+from checker.explain import registers
+from checker.explain.counters import explain_counter
+from checker.explain.generic import explain_generic
+from checker.explain.kv import explain_texts
+from checker.explain.logs_and_sets import explain_log, explain_set
+from checker.explain.queues import explain_queue
+from checker.models.objects import Counter, MultiRegister
+from history import Counterexample
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The counterexamples that are shown, how many violations there are, and what else is to be said."""
+
+    examples: tuple[Counterexample, ...]
+    violations: int
+    reason: str | None
+
+
+def unexplained(answer: EngineResult) -> Explanation:
+    """Only the verdict, and at least one violation if there is any."""
+    return Explanation((), max(answer.violations, answer.verdict == "invalid"), answer.reason)
+
+
+def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
+    """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
+    if answer.verdict == "invalid":
+        for engine, model, find in _OWN_WAYS:
+            own = answer.engine == engine if engine else type(scene.model) is model
+            if own and (found := find(answer, calls, scene, limits)) is not None:
+                return found
+    return explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
+
+
+def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:
+    """What was found, in words.  Raises CertificateError for a finding that is linearizable."""
+    for finding in found.held:
+        if refuted(finding, scene.model):
+            raise _false(answer)
+    examples = tuple(_example(finding.core, scene, finding.answer) for finding in found.held)
+    return Explanation(examples, found.count, answer.reason or found.note)
+
+
+def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+    scene = scene.as_known(core)
+    if (own := _WORDS.get(answer.engine)) is not None:
+        return own(core, scene, answer)
+    example = registers.explain(core, scene) or explain_generic(core, scene, answer)
+    return replace(example, sentence=example.sentence + scene.aside(core))
+
+
+def _texts(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+    pieces = pieces_of(calls)
+    found = None if pieces is None else find_texts(calls, pieces, limits)
+    if pieces is None or found is None:
+        return None
+    examples = (explain_texts(one.core, scene.as_known(one.core), one.answer, pieces) for one in found.held)
+    return Explanation(tuple(examples), found.count, answer.reason or found.note)
+
+
+def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
+    found = find_in_counter(answer, calls, limits)
+    if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
+        raise _false(answer)
+    examples = tuple(explain_counter(one, scene) for one in found.held)
+    return Explanation(examples, found.count, answer.reason or found.note)
+
+
+def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+    """Transactions of which one of several registers alone is wrong."""
+    found = find_alone(calls, limits)
+    if found is None:
+        return None
+
+    def example(one: Alone) -> Counterexample:
+        there = on_register(scene, one.register)
+        if refuted(one.finding, there.model):
+            raise _false(answer)
+        return as_transactions(_example(one.finding.core, there, one.finding.answer), one.register)
+
+    return Explanation(tuple(map(example, found.held)), found.count, answer.reason or found.note)
+
+
+def _false(answer: EngineResult) -> CertificateError:
+    return CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
+
+
+_Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
+_Words: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
+
+# By the engine that answered or by the model: who finds the violations in another way than ``find_all``.
+_OWN_WAYS: Final[tuple[tuple[str | None, type[Model] | None, _Find], ...]] = (
+    (KV.title, None, _texts),
+    (None, Counter, _counter),
+    (None, MultiRegister, _one_register),
+)
+# By the engine that answered: who has words of its own.
+_WORDS: Final[Mapping[str, _Words]] = {
+    LOG.title: explain_log,
+    SET.title: explain_set,
+    QUEUE.title: lambda core, scene, _answer: explain_queue(core, scene),
+}
