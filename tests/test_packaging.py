@@ -72,6 +72,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel: Path
     assert {f"{info}licenses/LICENSE", f"{info}licenses/THIRD_PARTY_NOTICES.md"} <= names
 
 
+@pytest.mark.slow
 def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Path) -> None:
     words = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(tmp_path / "site"), str(wheel)]
     subprocess.run([sys.executable, *words], check=True)

@@ -79,6 +79,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
     assert used == set(NAMES) - {"log", "set", "queue", "texts", "counter-bounds"}
 
 
+@pytest.mark.slow
 def test_engines_agree_with_the_definition() -> None:
     agree_with_the_definition(10_000, 1)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import pytest
+
 from checker import check_operations
 from checker.monitor import Monitor
 from history import Event, Operation, pair
@@ -30,6 +32,7 @@ def first_bad_prefix(events: list[Event]) -> int | None:
     return None
 
 
+@pytest.mark.slow
 def test_the_earliest_event_of_all() -> None:
     random, found = Random(11), 0
     for _ in range(350):
@@ -70,6 +73,7 @@ def endless(operations: int, processes: int) -> Iterator[Event]:
             yield Event(index, index, "info" if lost else "ok", process, f, value if f == "write" else state, "k0")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_operations_fit_into_what_is_open_and_alive() -> None:
     monitor, largest, lost, fed = Monitor(), 0, 0, 0
     for event in endless(100_000, 10):

@@ -16,6 +16,7 @@ LINEARIZABLE = {2, 5, 7, 18, 25, 31, 38, 45, 48, 49, 51, 53, 56, 67, 75, 76, 80,
 EMPTY = 95
 
 
+@pytest.mark.slow
 def test_etcd_logs() -> None:
     wrong = {}
     for number in range(103):

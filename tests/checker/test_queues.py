@@ -158,6 +158,7 @@ def nanoseconds(text: str) -> int:
     return round(float(text) * 1e9)
 
 
+@pytest.mark.slow
 def test_random_histories() -> None:
     random, seen = Random(1), Counter[str]()
     for _ in range(10_000):

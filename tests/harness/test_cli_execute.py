@@ -292,6 +292,7 @@ def test_a_run_that_lost_data_is_1(world: World) -> None:
     assert world.results["verdict"] == "invalid"
 
 
+@pytest.mark.slow
 def test_a_run_without_recovery_is_1(world: World) -> None:
     world.register.stuck.add("n2")
     assert world.run(replace(PLAN, recovery_time=0.3)) == 1

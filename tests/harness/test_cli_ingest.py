@@ -21,6 +21,7 @@ def runs(store: Path) -> list[tuple[str, str]]:
     return list(zip(table["run"].to_pylist(), table["verdict"].to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_check_brings_its_run_and_replaces_it(tmp_path: Path) -> None:
     run = record(tmp_path)
     name = f"{run.root.parent.name}/{run.root.name}"
@@ -78,6 +79,7 @@ print(json.dumps([codes, "pyspark" in sys.modules]))
 """
 
 
+@pytest.mark.slow
 def test_one_small_run_needs_no_spark_and_gets_the_same_answer(tmp_path: Path) -> None:
     run = record(tmp_path, last_read=1)
     lone = tmp_path / "lone.jsonl"

@@ -253,6 +253,7 @@ def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Pat
     assert scene.verdicts() == {"valid"}
 
 
+@pytest.mark.slow
 def test_a_node_that_never_catches_up_does_not_keep_the_run_from_its_end(tmp_path: Path, register: ToyRegister) -> None:
     register.stuck.add("n3")
     scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.3)).run()

@@ -205,6 +205,7 @@ def test_a_node_that_we_cannot_reach_is_ours(tmp_path: Path, register: ToyRegist
 # -- standstills -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_standstill_is_no_part_of_the_time_to_recover(tmp_path: Path, register: ToyRegister) -> None:
     """A node that nobody could ask is not late; one that is late in our own time still is."""
     register.stuck.add("n3")

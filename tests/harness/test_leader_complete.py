@@ -87,6 +87,7 @@ def test_after_a_fault_of_ours_cut_a_log_nothing_is_asked(kind: Any, verdict: st
     assert told(*KNOWN, *leads(5), damages=late).verdict == "invalid"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_a_raft_cluster_is_never_accused(data: st.DataObject) -> None:

@@ -130,6 +130,7 @@ def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
         assert committed_kept(SHORT, Damages((damage,))).verdict == "invalid"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.lists(answers, max_size=12))
 def test_a_healthy_node_is_never_accused_in_whatever_order_its_answer_is_read(script: list[Any]) -> None:

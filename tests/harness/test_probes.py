@@ -73,6 +73,7 @@ def test_the_leader_is_who_claims_the_highest_term(log: ProbeLog) -> None:
     assert log.leader() == "n1"
 
 
+@pytest.mark.slow
 def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
     log: ProbeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

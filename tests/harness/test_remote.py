@@ -135,6 +135,7 @@ class TestDeadline:
     def test_an_own_exit_code_124_in_time_is_an_answer(self, remote: Remote) -> None:
         assert sh(remote, "exit 124").code == 124
 
+    @pytest.mark.slow
     def test_output_that_something_keeps_open_is_named(self, remote: Remote) -> None:
         # It leaves its group, so that `timeout` does not find it.
         with pytest.raises(RemoteTimeout, match=r"n1: `sh -c .*`"):

@@ -106,6 +106,7 @@ with Standstills() as still:
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_was_stopped_by_a_signal() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]

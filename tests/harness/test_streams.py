@@ -54,6 +54,7 @@ def gone(words: list[Any], stream: str) -> tuple[int, bytes]:
     return done.returncode, other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_reader_that_goes_away_changes_no_exit_code(store: Path, stream: str) -> None:
     assert gone(["--help"], stream)[0] == 0
@@ -66,6 +67,7 @@ def test_a_reader_that_goes_away_is_told_nowhere(store: Path) -> None:
     assert gone(["list-nemeses"], "stdout") == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "words", "code"),
     [
@@ -91,6 +93,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     assert (tmp_path / "history").read_text() == ""
 
 
+@pytest.mark.slow
 def test_an_answer_that_could_not_be_written_is_our_failure_and_an_outlook_is_not(store: Path) -> None:
     lost = harness("show", "--store", store, shell=">/dev/full")
     assert (lost.returncode, lost.stderr) == (255, b"harness: [Errno 28] No space left on device\n")
@@ -115,6 +118,7 @@ def test_two_values_that_differ_never_look_alike() -> None:
     assert done.stdout == b"\\xe9 \\xfc \\udcff \\u65e5\n"
 
 
+@pytest.mark.slow
 def test_in_another_locale_every_file_is_still_utf_8(tmp_path: Path) -> None:
     """PYTHONUTF8=0: else Python itself takes UTF-8 in this locale."""
     run = record(tmp_path, last_read=1)

@@ -67,6 +67,7 @@ def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_
         assert armed.lost == {"n1": "n1: it is gone"}
 
 
+@pytest.mark.slow
 def test_a_lease_that_is_renewed_stands_and_is_taken_away_at_the_end(tmp_path: Path) -> None:
     with timer(Here(), tmp_path, lease_s=60.0, renew_s=0.05) as armed:
         first = (tmp_path / "lease").read_text()

@@ -68,6 +68,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return make(tmp_path_factory.mktemp("odd") / "t" / "run", Shape(operations=60, rate=10.0, interval_s=1.0))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(results=records, plan=records, state=records)
 def test_any_json_has_a_page(

@@ -16,6 +16,7 @@ from tests.reports.conftest import Maker
 from tests.reports.shapes import HOSTILE
 
 
+@pytest.mark.slow
 def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
     files = fresh("invalid", fault="all", operations=2500)
     outcome = reports.write_all(files)
