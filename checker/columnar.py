@@ -28,7 +28,8 @@ from checker.explain.explain import explain, unexplained
 from checker.models.registry import model_named
 from checker.per_key import key_verdict
 from history import KeyVerdict, worst
-from history.readers.columns import ABSENT, FAIL, OK, READ, WRITE, OperationColumns
+from history.codes import ABSENT, FAIL, OK, READ, WRITE
+from history.readers.columns import OperationColumns
 
 _SMALL: Final = 400
 # With so many operations even loading the compiled zones is worth it.

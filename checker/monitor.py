@@ -19,10 +19,10 @@ from typing import Any, Final
 from checker.core.calls import freeze
 from checker.per_key import check_operations
 from history import Counterexample, Event, Operation, pair
+from history.codes import NEVER
 from history.records.events import NEMESIS
 
 _SWEEP: Final = 64
-_NEVER: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Value:
 
     write: Event | None
     last: int
-    first: int = _NEVER
+    first: int = NEVER
     first_operation: Operation | None = None
     last_operation: Operation | None = None
 
@@ -128,7 +128,7 @@ class Monitor:
         if operation.f != "write":
             return None
         zone = register.values.pop(freeze(operation.value))
-        return self._told([*zone.operations(), operation], None) if zone.first != _NEVER else None
+        return self._told([*zone.operations(), operation], None) if zone.first != NEVER else None
 
     def _writes(self, *zones: _Value) -> list[Operation]:
         """The writes of these values as they stand: what is still open may take effect at any time."""
@@ -148,7 +148,7 @@ class Monitor:
 
     def _bury(self) -> None:
         """Forget the values that are dead."""
-        horizon = min((event.index for event in self._open.values()), default=_NEVER)
+        horizon = min((event.index for event in self._open.values()), default=NEVER)
         for register in self._registers.values():
             settled = [zone for zone in register.values.values() if zone.first < horizon]
             if len(settled) < 2:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from checker.core.calls import NEVER, Call, call_of, calls_of
+from checker.core.calls import Call, call_of, calls_of
 from checker.core.definition import is_linearization
 from checker.core.model import Model, ModelError
 from checker.core.result import CertificateError, EngineResult, Limits, Report, not_begun
@@ -25,6 +25,7 @@ from checker.explain.explain import Explanation, explain, explain_findings, unex
 from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
 from history import KeyVerdict, Operation, worst
+from history.codes import NEVER
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.

@@ -6,6 +6,8 @@
 ``metrics``    figures that several packages need in the same words: recovery
 ``readers``    histories from elsewhere, and our own by columns
 ``toml_file``  files that people write, with errors that say what a file is instead
+``codes``      numbers that stand for words and for nothing in columns
+``compiled``   numba's compiler, with a cache that knows all of our compiled code
 ``packed``     how a packed file is known where a text is expected
 ``errors``     what readers raise
 =============  =================================================================================

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from checker import ANY, CasRegister, Model, Register
-from checker.core.calls import NEVER, Call, calls_of
+from checker.core.calls import Call, calls_of
 from checker.core.definition import SMALL, is_linearization, linearizable
 from checker.core.result import Limits
 from checker.dispatch import decide
@@ -25,7 +25,8 @@ from checker.models.objects import Counter, MultiRegister
 from checker.search import compiled as compiled_search
 from checker.search import transactions
 from history import Operation
-from history.readers.columns import ABSENT, CAS, OK, READ, WRITE, OperationColumns
+from history.codes import ABSENT, CAS, NEVER, OK, READ, WRITE
+from history.readers.columns import OperationColumns
 from tests.checker.oracle import (
     READ_TWICE,
     TOLD_APART,

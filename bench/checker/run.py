@@ -146,7 +146,7 @@ def save(calls: Synthetic, key: array[int], path: Path) -> None:
 
 def _table(path: Path) -> list[Any]:
     """kind, value, old, invoke, ret (-1: none), key by columns, in the order of the invocations."""
-    from history.readers.columns import ABSENT
+    from history.codes import ABSENT
 
     table = np.fromfile(path, np.int64).reshape(-1, 7)
     kind, value, old, invoke, ret, key, known = (np.ascontiguousarray(column) for column in table.T)
@@ -158,7 +158,8 @@ def _table(path: Path) -> list[Any]:
 def _register(columns: list[Any]) -> Any:
     """What ``check_columns`` is given, and its model."""
     from history import Operation
-    from history.readers.columns import ABSENT, OperationColumns
+    from history.codes import ABSENT
+    from history.readers.columns import OperationColumns
 
     kind, value, old, invoke, ret, key = columns
 
@@ -179,7 +180,7 @@ def _register(columns: list[Any]) -> Any:
 def _log(columns: list[Any]) -> list[Any]:
     """The operations that ``check_operations`` is given."""
     from history import Operation
-    from history.readers.columns import ABSENT
+    from history.codes import ABSENT
 
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     entries = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == APPEND)]

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from checker.core.model import NOWHERE, UNKNOWN, Model, ModelError, Register
 from history import Operation
-
-NEVER: Final = 1 << 62
+from history.codes import NEVER
 
 
 @dataclass(frozen=True, slots=True)

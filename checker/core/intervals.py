@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER
 from history import Operation
+from history.codes import NEVER
 
 IntArray: TypeAlias = NDArray[np.int64]
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from checker.core.calls import NEVER, Call, asked_by, made_by
+from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import UNKNOWN, Model
 from checker.core.result import Limits, OutOfTimeError
 from checker.dispatch import decide
 from checker.engines.cas_chains import suspects
+from history.codes import NEVER
 
 _START: Final = -2
 _NEAR: Final = (2, 4, 8, 16, 32)

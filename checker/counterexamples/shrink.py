@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from checker.core.calls import NEVER, Call, asked_by, made_by
+from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import UNKNOWN, CasRegister, Model, Register
 from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.models.objects import MultiRegister
+from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 _LARGEST: Final = 2000

@@ -30,11 +30,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER, Call, ranked
+from checker.core.calls import Call, ranked
 from checker.core.engine import Engine, only
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.engines.zones import IntArray
+from history.codes import NEVER
 
 ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192

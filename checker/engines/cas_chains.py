@@ -19,11 +19,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.calls import NEVER, Call, made_by
+from checker.core.calls import Call, made_by
 from checker.core.engine import ANY_SIZE, SMALL, Engine
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import IntArray, crossing
+from history.codes import NEVER
 
 ENGINE: Final = "cas chains"
 

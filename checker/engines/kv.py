@@ -32,7 +32,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
 from checker.core.engine import Engine
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
@@ -40,6 +40,7 @@ from checker.engines.cas_chains import chain_zones, decide_by_chains
 from checker.engines.kv_pieces import START, Pieces, pieces_of
 from checker.engines.zones import IntArray, crossing
 from checker.models.objects import KeyValue
+from history.codes import NEVER
 
 ENGINE: Final = "text chains"
 # The value of the text at the start; that of the text up to a piece comes after that of the text before it.

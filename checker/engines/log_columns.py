@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.calls import NEVER
 from checker.core.intervals import IntArray, keeps_time, spans_of
 from history import Operation
+from history.codes import NEVER
 
 _NOTHING: Final = -1
 _STRANGE: Final = -2

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
 from checker.core.intervals import spans_of
 from history import Operation
+from history.codes import NEVER
 
 Ranks: TypeAlias = npt.NDArray[np.int64]
 NOTHING: Final = -1

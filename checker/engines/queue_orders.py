@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
+from history.codes import NEVER
 
 # An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
 Pair: TypeAlias = tuple[Call, Call | None]

@@ -34,13 +34,14 @@ from itertools import accumulate, chain, zip_longest
 from operator import attrgetter
 from typing import Any, Final
 
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
 from checker.core.engine import Engine
 from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
 from checker.engines.queue_orders import Pair, linearization
 from checker.models.objects import FifoQueue
 from history import Operation
+from history.codes import NEVER
 
 ENGINE: Final = "queue sweep"
 _SHOWN: Final = 8

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.calls import NEVER, Call, ranked
+from checker.core.calls import Call, ranked
 from checker.core.definition import SMALL, linearizable
 from checker.core.engine import Engine, only
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
+from history.codes import NEVER
 
 SHOWN: Final = 8
 

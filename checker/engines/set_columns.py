@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.calls import NEVER
 from checker.core.intervals import IntArray, keeps_time, spans_of
 from history import Operation
+from history.codes import NEVER
 
 _ELEMENTS: Final = frozenset({int, str})
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER
+from history.codes import NEVER
 
 ENGINE: Final = "zones"
 IntArray: TypeAlias = NDArray[np.int64]

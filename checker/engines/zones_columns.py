@@ -14,11 +14,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
 from checker.core.model import UNKNOWN
 from checker.engines.zones import ClusterColumns, IntArray
 from history import Operation
-from history.readers.columns import ABSENT, CAS, FAIL, OK, READ, WRITE, OperationColumns
+from history.codes import ABSENT, CAS, FAIL, NEVER, OK, READ, WRITE
+from history.readers.columns import OperationColumns
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from checker.core.calls import NEVER, Call, ranked, thaw
+from checker.core.calls import Call, ranked, thaw
 from checker.core.model import ANY, NOWHERE, Register
 from checker.core.scene import Scene
 from checker.core.wording import Clock, refused_by, shown, swap_of, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
+from history.codes import NEVER
 
 # Two swaps, and what made the value that both of them took.
 _SWAPS_ALONE: Final = 3

@@ -14,18 +14,18 @@ many they spent is compared; PRUNED tells that this left something out, and a de
 # ruff: noqa: C901
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from checker.kernels.slots import PLACE, earliest
+from history.codes import NEVER
+from history.compiled import compiled
 
 # Places in the array of scalars.
 COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, FRESH, THRIFT, PRUNED, WORK = range(13)
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
-_NEVER: Final = 1 << 62
 
 
 class History(NamedTuple):
@@ -74,7 +74,7 @@ class Configurations(NamedTuple):
     pend: NDArray[np.int32]
 
 
-@njit(cache=True)
+@compiled
 def _spent_less(pend, side, place, row, scalars):  # type: ignore[no-untyped-def]
     """Compare pending writes spent: (did it spend at most those in ``row``, is it the other way round)?"""
     less, more, theirs, ours = True, True, 0, 0
@@ -92,7 +92,7 @@ def _spent_less(pend, side, place, row, scalars):  # type: ignore[no-untyped-def
     return less, more
 
 
-@njit(cache=True)
+@compiled
 def _pending_by(pending, start, count, moment):  # type: ignore[no-untyped-def]
     """How many of a value's ``count`` pending writes had begun by an event."""
     while count and pending[start + count - 1] > moment:
@@ -100,7 +100,7 @@ def _pending_by(pending, start, count, moment):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
+@compiled
 def _becomes_pending(colof, avail, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
     """Count a pending write of a value that somebody will read; answers False if there is no column for it."""
     if colof[value] < 0:
@@ -116,7 +116,7 @@ def _becomes_pending(colof, avail, free_columns, pend, scalars, count, side, val
     return True
 
 
-@njit(cache=True)
+@compiled
 def _forget_pending(colof, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
     """Nobody will read the value any more: how many of its pending writes are spent does not matter."""
     column = colof[value]
@@ -127,7 +127,7 @@ def _forget_pending(colof, free_columns, pend, scalars, count, side, value):  # 
     free_columns[scalars[COLUMNS]] = column
 
 
-@njit(cache=True)
+@compiled
 def advance(history, opened, configs, row, scalars, begin, budget):  # type: ignore[no-untyped-def]
     """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
 
@@ -149,7 +149,7 @@ def advance(history, opened, configs, row, scalars, begin, budget):  # type: ign
         work += 1
         if op >= 0:
             x = value[op]
-            if ret[op] == _NEVER:
+            if ret[op] == NEVER:
                 if last_read[x] > event and not _becomes_pending(
                     colof, avail, free_columns, pend, scalars, count, side, x
                 ):

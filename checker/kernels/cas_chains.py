@@ -4,17 +4,16 @@
 # ruff: noqa: C901
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
-from numba import njit
+
+from history.codes import NEVER
+from history.compiled import compiled
 
 VALID, INVALID, REPEATED = range(3)
 _READ, _WRITE, _CAS = 0, 1, 2
-_NEVER: Final = 1 << 62
 
 
-@njit(cache=True)
+@compiled
 def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
     """Who made each value; answers False if one was made twice, or the initial one at all."""
     for call in range(kind.size):
@@ -25,7 +24,7 @@ def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@compiled
 def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-untyped-def]
     """Mark the values that count, and link each to the one that it was swapped for.
 
@@ -36,7 +35,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
     counts[0] = True
     for call in range(kind.size):
         x = value[call]
-        if (kind[call] == _READ or ret[call] != _NEVER) and not counts[x]:
+        if (kind[call] == _READ or ret[call] != NEVER) and not counts[x]:
             counts[x] = True
             wanted[size] = x
             size += 1
@@ -57,7 +56,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
     return True
 
 
-@njit(cache=True)
+@compiled
 def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: ignore[no-untyped-def]
     """(f, s, how many values there are) of a chain; f is -2 if it contradicts itself."""
     reach, before, length, x = np.int64(-1), np.int64(-1), 0, root
@@ -81,7 +80,7 @@ def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: 
     return latest[0], max(reach, before), length
 
 
-@njit(cache=True)
+@compiled
 def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-untyped-def]
     """VALID, INVALID, or REPEATED if new values are not unique; the arguments are as in ``CasColumns``."""
     maker = np.full(values, -1, np.int64)
@@ -101,7 +100,7 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
             ended[x], last_read[x] = min(ended[x], ret[call]), max(last_read[x], invoke[call])
     earliest, latest = np.empty(values, np.int64), np.empty(values, np.int64)
     at = np.full(2 * kind.size, -1, np.int32)
-    first, last = np.full(values, _NEVER, np.int64), np.full(values, -1, np.int64)
+    first, last = np.full(values, NEVER, np.int64), np.full(values, -1, np.int64)
     left = 0
     for x in range(values):
         left += counts[x]
@@ -111,7 +110,7 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
             if first[x] == -2:
                 return INVALID
             left -= length
-            if x and first[x] != _NEVER:
+            if x and first[x] != NEVER:
                 at[min(first[x], last[x])] = x
     # What no chain has reached goes round in a circle.
     if left:

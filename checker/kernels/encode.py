@@ -7,12 +7,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-READ, WRITE, CAS, OK, FAIL = 0, 1, 2, 0, 1
-_ABSENT: Final = int(np.iinfo(np.int64).min)
-_NEVER: Final = 1 << 62
+from history.codes import ABSENT, CAS, FAIL, NEVER, OK, READ
+from history.compiled import compiled
+
 _WIDE: Final = 1 << 61
 
 
@@ -36,13 +35,13 @@ class Gathered(NamedTuple):
     written: NDArray[np.bool_]
 
 
-@njit(cache=True)
+@compiled
 def _numbered(value, low, span):  # type: ignore[no-untyped-def]
     """Put ids where the values are; answers the values by id.  By a table where they lie close, else by sorting."""
     if span <= 8 * value.size + 1024:
         table = np.zeros(span, np.int64)
         for place in range(value.size):
-            if value[place] != _ABSENT:
+            if value[place] != ABSENT:
                 table[value[place] - low] = 1
         count = 1
         for place in range(span):
@@ -50,16 +49,16 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
                 table[place] = count
                 count += 1
         names = np.empty(count, np.int64)
-        names[0] = _ABSENT
+        names[0] = ABSENT
         for place in range(span):
             if table[place]:
                 names[table[place]] = low + place
         for place in range(value.size):
-            value[place] = 0 if value[place] == _ABSENT else table[value[place] - low]
+            value[place] = 0 if value[place] == ABSENT else table[value[place] - low]
         return names
     order = np.argsort(value)
     names = np.empty(value.size + 1, np.int64)
-    names[0], count = _ABSENT, 1
+    names[0], count = ABSENT, 1
     for place in order:
         if value[place] != names[count - 1]:
             names[count] = value[place]
@@ -68,7 +67,7 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
     return names[:count].copy()
 
 
-@njit(cache=True)
+@compiled
 def _ranked(at, code):  # type: ignore[no-untyped-def]
     """Close up the events of ``at`` (by place: 0, or one more than the call, negative if it returns)."""
     event = 0
@@ -78,7 +77,7 @@ def _ranked(at, code):  # type: ignore[no-untyped-def]
             event += 1
 
 
-@njit(cache=True)
+@compiled
 def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
     """The calls of one object, by columns as those of the operations."""
     size, events, top, low, high, swaps = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
@@ -91,11 +90,11 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
         if outcome[row] == OK:
             events += 1
             top = max(top, ret[row])
-        if value[row] != _ABSENT:
+        if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
         if kind[row] == CAS:
             swaps = True
-            if old[row] != _ABSENT:
+            if old[row] != ABSENT:
                 low, high = min(low, old[row]), max(high, old[row])
     kinds, rows = np.empty(size, np.int8), np.empty(size, np.int64)
     values = np.empty(2 * size if swaps else size, np.int64)
@@ -105,10 +104,10 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
             continue
         kinds[call], rows[call], values[call] = kind[row], row, value[row]
         if swaps:
-            values[size + call] = old[row] if kind[row] == CAS else _ABSENT
+            values[size + call] = old[row] if kind[row] == CAS else ABSENT
         call += 1
     close = low >= -_WIDE and high <= _WIDE
-    names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else _NEVER))
+    names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else NEVER))
     code = np.empty(events, np.int64)
     if top < 8 * events + 1024:
         at = np.zeros(top + 1, np.int32)
@@ -129,7 +128,7 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
         order = np.argsort(moments)
         for event in range(events):
             code[event] = owners[order[event]]
-    ranks, returns = np.empty(size, np.int64), np.full(size, _NEVER, np.int64)
+    ranks, returns = np.empty(size, np.int64), np.full(size, NEVER, np.int64)
     for event in range(events):
         if code[event] >= 0:
             ranks[code[event]] = event
@@ -143,20 +142,20 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
     return Gathered(kinds, values[:size], old_values, ranks, returns, rows, code, names, written)
 
 
-@njit(cache=True)
+@compiled
 def order_of_values(write, value, invoke, ret, values):  # type: ignore[no-untyped-def]
     """(by value the return of its last read, where its pending writes begin, the invocations of all of those)."""
     last_read, starts = np.full(values, -1, np.int64), np.zeros(values + 1, np.int64)
     for call in range(value.size):
         if not write[call]:
             last_read[value[call]] = max(last_read[value[call]], ret[call])
-        elif ret[call] == _NEVER:
+        elif ret[call] == NEVER:
             starts[value[call] + 1] += 1
     for x in range(values):
         starts[x + 1] += starts[x]
     pending, fill = np.empty(starts[values], np.int64), starts.copy()
     for call in range(value.size):
-        if write[call] and ret[call] == _NEVER:
+        if write[call] and ret[call] == NEVER:
             pending[fill[value[call]]] = invoke[call]
             fill[value[call]] += 1
     return last_read, starts, pending

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from checker.kernels.automaton import (
@@ -29,14 +28,14 @@ from checker.kernels.automaton import (
 from checker.kernels.encode import order_of_values
 from checker.kernels.slots import SLOTS
 from checker.kernels.zones import judge
+from history.codes import ABSENT, NEVER
+from history.compiled import compiled
 
 VALID, OPEN, INVALID = range(3)
 # States for ``judge_all``: the first three are those of the zones, then there is what the automaton tells.
 AGREED, CONTRADICTED, REPEATED, EXPLAINED, UNEXPLAINED = range(5)
 _READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
-_ABSENT: Final = int(np.iinfo(np.int64).min)
 _FAR: Final = 1 << 61
-_NEVER: Final = 1 << 62
 _WIDTH: Final = 128
 _COLUMNS: Final = 8
 _PATIENCE: Final = 100_000
@@ -60,7 +59,7 @@ class Keyed(NamedTuple):
     values: NDArray[np.int64]
 
 
-@njit(cache=True)
+@compiled
 def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no-untyped-def]
     """(how many calls and how many events come before each key, the least and greatest value, the last place)."""
     starts, events = np.zeros(wanted.size + 1, np.int64), np.zeros(wanted.size + 1, np.int64)
@@ -74,12 +73,12 @@ def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no
         if outcome[row] == _OK:
             events[key[row] + 1] += 1
             top = max(top, ret[row])
-        if value[row] != _ABSENT:
+        if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
     return np.cumsum(starts), np.cumsum(events), low, high, top
 
 
-@njit(cache=True)
+@compiled
 def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-def]
     """Put ids where the values are, a key's own from 0 on (the absent one); answers how many each key has.
 
@@ -90,7 +89,7 @@ def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-
     written = np.zeros(value.size + 1, np.bool_)
     for k in range(odd.size):
         for call in range(starts[k], starts[k + 1]):
-            if value[call] == _ABSENT:
+            if value[call] == ABSENT:
                 value[call] = 0
                 continue
             place = value[call] - low
@@ -106,7 +105,7 @@ def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-
     return values
 
 
-@njit(cache=True)
+@compiled
 def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no-untyped-def]
     """The calls on the ``wanted`` keys as ``Keyed``; None where their values lie too far apart."""
     starts, events, low, high, top = _counted(kind, outcome, value, key, invoke, ret, wanted)
@@ -114,7 +113,7 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
     if low < -_FAR or high > _FAR or high - low >= 8 * kind.size + 1024:
         return None
     write, values = np.empty(size, np.bool_), np.empty(size, np.int64)
-    begun, ended = np.empty(size, np.int64), np.full(size, _NEVER, np.int64)
+    begun, ended = np.empty(size, np.int64), np.full(size, NEVER, np.int64)
     odd, fill, at = np.zeros(wanted.size, np.bool_), starts.copy(), np.zeros(top + 1, np.int64)
     owner = np.empty(size, np.int64)
     for row in range(kind.size):
@@ -143,7 +142,7 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
     return Keyed(starts, events, code, write, values, begun, ended, ids)
 
 
-@njit(cache=True)
+@compiled
 def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
     """Go on from key ``begin`` until the ``budget`` (in units of work) is spent; answers the key that comes next.
 
@@ -198,7 +197,7 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
     return k
 
 
-@njit(cache=True)
+@compiled
 def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
     """(by key what the zones say or else the automaton, how many calls each has, a bit for each state seen), or None.
 

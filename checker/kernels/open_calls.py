@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from history.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
     """(the reads, how many were invoked before each return, the writes that are open at each, where they start).
 

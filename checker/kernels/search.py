@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from checker.kernels.slots import PLACE, give_slots
 from checker.kernels.transactions import becomes, holds
+from history.codes import NEVER
+from history.compiled import compiled
 
 # Kinds of calls.
 READ, WRITE, CAS, TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(8)
@@ -30,7 +31,6 @@ ANY_STATE: Final = -2
 MOST: Final = 130
 # A step that takes no call; pending calls from here.
 NOTHING, FIRST_WAITING = -1, -2
-_NEVER: Final = 1 << 62
 
 
 class Events(NamedTuple):
@@ -81,19 +81,19 @@ class Nodes(NamedTuple):
     steps: NDArray[np.int32]
 
 
-@njit(cache=True)
+@compiled
 def arrange(invoke, ret):  # type: ignore[no-untyped-def]
     """(the events of calls by their dense ranks, do the slots suffice?)."""
     waits = 0
     for op in range(ret.size):
-        waits += ret[op] == _NEVER
+        waits += ret[op] == NEVER
     done, size = ret.size - waits, 2 * ret.size - waits
     owner, is_return = np.empty(size, np.int64), np.zeros(size, np.bool_)
     waiting, waiting_at = np.empty(waits, np.int64), np.empty(waits, np.int64)
     waits = 0
     for op in range(ret.size):
         owner[invoke[op]] = op
-        if ret[op] == _NEVER:
+        if ret[op] == NEVER:
             waiting[waits], waiting_at[waits] = op, invoke[op]
             waits += 1
         else:
@@ -108,7 +108,7 @@ def arrange(invoke, ret):  # type: ignore[no-untyped-def]
     return Events(owner, is_return, returns, waiting, waiting_at, slot_of), enough
 
 
-@njit(cache=True)
+@compiled
 def _travel(target, scalars, owner, is_return, slot_of, slot_op, kind):  # type: ignore[no-untyped-def]
     """Bring the table of open slots to the moment just before event ``target``, backwards or forwards."""
     at, opened, reading = scalars[AT], scalars[OPEN], scalars[READING]
@@ -129,7 +129,7 @@ def _travel(target, scalars, owner, is_return, slot_of, slot_op, kind):  # type:
     scalars[AT], scalars[OPEN], scalars[READING] = at, opened, reading
 
 
-@njit(cache=True)
+@compiled
 def _after(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
     """The state after a call that may happen; of a table -1 if it may not, -3 if that is not known."""
     k = kind[op]
@@ -142,7 +142,7 @@ def _after(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
     return table[place, 1] if table[place, 0] == key else -3
 
 
-@njit(cache=True)
+@compiled
 def _place(key, table):  # type: ignore[no-untyped-def]
     """Where the key is in the table, or would be."""
     last = np.uint64(table.shape[0] - 1)
@@ -153,7 +153,7 @@ def _place(key, table):  # type: ignore[no-untyped-def]
     return place
 
 
-@njit(cache=True)
+@compiled
 def enter(rows, table):  # type: ignore[no-untyped-def]
     """Enter transitions: their state above their class, in the upper half of the bits, and the state after it or -1.
 
@@ -164,7 +164,7 @@ def enter(rows, table):  # type: ignore[no-untyped-def]
         table[place, 0], table[place, 1] = rows[row, 0], rows[row, 1]
 
 
-@njit(cache=True)
+@compiled
 def _ask(scalars, event, state, class_, taken, mask, pend):  # type: ignore[no-untyped-def]
     """Say which transition is not known, and of which configuration; is it by the call that is taken, or by a read?"""
     scalars[STATUS] = ASKING
@@ -172,7 +172,7 @@ def _ask(scalars, event, state, class_, taken, mask, pend):  # type: ignore[no-u
         scalars[ASKED + place] = number
 
 
-@njit(cache=True)
+@compiled
 def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
     h = np.uint64(event) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(mask)
     h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -181,7 +181,7 @@ def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
     return h ^ (h >> np.uint64(29))
 
 
-@njit(cache=True)
+@compiled
 def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
@@ -344,7 +344,7 @@ def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # t
         scalars[STATUS] = EXHAUSTED
 
 
-@njit(cache=True)
+@compiled
 def rehash(made, nodes):  # type: ignore[no-untyped-def]
     """Fill a larger table of hashes."""
     hashes, size = nodes.hashes, np.uint64(nodes.hashes.size - 1)

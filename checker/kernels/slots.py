@@ -1,22 +1,20 @@
-"""Slots for open calls, compiled: a call that returns has a bit of a mask while it is open, which others use after it.
-
-numba does not see that code which it cached calls this: who changes this file touches the other kernels too.
-"""
+"""Slots for open calls, compiled: a call has a bit of a mask while it is open, which others use after it."""
 
 from __future__ import annotations
 
 from typing import Final
 
 import numpy as np
-from numba import njit
+
+from history.codes import NEVER
+from history.compiled import compiled
 
 SLOTS: Final = 62
-_NEVER: Final = 1 << 62
 # The powers of two differ modulo 67: the place of a single bit without a loop.
 PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) for r in range(67)], np.int64)
 
 
-@njit(cache=True)
+@compiled
 def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
     """A slot for each call that returns, -1 for pending ones; answers False if 62 slots do not suffice."""
     free = np.arange(SLOTS - 1, -1, -1)
@@ -36,12 +34,12 @@ def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@compiled
 def earliest(mask, slot_ret):  # type: ignore[no-untyped-def]
     """Of the slots in the mask the one that returns first, as a bit; 0 if there is none."""
     if mask & (mask - 1) == 0:
         return mask
-    best, bit = _NEVER, 0
+    best, bit = NEVER, 0
     while mask:
         low = mask & -mask
         slot = PLACE[low % 67]

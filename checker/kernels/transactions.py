@@ -1,7 +1,4 @@
-"""Transactions on several registers, compiled: states are rows of numbers, each of which has a number of its own.
-
-numba does not see that code which it cached calls this: who changes this file touches the search's kernel too.
-"""
+"""Transactions on several registers, compiled: states are rows of numbers, each of which has a number of its own."""
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
 # ruff: noqa: C901
@@ -10,8 +7,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from history.compiled import compiled
 
 _HASH: Final = 0x9E3779B97F4A7C15
 
@@ -36,7 +34,7 @@ class Rows(NamedTuple):
 NO_ROWS: Final = Rows(np.zeros((0, 0), np.int32), np.zeros(0, np.uint64), *np.zeros((5, 0), np.int32))
 
 
-@njit(cache=True)
+@compiled
 def transactions(writes, place, item, lengths, pending):  # type: ignore[no-untyped-def]
     """(the number of each transaction, those that are alike have one; and their parts).
 
@@ -85,7 +83,7 @@ def transactions(writes, place, item, lengths, pending):  # type: ignore[no-unty
     return numbers, (start[: made + 1], middle[:made].copy(), where[:used].copy(), what[:used].copy())
 
 
-@njit(cache=True)
+@compiled
 def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-def]
     """The number of the first transaction that is like the last; it enters the ``table`` if that is itself."""
     asks, size = middle[made] - start[made], start[made + 1] - start[made]
@@ -108,20 +106,20 @@ def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-d
     return np.int64(made)
 
 
-@njit(cache=True)
+@compiled
 def home(hashed, table):  # type: ignore[no-untyped-def]
     """Where in a table whose size is a power of two the search for a hash begins."""
     return np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(table.size - 1))
 
 
-@njit(cache=True)
+@compiled
 def _weight(place, item):  # type: ignore[no-untyped-def]
     """What an item at a place adds to the hash of a row; nothing if the register is absent."""
     h = np.uint64(item) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(place) * np.uint64(_HASH)
     return (h ^ (h >> np.uint64(29))) * np.uint64(item)
 
 
-@njit(cache=True)
+@compiled
 def holds(state, txn, cells, start, middle, place, item):  # type: ignore[no-untyped-def]
     """Is the row what the transaction asks for?"""
     holds = True
@@ -130,7 +128,7 @@ def holds(state, txn, cells, start, middle, place, item):  # type: ignore[no-unt
     return holds
 
 
-@njit(cache=True)
+@compiled
 def becomes(state, begin, end, made, cells, hashes, ids, place, item):  # type: ignore[no-untyped-def]
     """The state after these parts are set; ``made``, for which there is room, if it is a new one."""
     hashed = hashes[state]
@@ -153,7 +151,7 @@ def becomes(state, begin, end, made, cells, hashes, ids, place, item):  # type: 
     return np.int64(made)
 
 
-@njit(cache=True)
+@compiled
 def rehash_states(made, hashes, ids):  # type: ignore[no-untyped-def]
     """Fill a larger table of the states' hashes."""
     for state in range(made):

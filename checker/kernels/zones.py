@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
+
+from history.codes import ABSENT
+from history.compiled import compiled
 
 VALID, INVALID, REPEATED = range(3)
 _READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
-_ABSENT: Final = int(np.iinfo(np.int64).min)
 _FAR: Final = 1 << 61
 # Ranks take 32 bits; this one is NEVER.
 _NEVER: Final = (1 << 31) - 1
@@ -20,7 +21,7 @@ _NEVER: Final = (1 << 31) - 1
 _FIRST, _LAST, _WRITTEN, _KEY = range(4)
 
 
-@njit(cache=True)
+@compiled
 def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
     """(the least value, the greatest one, the last place in the history) of what takes part."""
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
@@ -30,12 +31,12 @@ def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
         top = max(top, invoke[row])
         if outcome[row] == _OK:
             top = max(top, ret[row])
-        if value[row] != _ABSENT:
+        if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
     return low, high, top
 
 
-@njit(cache=True)
+@compiled
 def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state, counts):  # type: ignore[no-untyped-def]
     """Fill the table: a row a value and key, those of the absent values first.
 
@@ -52,7 +53,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
         k = key[row]
         counts[k] += 1
         number = value[row] - low
-        cluster = k if value[row] == _ABSENT else keys + (number * stride + k if stride else number)
+        cluster = k if value[row] == ABSENT else keys + (number * stride + k if stride else number)
         if table[cluster, _KEY] < 0:
             table[cluster, _KEY] = k
         elif table[cluster, _KEY] != k:
@@ -69,7 +70,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
     return True
 
 
-@njit(cache=True)
+@compiled
 def _mark(table, state, at):  # type: ignore[no-untyped-def]
     """Put clusters where their zones begin, and say which keys contradict themselves within one cluster."""
     for cluster in range(state.size, table.shape[0]):
@@ -83,7 +84,7 @@ def _mark(table, state, at):  # type: ignore[no-untyped-def]
             at[min(first, last)] = cluster
 
 
-@njit(cache=True)
+@compiled
 def _sweep(table, state, at):  # type: ignore[no-untyped-def]
     """Go through the beginnings of zones in order: ``reach`` is how far the forward zones of a key have come."""
     reach = np.empty(state.size, np.int64)
@@ -99,7 +100,7 @@ def _sweep(table, state, at):  # type: ignore[no-untyped-def]
                 reach[k] = max(reach[k], last)
 
 
-@njit(cache=True)
+@compiled
 def judge(kind, outcome, value, key, invoke, ret, keys):  # type: ignore[no-untyped-def]
     """(by key VALID, INVALID or REPEATED, how many calls each has), or None.
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER, Call, asked_by, made_by
+from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import Model, ModelError, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.search.encoding import IntArray, Numbers, numbers_of
@@ -21,6 +21,7 @@ from checker.search.lookahead import SLOTS, LookAhead, Question
 from checker.search.monotone_bounds import ceilings, refuted, rises
 from checker.search.transactions import Transactions
 from checker.search.transition_table import NO_TABLE, Table
+from history.codes import NEVER
 
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8

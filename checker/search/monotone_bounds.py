@@ -13,10 +13,10 @@ from typing import Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import NEVER
 from checker.core.result import EngineResult
 from checker.search.encoding import IntArray, Numbers, Sums
 from checker.search.jit import ENGINE
+from history.codes import NEVER
 
 # Above every sum.
 _BEYOND: Final = 1 << 40

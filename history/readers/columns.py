@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from history.records.operations import Operation
 
-READ, WRITE, CAS = 0, 1, 2
-OK, FAIL, INFO = 0, 1, 2
-ABSENT: Final = int(np.iinfo(np.int64).min)
-
 
 @dataclass(frozen=True, slots=True)
 class OperationColumns:
     """One row an operation, in the order of the invocations; all arrays have the same length.
 
-    ``kind`` READ, WRITE or CAS; ``outcome`` OK, FAIL or INFO; ``value`` the value written, answered, or swapped in,
+    ``kind`` and ``outcome`` are codes (``history.codes``); ``value`` the value written, answered, or swapped in,
     ``old`` the one swapped out, ``ABSENT`` for null; ``key`` a number from 0 on, named by ``keys``; ``invoke`` and
     ``ret`` the events' places in the history (``ret`` -1: none).  ``operation`` gives a row as an operation.
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from history.codes import ABSENT
 from history.errors import FormatError
-from history.readers.columns import ABSENT
 from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
 from history.readers.jepsen_events import check_record, event_of, may_be_keyed
 from history.readers.porcupine_kv import FUNCTIONS, misfit

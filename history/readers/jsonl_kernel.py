@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-ABSENT: Final = -(1 << 63)
+from history.codes import ABSENT
+from history.compiled import compiled
+
 # Columns of a row.
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
 WIDTH: Final = 12
@@ -31,7 +32,7 @@ NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node",
 _LIMIT: Final = 922337203685477579
 
 
-@njit(cache=True)
+@compiled
 def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     h = np.uint64(14695981039346656037)
     for place in range(start, end):
@@ -39,7 +40,7 @@ def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     return np.int64(h & np.uint64(0x1FFFFFFFFFFFFFFF))
 
 
-@njit(cache=True)
+@compiled
 def integer_at(data, place, end):  # type: ignore[no-untyped-def]
     """(number, where it ends); where it ends is -1 if it is none that fits."""
     negative = data[place] == 45
@@ -58,7 +59,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
     return (-number if negative else number), place
 
 
-@njit(cache=True)
+@compiled
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
     """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
     place += 1
@@ -69,7 +70,7 @@ def string_end(data, place, end):  # type: ignore[no-untyped-def]
     return place if place < end else -1
 
 
-@njit(cache=True)
+@compiled
 def is_null(data, place, end):  # type: ignore[no-untyped-def]
     return (
         place + 4 <= end
@@ -80,7 +81,7 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True)
+@compiled
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
@@ -88,7 +89,7 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@njit(cache=True)
+@compiled
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse null, an integer, or two or three of them into the row; answers where it ends, -1 for anything else."""
     if is_null(data, place, end):
@@ -119,7 +120,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one event into the row; False if the line is strange."""
     row[:] = 0
@@ -201,7 +202,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True)
+@compiled
 def count_lines(data, start):  # type: ignore[no-untyped-def]
     """How many whole lines there are from ``start`` on."""
     count = 0
@@ -211,7 +212,7 @@ def count_lines(data, start):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
+@compiled
 def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
     """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte).
 
@@ -232,7 +233,7 @@ def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
     return count, place
 
 
-@njit(cache=True)
+@compiled
 def hash_name(data):  # type: ignore[no-untyped-def]
     """The hash that ``scan`` gives to a name."""
     return name_hash(data, 0, data.size)

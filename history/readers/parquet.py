@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE
 from history.errors import FormatError
-from history.readers.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
+from history.readers.columns import OperationColumns
 from history.records.events import load_json
 from history.records.operations import ECHOED, Operation, contradiction
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from history.readers.columns import ABSENT, CAS, READ, WRITE, OperationColumns
+from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE
+from history.readers.columns import OperationColumns
 from history.records.events import TYPES, Event
 from history.records.operations import ECHOED, Operation, contradiction, is_refusal, pair
 
@@ -84,15 +85,15 @@ class Scanned:
             raise NotColumnarError(f"the function {self.event(int(strange[0])).f!r}")
         invoke, ret = self.pairs(clients, types)
         done = ret >= 0
-        outcome = np.full(invoke.size, 2, np.int8)
-        outcome[done] = np.array([0, 0, 1, 2], np.int8)[types[ret[done]]]
+        outcome = np.full(invoke.size, INFO, np.int8)
+        outcome[done] = np.array([OK, OK, FAIL, INFO], np.int8)[types[ret[done]]]
         kind = kinds[invoke].astype(np.int8)
         answered = done & (kind == READ)
         value = rows[invoke, k.VALUE]
         value[answered] = rows[ret[answered], k.VALUE]
         self._check_shapes(invoke, kind, np.where(answered, ret, invoke), outcome)
         old = rows[invoke, k.OLD]
-        refused = np.flatnonzero((kind == CAS) & (outcome == 0) & (rows[ret, k.SHAPE] == k.TRIPLE))
+        refused = np.flatnonzero((kind == CAS) & (outcome == OK) & (rows[ret, k.SHAPE] == k.TRIPLE))
         seen = rows[ret[refused], k.SEEN]
         if (seen == old[refused]).any():
             raise NotColumnarError("a cas that was refused by the value that it asked for")
@@ -182,6 +183,6 @@ class Scanned:
         k = self.kernel
         shape = self.rows[told, k.SHAPE]
         fits = np.where(kind == CAS, shape == k.PAIR, shape < k.PAIR)
-        wrong = np.flatnonzero(~fits & ((kind != READ) | (outcome == 0)))
+        wrong = np.flatnonzero(~fits & ((kind != READ) | (outcome == OK)))
         if wrong.size:
             raise NotColumnarError(f"the value of event {int(invoke[wrong[0]])}")

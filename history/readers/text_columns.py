@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from history.codes import ABSENT
 from history.errors import FormatError
-from history.readers.columns import ABSENT, OperationColumns
+from history.readers.columns import OperationColumns
 from history.readers.edn import EdnReader
 from history.readers.jepsen_events import check_record, event_of
 from history.readers.jepsen_log import record_of

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from numba import njit
-
+from history.codes import ABSENT
+from history.compiled import compiled
 from history.readers.jsonl_kernel import (
-    ABSENT,
     END,
     INDEX,
     INTEGER,
@@ -52,7 +51,7 @@ _NEEDED: Final = 0b111
 _MOST_PROCESS: Final = 10**18
 
 
-@njit(cache=True)
+@compiled
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank and no comma."""
     while place < end and (data[place] == 32 or data[place] == 44 or data[place] == 9 or data[place] == 13):
@@ -60,14 +59,14 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@njit(cache=True)
+@compiled
 def _blanks(data, place, end):  # type: ignore[no-untyped-def]
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
 
 
-@njit(cache=True)
+@compiled
 def _word_end(data, place, end):  # type: ignore[no-untyped-def]
     """Where the letters, digits, hyphens and underscores that start here end; the start itself if there are none."""
     while place < end:
@@ -79,14 +78,14 @@ def _word_end(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@njit(cache=True)
+@compiled
 def _is_nil(data, place, end):  # type: ignore[no-untyped-def]
     if place + 3 > end or data[place] != 110 or data[place + 1] != 105 or data[place + 2] != 108:
         return False
     return _word_end(data, place + 3, end) == place + 3
 
 
-@njit(cache=True)
+@compiled
 def _is_type(hashed, names):  # type: ignore[no-untyped-def]
     for place in range(_TYPES, _KNOWN):
         if names[place] == hashed:
@@ -94,7 +93,7 @@ def _is_type(hashed, names):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True)
+@compiled
 def _number(data, place, end):  # type: ignore[no-untyped-def]
     """(number, where it ends); -1 for anything but plain digits before a blank or a closing bracket."""
     if place >= end:
@@ -107,7 +106,7 @@ def _number(data, place, end):  # type: ignore[no-untyped-def]
     return number, (place if ends else -1)
 
 
-@njit(cache=True)
+@compiled
 def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse nil, an integer, a pair of them or a plain text into the row; where it ends, -1 for anything else."""
     if place >= end:
@@ -137,7 +136,7 @@ def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
     return place + 1 if place < end and data[place] == 93 else -1
 
 
-@njit(cache=True)
+@compiled
 def _clear(row, start, end):  # type: ignore[no-untyped-def]
     row[:] = 0
     row[START], row[END] = start, end
@@ -145,7 +144,7 @@ def _clear(row, start, end):  # type: ignore[no-untyped-def]
     row[INDEX], row[TIME] = MISSING, MISSING
 
 
-@njit(cache=True)
+@compiled
 def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one map that is alone on its line into the row; False if the line is strange."""
     _clear(row, start, end)
@@ -218,7 +217,7 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
     return place < end and seen & _NEEDED == _NEEDED and _skip(data, place + 1, end) == end
 
 
-@njit(cache=True)
+@compiled
 def _after_name(data, start, end):  # type: ignore[no-untyped-def]
     """The byte after the first ``jepsen.util``; -1 if there is none.  ("jepsen.util" as bytes, compared one by one.)"""
     last = end - 11
@@ -234,7 +233,7 @@ def _after_name(data, start, end):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one line of a log into the row; False if the line is strange."""
     _clear(row, start, end)
@@ -286,7 +285,7 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     return place >= 0 and row[SHAPE] != TEXT and _blanks(data, place, end) == end
 
 
-@njit(cache=True)
+@compiled
 def scan_texts(data, start, rows, names, is_log):  # type: ignore[no-untyped-def]
     """Parse lines from ``start`` on into as many rows; the last one needs no line end.
 

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
+from history.codes import NEVER
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
 from pipeline.tables.columns import key_of, operations_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ENGINE: Final = "zones-distributed"
-NEVER: Final = 1 << 62
 SHOWN: Final = 8
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
+from history.codes import OK
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
 from reports.analysis.node_timeline import Track, leader_at
-from reports.load.columns import OK, Ints, Operations
+from reports.load.columns import Ints, Operations
 from reports.load.run import Run
 from reports.style.palette import family_of
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from history import SECOND
-from reports.load.columns import FAIL, INFO, NEVER, OK, Floats, Ints, Operations
-from reports.style.palette import OUTCOMES
+from history.codes import FAIL, INFO, OK, OUTCOMES
+from reports.load.columns import NONE, Floats, Ints, Operations
 
 STRIP_NS = 250_000_000
 """Width of one cell of the availability strip."""
@@ -51,7 +51,7 @@ def rates_of(operations: Operations, end_ns: int) -> Rates:
     """Rate by outcome.  An operation without a completion counts as info where it was invoked."""
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
-    when = np.where(operations.returned == NEVER, operations.invoked, operations.returned) // width
+    when = np.where(operations.returned == NONE, operations.invoked, operations.returned) // width
     rows = np.array([np.bincount(when[operations.outcome == code], minlength=count) for code in (OK, INFO, FAIL)])
     seconds = width / SECOND
     time = np.asarray((np.arange(count) + 0.5) * seconds, dtype=np.float64)
@@ -62,7 +62,7 @@ def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
     """Exact quantiles (nearest rank) by completion time."""
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
-    chosen = operations.which(OK) & (operations.returned != NEVER)
+    chosen = operations.which(OK) & (operations.returned != NONE)
     bins = operations.returned[chosen] // width
     latency = (operations.returned[chosen] - operations.invoked[chosen]) / 1e6
     order = np.lexsort((latency, bins))
@@ -81,7 +81,7 @@ def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
     """Cells of the strip: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok)."""
     width = max(STRIP_NS, bin_width(end_ns, 14400) // 4)
     count = int(end_ns // width) + 1
-    done = operations.returned != NEVER
+    done = operations.returned != NONE
     when = operations.returned[done] // width
     ok = np.bincount(when[operations.outcome[done] == OK], minlength=count)[:count]
     other = np.bincount(when[operations.outcome[done] != OK], minlength=count)[:count]
@@ -165,7 +165,7 @@ def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
     if not len(operations):
         return np.empty(0, dtype=np.int64), 0
     processes, inverse = np.unique(operations.process, return_inverse=True)
-    last = np.where(operations.returned == NEVER, end_ns, operations.returned)
+    last = np.where(operations.returned == NONE, end_ns, operations.returned)
     first_seen = np.full(len(processes), np.iinfo(np.int64).max)
     last_seen = np.zeros(len(processes), dtype=np.int64)
     np.minimum.at(first_seen, inverse, operations.invoked)

@@ -19,17 +19,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import Operation, pair, read_history
+from history.codes import OUTCOMES
 from history.tables.schemas import OPERATIONS
-from reports.style.palette import OUTCOMES
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-OK: Final = 0
-INFO: Final = 1
-FAIL: Final = 2
-NEVER: Final = -1
+NONE: Final = -1
 """``returned`` and ``return_index`` of an operation without a completion."""
 
 
@@ -53,7 +50,7 @@ class Coded:
 class Operations:
     """n operations in the order of their invocations.  Times in nanoseconds since the run's start.
 
-    ``outcome`` holds places in :data:`reports.style.palette.OUTCOMES`; ``value`` and ``result`` are Arrow string arrays
+    ``outcome`` holds places in ``history.codes.OUTCOMES``; ``value`` and ``result`` are Arrow string arrays
     of JSON texts (null: nothing).
     """
 
@@ -144,7 +141,7 @@ def read_jsonl(path: Path) -> Operations:
 
 
 def _ints(column: Any) -> Ints:
-    filled = pc.fill_null(column, NEVER)
+    filled = pc.fill_null(column, NONE)
     return np.asarray(filled.to_numpy(), dtype=np.int64)
 
 

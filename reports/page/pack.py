@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.load.columns import NEVER, Coded, Ints, Operations
+from reports.load.columns import NONE, Coded, Ints, Operations
 from reports.style.format import short
 
 VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
@@ -79,7 +79,7 @@ def clean(value: Any) -> Any:
 
 def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, Ints], dict[str, Any]]:
     """The columns of all operations, times in microseconds, and the names that their codes stand for."""
-    done = operations.returned != NEVER
+    done = operations.returned != NONE
     started = operations.invoked // 1000
     columns = {
         "t": started,

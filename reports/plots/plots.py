@@ -20,15 +20,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from history.codes import FAIL, OK, OUTCOMES
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
-from reports.load.columns import FAIL, NEVER, OK
+from reports.load.columns import NONE
 from reports.plots.frame import STYLE, Frame, figure_of
 from reports.style.format import one_line
-from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, OUTCOMES, bright, node_colour
+from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
 
 OUTCOME_MARKERS: Final = ("o", "^", "x")
 LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
@@ -93,7 +94,7 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
     operations = drawn.run.operations
     if not len(operations):
         return None
-    done = operations.returned != NEVER
+    done = operations.returned != NONE
     latency = np.maximum((operations.returned - operations.invoked) / 1e6, 1e-3)
     frame = Frame(drawn, marks, "Latency of each operation", [3.2])
     axes = frame.panels[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-OUTCOMES: Final = ("ok", "info", "fail")
 OUTCOME_COLOURS: Final = {"ok": "#6DB6FE", "info": "#FFAA26", "fail": "#FEB5DA"}
 OUTCOME_INKS: Final = {"ok": "#2F7FCC", "info": "#C77700", "fail": "#D04C93"}
 """The same hues, dark enough for thin lines and small marks on white."""

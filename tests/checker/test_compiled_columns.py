@@ -11,14 +11,14 @@ import pytest
 
 from checker import columnar as by_columns
 from checker.columnar import check_columns
-from checker.core.calls import NEVER
 from checker.engines.zones import zones
 from checker.engines.zones_columns import prepare, takes_part
 from checker.kernels import many_keys as keys_kernel
 from checker.kernels.encode import gather
 from checker.kernels.zones import INVALID, REPEATED, VALID, judge
 from history import Operation
-from history.readers.columns import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE, OperationColumns
+from history.codes import ABSENT, CAS, FAIL, INFO, NEVER, OK, READ, WRITE
+from history.readers.columns import OperationColumns
 from tests.checker.oracle import Sampler, dense_history, is_linearizable
 
 

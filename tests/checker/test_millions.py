@@ -11,14 +11,15 @@ import pytest
 from checker import ANY, CasRegister
 from checker.columnar import check_columns
 from checker.core import definition
-from checker.core.calls import NEVER, Call
+from checker.core.calls import Call
 from checker.core.model import UNKNOWN, StrictCasRegister
 from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.engines.automaton import timeline, timeline_columns
 from checker.search.compiled import NumberedCalls, search_numbers
 from history import Operation
-from history.readers.columns import ABSENT, OperationColumns
+from history.codes import ABSENT, NEVER
+from history.readers.columns import OperationColumns
 from tests.checker.oracle_compiled import CAS, FAIL, INFO, OK, READ, REFUSED, Histories, draw, truths
 
 # Compiling the sampler takes longer than the tests of every run may.

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from checker import ModelError, check_operations
-from checker.core.calls import NEVER, Call, calls_of
+from checker.core.calls import Call, calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import EngineResult, Limits
 from checker.dispatch import decide
@@ -22,6 +22,7 @@ from checker.engines.queue_columns import QueueColumns, columns_of, columns_of_o
 from checker.engines.queues import ENGINE, decide_by_queue_sweep
 from checker.models.objects import FifoQueue
 from history import Counterexample, Operation
+from history.codes import NEVER
 from tests.checker.oracle_queues import operation, random_queue, served
 from tests.checker.test_limits import Clock, queue_operation
 from tests.checker.test_quality import SPAN, unanswered

@@ -17,8 +17,8 @@ from checker.core.calls import calls_of
 from checker.engines.cas_chains import new_values_unique
 from checker.explain.drawing import draw
 from history import Header, HistoryWriter, Operation, read_history
+from history.codes import ABSENT, READ
 from history.readers import OperationColumns, read_any
-from history.readers.columns import ABSENT, READ
 from pipeline.tables.columns import operations_table
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.history.foreign_files import edn

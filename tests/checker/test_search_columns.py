@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker.core.calls import NEVER
 from checker.core.result import Limits
 from checker.engines.search_columns import CasColumns, decide_cas
 from checker.engines.zones_columns import numbered
 from history import Operation
-from history.readers.columns import ABSENT
+from history.codes import ABSENT, NEVER
 from tests.checker.oracle import Sampler, is_linearizable
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from checker import check
 from history import FormatError
+from history.codes import ABSENT
 from history.readers import read_any
-from history.readers.columns import ABSENT
 from history.readers.jsonl_columns import NotColumnarError, _Scan, read_columns
 from tests.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from checker import ModelError, check
 from history import FormatError, pair, read_history
+from history.codes import ABSENT, CAS, OK, READ
 from history.readers import read_any
-from history.readers.columns import ABSENT, CAS, OK, READ
 from history.readers.edn import EdnReader
 from history.readers.jsonl_columns import NotColumnarError, read_columns
 from tests.history.foreign_files import TEXTS, operations, parquet, story_of

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from history import FormatError, Operation
+from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ
 from history.readers import OperationColumns, read_any
-from history.readers.columns import ABSENT, CAS, FAIL, INFO, OK, READ
 from history.readers.scanned import NotColumnarError
 from history.readers.text_columns import read_lines
 from pipeline.tables.columns import operations_table
