@@ -1,4 +1,4 @@
-"""Print results.json as the table of docs/checker.md, under a line that says where and when it was measured.
+"""Print results.json as the table of docs/checker-speed.md, under a line that says where and when it was measured.
 
 python bench/checker/table.py RESULTS.json
 """
