@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from history.codes import NEVER
+from history.codes import CAS, NEVER, READ, WRITE
 from history.compiled import compiled
 
 VALID, INVALID, REPEATED = range(3)
-_READ, _WRITE, _CAS = 0, 1, 2
 
 
 @compiled
 def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
     """Who made each value; answers False if one was made twice, or the initial one at all."""
     for call in range(kind.size):
-        if kind[call] != _READ:
+        if kind[call] != READ:
             if value[call] == 0 or maker[value[call]] >= 0:
                 return False
             maker[value[call]] = call
@@ -35,7 +34,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
     counts[0] = True
     for call in range(kind.size):
         x = value[call]
-        if (kind[call] == _READ or ret[call] != NEVER) and not counts[x]:
+        if (kind[call] == READ or ret[call] != NEVER) and not counts[x]:
             counts[x] = True
             wanted[size] = x
             size += 1
@@ -44,7 +43,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
         call = maker[wanted[size]]
         if call < 0:
             return False
-        if kind[call] == _CAS:
+        if kind[call] == CAS:
             before = old[call]
             if following[before] >= 0:
                 return False
@@ -95,7 +94,7 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
         if counts[x]:
             begun[x], ended[x] = invoke[maker[x]], ret[maker[x]]
     for call in range(kind.size):
-        if kind[call] == _READ:
+        if kind[call] == READ:
             x = value[call]
             ended[x], last_read[x] = min(ended[x], ret[call]), max(last_read[x], invoke[call])
     earliest, latest = np.empty(values, np.int64), np.empty(values, np.int64)
@@ -105,7 +104,7 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
     for x in range(values):
         left += counts[x]
     for x in range(values):
-        if counts[x] and (x == 0 or kind[maker[x]] == _WRITE):
+        if counts[x] and (x == 0 or kind[maker[x]] == WRITE):
             first[x], last[x], length = _walk(x, following, begun, ended, last_read, earliest, latest)
             if first[x] == -2:
                 return INVALID

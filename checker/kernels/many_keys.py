@@ -28,13 +28,12 @@ from checker.kernels.automaton import (
 from checker.kernels.encode import order_of_values
 from checker.kernels.slots import SLOTS
 from checker.kernels.zones import judge
-from history.codes import ABSENT, NEVER
+from history.codes import ABSENT, FAIL, NEVER, OK, READ, WRITE
 from history.compiled import compiled
 
 VALID, OPEN, INVALID = range(3)
 # States for ``judge_all``: the first three are those of the zones, then there is what the automaton tells.
 AGREED, CONTRADICTED, REPEATED, EXPLAINED, UNEXPLAINED = range(5)
-_READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
 _FAR: Final = 1 << 61
 _WIDTH: Final = 128
 _COLUMNS: Final = 8
@@ -65,12 +64,12 @@ def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no
     starts, events = np.zeros(wanted.size + 1, np.int64), np.zeros(wanted.size + 1, np.int64)
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
-        if not wanted[key[row]] or outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+        if not wanted[key[row]] or outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
             continue
         starts[key[row] + 1] += 1
         events[key[row] + 1] += 1
         top = max(top, invoke[row])
-        if outcome[row] == _OK:
+        if outcome[row] == OK:
             events[key[row] + 1] += 1
             top = max(top, ret[row])
         if value[row] != ABSENT:
@@ -118,14 +117,14 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
     owner = np.empty(size, np.int64)
     for row in range(kind.size):
         k = key[row]
-        if not wanted[k] or outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+        if not wanted[k] or outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
             continue
         call = fill[k]
         fill[k] += 1
-        write[call], values[call], owner[call] = kind[row] != _READ, value[row], k
-        odd[k] |= kind[row] > _WRITE
+        write[call], values[call], owner[call] = kind[row] != READ, value[row], k
+        odd[k] |= kind[row] > WRITE
         at[invoke[row]] = call + 1
-        if outcome[row] == _OK:
+        if outcome[row] == OK:
             at[ret[row]] = ~call
     code, fill = np.empty(events[-1], np.int64), events.copy()
     for moment in range(at.size):
@@ -210,7 +209,7 @@ def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ig
     state, counts = judged
     wanted = state == REPEATED
     for row in range(kind.size):
-        if kind[row] > _WRITE and outcome[row] != _FAIL:
+        if kind[row] > WRITE and outcome[row] != FAIL:
             wanted[key[row]] = False
     if wanted.any():
         keyed = arrange_keys(kind, outcome, value, key, invoke, ret, wanted)

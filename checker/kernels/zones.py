@@ -9,11 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from history.codes import ABSENT
+from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.compiled import compiled
 
 VALID, INVALID, REPEATED = range(3)
-_READ, _WRITE, _OK, _FAIL = 0, 1, 0, 1
 _FAR: Final = 1 << 61
 # Ranks take 32 bits; this one is NEVER.
 _NEVER: Final = (1 << 31) - 1
@@ -26,10 +25,10 @@ def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
     """(the least value, the greatest one, the last place in the history) of what takes part."""
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
-        if outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
             continue
         top = max(top, invoke[row])
-        if outcome[row] == _OK:
+        if outcome[row] == OK:
             top = max(top, ret[row])
         if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
@@ -48,7 +47,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
         table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _WRITTEN] = _NEVER, -1, -1
         table[cluster, _KEY] = -1
     for row in range(kind.size):
-        if outcome[row] == _FAIL or (outcome[row] != _OK and kind[row] == _READ):
+        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
             continue
         k = key[row]
         counts[k] += 1
@@ -58,13 +57,13 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
             table[cluster, _KEY] = k
         elif table[cluster, _KEY] != k:
             return False
-        if kind[row] != _READ:
-            if kind[row] != _WRITE or cluster < keys or table[cluster, _WRITTEN] >= 0:
+        if kind[row] != READ:
+            if kind[row] != WRITE or cluster < keys or table[cluster, _WRITTEN] >= 0:
                 state[k] = REPEATED
                 if keys == 1:
                     return True
             table[cluster, _WRITTEN] = invoke[row]
-        if outcome[row] == _OK:
+        if outcome[row] == OK:
             table[cluster, _FIRST] = min(table[cluster, _FIRST], ret[row])
         table[cluster, _LAST] = max(table[cluster, _LAST], invoke[row])
     return True

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 READ, WRITE, CAS, REFUSED = range(4)
-OK, FAIL, INFO = range(3)
+OK, INFO, FAIL = range(3)
 NEVER = 1 << 62
 
 
