@@ -3,9 +3,9 @@
     python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY]
 
 One run gives every row of the table in ``docs/checker-speed.md``: it writes ``results.json``, which also names the
-machine, the date, the commit and how busy the machine was; ``table.py`` prints it, ``plot.py`` draws it.  About ten minutes on
-two cores that have nothing else to do; ``--quick`` takes half of that: it gives porcupine less time, and leaves the
-longest history out.
+machine, the date, the commit and how busy the machine was; ``table.py`` prints it, ``plot.py`` draws it.  About ten
+minutes on two cores that have nothing else to do; ``--quick`` takes half of that: it gives porcupine less time, and
+leaves the longest history out.
 
 Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every history is checked in a process of its
 own, by ours with its compiled code loaded beforehand (``warm``), by porcupine under an address-space cap, as its memory
