@@ -113,14 +113,14 @@ class Monitor:
         value = freeze(operation.result if operation.f == "read" else operation.value)
         zone = register.values.get(value)
         if zone is None:
-            return self._told([], operation)
+            return self._describe([], operation)
         if event.index < zone.first:
             zone.first, zone.first_operation = event.index, operation
         if invocation.index >= zone.last:
             zone.last, zone.last_operation = invocation.index, operation
         for other in register.values.values():
             if other is not zone and (_clash(zone, other) or _clash(other, zone)):
-                return self._told([*zone.operations(), *other.operations(), *self._writes(zone, other)], operation)
+                return self._describe([*zone.operations(), *other.operations(), *self._writes(zone, other)], operation)
         return None
 
     def _failed(self, register: _Register, operation: Operation) -> Counterexample | None:
@@ -128,7 +128,7 @@ class Monitor:
         if operation.f != "write":
             return None
         zone = register.values.pop(freeze(operation.value))
-        return self._told([*zone.operations(), operation], None) if zone.first != NEVER else None
+        return self._describe([*zone.operations(), operation], None) if zone.first != NEVER else None
 
     def _writes(self, *zones: _Value) -> list[Operation]:
         """The writes of these values as they stand: what is still open may take effect at any time."""
@@ -136,7 +136,7 @@ class Monitor:
         writes = [zone.write for zone in zones if zone.write is not None and zone.write.index not in known]
         return [pair([write])[0] for write in writes]
 
-    def _told(self, operations: list[Operation], last: Operation | None) -> Counterexample:
+    def _describe(self, operations: list[Operation], last: Operation | None) -> Counterexample:
         everything = {operation.invoke_index: operation for operation in [*operations, *([last] if last else [])]}
         ordered = [everything[index] for index in sorted(everything)]
         verdict = check_operations(ordered, "register")

@@ -107,9 +107,9 @@ class _Parts:
                 if wrong:
                     part, needed = fewer, needed[:place] + needed[place + width :]
             width = (width + 1) // 2 if width > 1 else 0
-        return self._told(part, read, undecided)
+        return self._describe(part, read, undecided)
 
-    def _told(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
+    def _describe(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
         """The part as it was recorded; of a small one the definition may know more to leave out."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]

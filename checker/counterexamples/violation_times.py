@@ -44,11 +44,11 @@ def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sigh
         return []
     found = _by_zones(operations) if len(operations) <= MOST_OPERATIONS else []
     if len(found) != verdict.violations:
-        found = [_told(example.operations) for example in verdict.counterexamples if example.operations]
+        found = [_describe(example.operations) for example in verdict.counterexamples if example.operations]
     return sorted(found, key=lambda sighting: sighting.by.invoked)
 
 
-def _told(operations: Sequence[Operation]) -> Sighting:
+def _describe(operations: Sequence[Operation]) -> Sighting:
     by = max(operations, key=lambda operation: operation.invoked)
     changes = [one for one in operations if one.f != "read" and not one.refused and one is not by]
     return Sighting(max(changes, key=lambda operation: operation.invoked, default=by), by)

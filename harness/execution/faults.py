@@ -198,7 +198,7 @@ class Faults:
         nodes.run(dict.fromkeys(nodes.names, clocks.prepare(file)))
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What a reader of the results must know of the faults, beyond the plan."""
         record: dict[str, Any] = {}
         if self.faketime:

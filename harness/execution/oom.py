@@ -36,7 +36,7 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
     return counts
 
 
-def told(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
+def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
     """What to say of kills between two counts, and whether a fault of ours may explain them; None if there were none.
 
     A machine that was started anew meanwhile has begun to count anew.

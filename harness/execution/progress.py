@@ -40,7 +40,7 @@ class Progress:
         self._next_plain = 0.0
         self._last: tuple[float, int] | None = None
         self._phase = ""
-        self._told = ""
+        self._describe = ""
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -64,8 +64,8 @@ class Progress:
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""
-        if tally.invalid != self._told:
-            self._told = tally.invalid
+        if tally.invalid != self._describe:
+            self._describe = tally.invalid
             self.say(f"a violation: the run is stopped in order.  {tally.invalid}")
         changed = tally.phase != self._phase
         if not self._screen.living and not changed and self._clock() < self._next_plain:

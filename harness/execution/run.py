@@ -24,7 +24,7 @@ from harness.execution.conductor import Conductor, Nemesis, RecordFault
 from harness.execution.descriptors import require_descriptors
 from harness.execution.faults import Faults
 from harness.execution.interrupts import Interrupts
-from harness.execution.oom import Count, count_kills, told
+from harness.execution.oom import Count, count_kills, describe
 from harness.execution.probes import ProbeLog
 from harness.execution.progress_thread import ProgressThread
 from harness.execution.standstills import Standstills
@@ -148,7 +148,7 @@ class Run:
             link_latest(files)
             self._start_spark()
             self._lead(system, names)
-            self._state.environment = {**environment(self._plan, system, remote), **faults.told()}
+            self._state.environment = {**environment(self._plan, system, remote), **faults.describe()}
             self._await_spark()
             killed_before = count_kills(remote)
             self._conduct(system, remote, faults, files, interrupts)
@@ -197,7 +197,7 @@ class Run:
     def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, faults: Faults) -> None:
         """A process that the kernel ended for want of memory is missing for a reason of ours."""
         try:
-            found = told(before, count_kills(remote), faults.names)
+            found = describe(before, count_kills(remote), faults.names)
         except HarnessError as error:
             self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
             return

@@ -36,7 +36,7 @@ class Fall:
             "restarted": self.restarted,
         }
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In words, such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
         where = "there before it was restarted" if self.restarted else "there"
         ended = f"{self.node}'s log ended at {self.end} at {self.time / 1e9:.1f} s"
@@ -115,13 +115,13 @@ def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """
     every, excused = falls(probes), damages.excused_logs(probes)
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
-    left_out = excused.told(len(every) - len(found))
+    left_out = excused.describe(len(every) - len(found))
     last = {probe.node: probe for probe in probes if probe.answered}
     if all(fall.restarted for fall in found):
         return Check("committed-kept", "check", "valid", _ASKED, f"{len(last)} nodes followed{left_out}")
     first = next(fall for fall in found if not fall.restarted)
     nodes = sorted({fall.node for fall in found})
-    seen = first.told()
+    seen = first.describe()
     if others := len(found) - 1:
         seen += f", and {others} more such fall{'s' if others > 1 else ''} ({_by_node(found, first)})"
     seen += left_out

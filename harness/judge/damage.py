@@ -42,7 +42,7 @@ class Damage:
         """Whether the file is of one of these classes, as far as anybody can tell."""
         return self.kind == "unknown" or self.kind in kinds
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Such as "its damaged data file /data/…/00000000"."""
         kind = f"{self.kind} file" if self.kind in ("data", "index", "term", "snapshot") else "file"
         return f"its damaged {kind}" + (f" {self.file}" if self.kind != "unknown" else "")
@@ -57,7 +57,7 @@ class Excused:
     def covers(self, node: str, time: int) -> bool:
         return any(begin <= time < end for begin, end in self.spans.get(node, ()))
 
-    def told(self, number: int) -> str:
+    def describe(self, number: int) -> str:
         """What to add to a check's word when ``number`` findings were excused."""
         if not number:
             return ""

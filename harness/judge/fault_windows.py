@@ -35,7 +35,7 @@ class Window:
     def asked(self) -> bool:
         return not self.exempt
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Such as "#3 kill-leader (20.0 to 30.0 s)"."""
         return f"#{self.id} {self.fault} ({self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
 

@@ -92,9 +92,9 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if not windows:
         parts[0] += ": no fault stood"
     if bare:
-        parts.append("too few under " + _listed(bare, lambda w: f"{w.told()}: {counts[w.id]} of {enough[w.id]}"))
+        parts.append("too few under " + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of {enough[w.id]}"))
     if exempt:
-        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.told()}: {w.exempt}"))
+        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
     details = {
         "faults": [
             {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": enough[w.id], "exempt": w.exempt}

@@ -21,7 +21,7 @@ from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found, recovery_check, recovery_of
 from harness.judge.replicas import replicas_agree
-from harness.judge.violation_times import occasions, told
+from harness.judge.violation_times import describe, occasions
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
@@ -93,7 +93,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     if bad:
         violations = sum(key.violations for key in keys)
         seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
-        seen += f": {told(when)}" if when else ""
+        seen += f": {describe(when)}" if when else ""
     elif lost:
         seen += f", undecided: {'; '.join(lost)}"
     engines = dict(Counter(key.engine for key in keys))

@@ -47,7 +47,7 @@ class ShortLeader:
             "told_by": self.told_by,
         }  # fmt: skip
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In words, such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
         ended = f"a log that ended at {self.end} although {self.committed} had been committed (on {self.told_by})"
         return f"{self.node} led in term {self.term} at {self.time / 1e9:.1f} s with {ended}"
@@ -125,5 +125,5 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "count": len(found),
         "moments": [one.to_json() for one in found[:MOMENTS]],
     }
-    seen = "; ".join(one.told() for _, one in sorted(first.items()))
+    seen = "; ".join(one.describe() for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

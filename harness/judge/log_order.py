@@ -55,7 +55,7 @@ class Breach:
     def to_json(self) -> dict[str, Any]:
         return {"node": self.node, "time": self.time, "above": self.above, "index": self.index, "bound": self.bound}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In words, such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
         at = f"at {self.time / 1e9:.1f} s"
         if self.above == "committed":
@@ -99,14 +99,14 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     excused = damages.excused_logs(probes)
     found = [breach for breach in every if not excused.covers(breach.node, breach.time)]
     asked = sum(len(stretch) - 1 for stretch in stretches(probes))
-    seen = f"{asked} pairs of answers" + excused.told(len(every) - len(found))
+    seen = f"{asked} pairs of answers" + excused.describe(len(every) - len(found))
     if not found:
         return Check("log-order", "check", "valid", _ASKED, seen)
     nodes = sorted({breach.node for breach in found})
     first = {node: next(breach for breach in found if breach.node == node) for node in nodes}
     counts = {node: sum(breach.node == node for breach in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{first[node].told()} ({counts[node]} answer{'' if counts[node] == 1 else 's'})" for node in nodes
+        f"{first[node].describe()} ({counts[node]} answer{'' if counts[node] == 1 else 's'})" for node in nodes
     )
     details = {
         "kind": KIND,

@@ -75,7 +75,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         unseen=tuple(gaps(probes, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
-        refused={node: f"{node} did not start again on {damage.told()}" for node, damage in refused.items()},
+        refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
     )  # fmt: skip
 
 
@@ -209,11 +209,11 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     """
     if recovery.seconds is not None:
         return {}
-    lost = {one.node: one.told() for one in reversed(short_leaders(recorded.probes))}
+    lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
     last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
     for breach in breaches(recorded.probes):
         if breach.above == "committed" and breach.time >= last[breach.node] - _STANDS_NS:
-            lost.setdefault(breach.node, breach.told())
+            lost.setdefault(breach.node, breach.describe())
     return dict(sorted(lost.items()))
 
 

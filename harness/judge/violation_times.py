@@ -46,6 +46,6 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
     return receipt.state != "skipped" and receipt.started <= sighting.end and over >= sighting.begin
 
 
-def told(found: dict[str, Any]) -> str:
+def describe(found: dict[str, Any]) -> str:
     """In words, such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
     return occasions_text(found, "without a fault") if found else ""

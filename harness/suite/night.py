@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.suite.retention import Limits, old_suites, removals, remove, remove_suite, stored, sweep, told
+from harness.suite.retention import Limits, describe, old_suites, removals, remove, remove_suite, stored, sweep
 from harness.suite.session import SuiteOptions, list_cells, run_suite, site
 from history.records.layout import WAREHOUSE
 from reports.load.store_index import runs_of
@@ -128,7 +128,7 @@ def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
             remove(removal, store)
         for suite in old_suites(store, night.limits, now):
             remove_suite(suite)
-    yield from told(runs, going)
+    yield from describe(runs, going)
 
 
 def _figure(row: dict[str, Any], name: str, unit: str) -> str:

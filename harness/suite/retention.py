@@ -154,7 +154,7 @@ def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
     return path
 
 
-def told(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
+def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
     """Lines for people: what goes, and what stays although nobody may have looked at it."""
     for removal in going:
         run = removal.run

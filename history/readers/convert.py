@@ -156,7 +156,7 @@ class _Piece(TextScan):
         there = shape != self.texts.BLANK
         told: dict[int, dict[str, Any]] = {}
         for row in np.flatnonzero(there & ~plain).tolist():
-            record = self._told(row)
+            record = self._describe(row)
             there[row] = record is not None
             if record is not None:
                 told[row] = record
@@ -164,7 +164,7 @@ class _Piece(TextScan):
         self.rows = self.rows.T[:, there].T
         self.told = dict(zip(np.flatnonzero(~self.plain).tolist(), told.values(), strict=True))
 
-    def _told(self, row: int) -> dict[str, Any] | None:
+    def _describe(self, row: int) -> dict[str, Any] | None:
         try:
             record = self.record(row, self.line(row))
         except NotColumnarError as error:

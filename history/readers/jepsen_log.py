@@ -46,12 +46,12 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
         return None
     process, type_, f, rest = match.groups()
     if process == ":nemesis":
-        return {"process": NEMESIS, "type": type_, "f": f, "value": _told(rest or "nil", source)}
+        return {"process": NEMESIS, "type": type_, "f": f, "value": _describe(rest or "nil", source)}
     value, error = _value(type_, rest or "nil", source, number)
     return {"process": int(process), "type": type_, "f": f, "value": value, "error": error}
 
 
-def _told(text: str, source: str) -> Any:
+def _describe(text: str, source: str) -> Any:
     """What a nemesis says: EDN, or words for people, which nobody checks."""
     try:
         forms = [form.value for form in EdnReader(text, source).forms()]

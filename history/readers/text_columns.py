@@ -174,7 +174,7 @@ class _Lines(TextScan):
         return [self.operation(*places) for places in zip(invoke.tolist(), ret.tolist(), strict=True)]
 
     def operation(self, invoke: int, ret: int) -> Operation:
-        told = self._told
+        told = self._describe
         if told.extra[invoke] or (ret >= 0 and told.extra[ret]):
             return super().operation(invoke, ret)
         outcome: Outcome = _OUTCOMES[told.type[ret]] if ret >= 0 else "info"
@@ -187,11 +187,11 @@ class _Lines(TextScan):
         )  # fmt: skip
 
     @cached_property
-    def _told(self) -> _Told:
-        return _Told(self)
+    def _describe(self) -> _Events:
+        return _Events(self)
 
 
-class _Told:
+class _Events:
     """The rows as lists of what they stand for: quicker than asking the arrays for one number at a time."""
 
     def __init__(self, lines: _Lines) -> None:

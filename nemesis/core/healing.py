@@ -18,7 +18,7 @@ class UnhealedError(Exception):
 
     def __init__(self, reasons: Mapping[str, Exception]) -> None:
         self.reasons = dict(reasons)
-        super().__init__("; ".join(dict.fromkeys(map(self._told, self.reasons))))
+        super().__init__("; ".join(dict.fromkeys(map(self._describe, self.reasons))))
 
     @property
     def by_system(self) -> bool:
@@ -30,7 +30,7 @@ class UnhealedError(Exception):
         """The first failure of the harness: neither doubt about the fault nor the system's finding."""
         return next((e for e in self.reasons.values() if not isinstance(e, FaultError | StartError)), None)
 
-    def _told(self, node: str) -> str:
+    def _describe(self, node: str) -> str:
         text = str(self.reasons[node])
         return text if node in text else f"{node}: {text}"
 

@@ -197,7 +197,7 @@ class Pause(ProcessFault):
             return True if all(last[node] == "T" for node in pids) else None
 
         if not ctx.until(look, ctx.settings.witness_s):
-            raise FaultError(f"not stopped: {_told(pids, last, 'T')}")
+            raise FaultError(f"not stopped: {_describe(pids, last, 'T')}")
         return {"state": dict(last), "pids": pids, **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
@@ -214,7 +214,7 @@ class Pause(ProcessFault):
         return {"state_now": {node: letter or "gone" for node, letter in last.items()}}
 
 
-def _told(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> str:
+def _describe(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> str:
     return ", ".join(f"{n} (pid {p}, state {last[n] or 'gone'})" for n, p in pids.items() if last[n] != expected)
 
 

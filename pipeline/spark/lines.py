@@ -88,13 +88,13 @@ def events_of_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 def _enter(state: _State, start: int) -> Iterator[pa.RecordBatch]:
     """Go on with another block, telling of the one that is over."""
     if state.block is not None and state.block.start != start:
-        yield _told(state.block)
+        yield _describe(state.block)
         state.block = None
     if state.block is None and start >= 0:
         state.block = Block(start)
 
 
-def _told(block: Block) -> pa.RecordBatch:
+def _describe(block: Block) -> pa.RecordBatch:
     row = {"index": 0, "time": 0, "type": BLOCK, "f": "", "value": block.to_text()}
     return pa.RecordBatch.from_pylist([row], schema=EVENTS)
 

@@ -133,7 +133,7 @@ def _from_afar(
                 return _add(run, _short(_root(place)), warehouse, deadline_s, _by_all_tasks(spark, history=uri))
 
         parts.append(_attempt(number, places[number], add))
-    return parts + [_told(n, Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()]
+    return parts + [_describe(n, Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()]
 
 
 def _by_all_tasks(spark: SparkSession, **options: Any) -> Compute:
@@ -185,11 +185,11 @@ def _attempt(number: int, place: str, work: Callable[[], tuple[str, pa.Table | N
     try:
         name, row = work()
     except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
-        return _told(number, Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None)
-    return _told(number, Outcome(name, "unchanged" if row is None else "added"), row)
+        return _describe(number, Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None)
+    return _describe(number, Outcome(name, "unchanged" if row is None else "added"), row)
 
 
-def _told(number: int, outcome: Outcome, row: pa.Table | None) -> pa.Table:
+def _describe(number: int, outcome: Outcome, row: pa.Table | None) -> pa.Table:
     """One row of :data:`_FOUND`."""
     texts = [None if cell is None else clean(cell) for cell in (outcome.run, outcome.state, outcome.error)]
     cells = [pa.array([number]), *(pa.array([text], pa.string()) for text in texts)]

@@ -50,6 +50,6 @@ SUMMARIES: Final[Mapping[str, str]] = {
 }
 
 
-def told(names: Iterable[str]) -> list[tuple[str, str]]:
+def describe(names: Iterable[str]) -> list[tuple[str, str]]:
     """(name, what it does) of the kinds that are known, each once, in the order of ``names``."""
     return [(name, SUMMARIES[name]) for name in dict.fromkeys(names) if name in SUMMARIES]

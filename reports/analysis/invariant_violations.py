@@ -62,7 +62,7 @@ def breaches_of(drawn: Drawn) -> list[Breach]:
 
 def told_of(drawn: Drawn) -> list[tuple[str, list[Told]]]:
     """(check, its moments) of the same checks, without their surroundings."""
-    return [(row["name"], _told(drawn, details)) for row, details in _failed(drawn)]
+    return [(row["name"], _describe(drawn, details)) for row, details in _failed(drawn)]
 
 
 def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
@@ -72,7 +72,7 @@ def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
     return [(row, details if isinstance(details, Mapping) else {}) for row, details in found]
 
 
-def _told(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
+def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
     if say := _TOLD.get(str(details.get("kind"))):
         return [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
     return _leaders(drawn, details)
@@ -80,7 +80,7 @@ def _told(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
 
 def _breach(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> Breach:
     deleted = details.get("kind") in LOGS_TOO_SHORT
-    told = _told(drawn, details)
+    told = _describe(drawn, details)
     moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in told}
     marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []

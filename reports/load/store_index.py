@@ -142,7 +142,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(_kind(results, str(failure)), 60),
-        sentence=stale + one_line(failure or _told(results) or "not judged yet", 400),
+        sentence=stale + one_line(failure or _describe(results) or "not judged yet", 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
@@ -207,7 +207,7 @@ def _kind(results: Mapping[str, Any], failure: str) -> str:
     return ""
 
 
-def _told(results: Mapping[str, Any]) -> str:
+def _describe(results: Mapping[str, Any]) -> str:
     """The sentence; of a run whose clients saw nothing wrong what was wrong first, since a list shows its beginning."""
     sentence = str(results.get("sentence") or "")
     checks = [

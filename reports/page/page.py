@@ -165,7 +165,7 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": fault_summaries.told(window.fault for window in drawn.windows),
+        "does": fault_summaries.describe(window.fault for window in drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),

@@ -77,8 +77,8 @@ def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
     """
     shown = sorted((window for window in windows if window.state != "skipped"), key=lambda window: window.started)
     found: list[Bar] = []
-    for told in (_name, _number, _nothing):
-        found = _packed([(window, told(window)) for window in shown], end)
+    for describe in (_name, _number, _nothing):
+        found = _packed([(window, describe(window)) for window in shown], end)
         if max((bar.row for bar in found), default=0) < MAX_ROWS:
             return found
     return [bar for bar in found if bar.row < MAX_ROWS]

@@ -164,7 +164,7 @@ class ToyFaults:
     def prepare(self, *_: object) -> None:
         self._world.step("prepare")
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {}
 
     def runner(self, remote: object, system: object, probes: object, record: Any, clock_ns: object) -> ToyNemesis:

@@ -41,7 +41,7 @@ def test_a_receipt_that_names_no_class_is_sorted_by_its_path(file: str, kind: st
 
 def test_the_class_that_a_receipt_names_counts() -> None:
     (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})]).all
-    assert (one.kind, one.told()) == ("data", "its damaged data file /x/currterm")
+    assert (one.kind, one.describe()) == ("data", "its damaged data file /x/currterm")
 
 
 def test_a_fault_whose_witness_never_spoke_may_have_damaged_anything() -> None:

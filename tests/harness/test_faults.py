@@ -171,7 +171,7 @@ def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not faults.faketime
     assert {step.fault for step in faults.schedule} == set(FAULTS) - set(refused)
     assert {"choose": "n2"} in [step.targets for step in faults.schedule if step.fault == "kill-leader"]
-    assert faults.told() == {"faults_left_out": refused}
+    assert faults.describe() == {"faults_left_out": refused}
     with pytest.raises(UsageError, match="clock-jump cannot work on this cluster: no libfaketime"):
         Faults(Plan(seed=1, nemesis=("all", "clock-jump"), time_limit=3000.0)).precheck(Nodes(), system())
 
@@ -182,7 +182,7 @@ def test_the_system_is_started_under_libfaketime_only_for_wrong_clocks(nemesis: 
     faults = Faults(Plan(seed=1, nemesis=nemesis))
     faults.prepare(nodes, SimpleNamespace(set_environments=given.append))  # type: ignore[arg-type]
     assert bool(given) is under
-    assert bool(faults.told()) is under
+    assert bool(faults.describe()) is under
     if under:
         assert set(given[0]) == {"n1", "n2"}
         assert given[0]["n1"]["LD_PRELOAD"] == "/usr/lib/faketime.so"

@@ -7,7 +7,7 @@ from typing import Any
 
 from checker import check_operations
 from checker.counterexamples.violation_times import sightings
-from harness.judge.violation_times import occasions, told
+from harness.judge.violation_times import describe, occasions
 from history import Counterexample, KeyVerdict, Operation, Receipt
 from tests.checker.oracle import Sampler
 
@@ -47,7 +47,7 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
         "faults": [{"id": 0, "fault": "bridge", "count": 1}, {"id": 2, "fault": "pause", "count": 1}],
         "calm": 1,
     }
-    assert told(found) == (
+    assert describe(found) == (
         "1 in warm-up, 1 in main, 1 in final; 1 during #0 bridge, 1 during #2 pause, 1 without a fault"
     )
 
@@ -55,7 +55,7 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
 def test_a_history_that_is_in_order_has_no_occasions() -> None:
     verdict = check_operations(HISTORY[2:4], "register")
     assert occasions(HISTORY[2:4], [verdict], FAULTS) == {}
-    assert told({}) == ""
+    assert describe({}) == ""
 
 
 def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
@@ -63,7 +63,7 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
     found = occasions([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
     assert (found["of"], found["counted"]) == (7, 1)
-    assert told(found) == "of the 1 that are told: 1 in main; 1 during #0 bridge"
+    assert describe(found) == "of the 1 that are told: 1 in main; 1 during #0 bridge"
 
 
 def test_as_many_are_seen_as_the_checker_counts() -> None:

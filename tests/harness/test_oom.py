@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.execution.oom import Count, count_kills, told
+from harness.execution.oom import Count, count_kills, describe
 from nemesis.core.ports import Command, Completed
 
 
@@ -43,7 +43,7 @@ AFTER = {"a": Count(("n1", "n2"), 5, "Killed process 9 (java)"), "b": Count(("n3
 
 @pytest.mark.parametrize(("faults", "ours"), [((), False), (("kill-leader",), False), (("memory-pressure",), True)])
 def test_a_count_that_rose_is_told_with_its_machine_and_its_victim(faults: tuple[str, ...], ours: bool) -> None:
-    found = told(BEFORE, AFTER, faults)
+    found = describe(BEFORE, AFTER, faults)
     assert found is not None
     assert found[1] is ours
     assert found[0].endswith("2 on the machine of n1, n2 (Killed process 9 (java))")
@@ -52,11 +52,11 @@ def test_a_count_that_rose_is_told_with_its_machine_and_its_victim(faults: tuple
 @pytest.mark.parametrize("after", [BEFORE, {}, {"c": Count(("n1",), 0, "")}])
 def test_counts_that_did_not_rise_say_nothing(after: dict[str, Count]) -> None:
     """A machine that was started anew counts anew; one that cannot be asked is told elsewhere."""
-    assert told(BEFORE, after, ()) is None
+    assert describe(BEFORE, after, ()) is None
 
 
 def test_a_machine_that_was_started_anew_and_killed_since() -> None:
-    assert told(BEFORE, {"c": Count(("n1",), 1, "")}, ()) is not None
+    assert describe(BEFORE, {"c": Count(("n1",), 1, "")}, ()) is not None
 
 
 def test_this_machine_is_understood() -> None:

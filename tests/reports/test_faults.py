@@ -140,7 +140,7 @@ def test_a_successor_that_was_killed_is_named_as_struck(witness: dict[str, objec
 
 def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
     assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
-    assert [name for name, _ in fault_words.told(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
+    assert [name for name, _ in fault_words.describe(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
 
 
 @pytest.mark.parametrize(
