@@ -3,10 +3,10 @@
     python -m bench.killed.run [--moments 200] [--cold 5] [--seed 1] [--cluster netns:killed] [--store DIR]
 
 Each moment is one run on a warm cluster with one or two faults of the catalogue, killed somewhere between its first
-instruction and its last.  Then the history must be readable, ``harness check`` must judge it (0, 1 or 2), ``harness
-heal`` must end with 0, and the nodes must be as they were in the beginning.  ``--cold`` moments are of runs that
-brought their cluster up themselves: after the next run nothing of it may be there.  Prints one JSON object; ends with
-1 when something did not hold.
+instruction and its last, every other one in its main phase.  Then the history must be readable, ``harness check`` must
+judge it (0, 1 or 2), ``harness heal`` must end with 0, and the nodes must be as they were in the
+beginning.  ``--cold`` moments are of runs that brought their cluster up themselves: after the next run nothing of it
+may be there.  Prints one JSON object; ends with 1 when something did not hold.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ HARNESS: Final = (sys.executable, "-m", "harness")
 #: These wait for something that a run of seconds need not bring.
 TOO_LONG: Final = {"isolate-until-snapshot"}
 WHOLE_S: Final = 300.0
+#: The main phase of a run, in seconds: the first fault comes after two.
+MAIN_S: Final = 6.0
 
 
 @dataclass(slots=True)
@@ -69,7 +71,17 @@ class Bench:
 
     def run_words(self, seed: int, nemesis: str) -> tuple[str, ...]:
         words = ("run", "--cluster", self.cluster, "--store", str(self.store), "--seed", str(seed), "--nodes", "3")
-        length = ("--time-limit", "5", "--interval", "2", "--warm-up", "0.5", "--recovery-time", "20", "--no-spark")
+        length = (
+            "--time-limit",
+            f"{MAIN_S:g}",
+            "--interval",
+            "2",
+            "--warm-up",
+            "0.5",
+            "--recovery-time",
+            "20",
+            "--no-spark",
+        )
         return (*words, *length, "--nemesis", nemesis, "--dledger-version", "0.3.2")
 
     def whole(self, seed: int, nemesis: str) -> float:
@@ -80,12 +92,14 @@ class Bench:
             raise RuntimeError(f"a run that was left alone ended with {done.returncode}: {done.stdout}{done.stderr}")
         return time.monotonic() - began
 
-    def kill(self, seed: int, nemesis: str, after_s: float) -> Moment:
-        """Start a run and kill it so many seconds later; look at what it wrote."""
+    def kill(self, seed: int, nemesis: str, after_s: float, *, in_main: bool = False) -> Moment:
+        """Start a run and kill it so many seconds later, or later than its main phase began; look at what it wrote."""
         before = set(self.runs())
         child = subprocess.Popen(
             [*HARNESS, *self.run_words(seed, nemesis)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+        while in_main and child.poll() is None and not any(map(reached_main, set(self.runs()) - before)):
+            time.sleep(0.02)
         try:
             child.wait(after_s)
         except subprocess.TimeoutExpired:
@@ -149,6 +163,14 @@ class Bench:
         ]
 
 
+def reached_main(run: Path) -> bool:
+    """Whether faults may come by now."""
+    try:
+        return "main" in RunState.read(RunFiles(run).state).moments
+    except (ValueError, OSError):  # it is being written
+        return False
+
+
 def _last(done: subprocess.CompletedProcess[str]) -> str:
     return " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
 
@@ -165,7 +187,10 @@ def on_a_warm_cluster(bench: Bench, count: int, rng: random.Random) -> list[Mome
         length_s = bench.whole(rng.randrange(2**31), "kill-leader")
         warm.reset()
         for number in range(count):
-            moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), rng.uniform(0.0, length_s))
+            # Every other moment is one of the main phase: there faults stand that somebody has to undo.
+            in_main = bool(number % 2)
+            after_s = rng.uniform(0.0, MAIN_S if in_main else length_s)
+            moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), after_s, in_main=in_main)
             bench.heal(moment, warm)
             moments.append(moment)
             _tell(number, moment)
