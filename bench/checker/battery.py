@@ -304,7 +304,7 @@ class ManyZones:
 
 
 def of_zones(random: Random, samples: int) -> list[Trial]:
-    trials = []
+    trials: list[Trial] = []
     # What one key read and nobody wrote, another one wrote; and these values are too far apart for tables.
     strangers = [history_of([("write", 1000, 0, 1), ("read", 5, 2, 3)]), history_of([("write", 5, 0, 1)])]
     for _ in range(10):

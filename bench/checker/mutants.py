@@ -114,8 +114,7 @@ class Mutator(ast.NodeTransformer):
     visit_BinOp = visit_BoolOp = visit_AugAssign = _operator  # noqa: N815
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        number = type(node.value) is int
-        if number and self._mine(node, f"constant {node.value} -> {node.value + 1}"):
+        if type(node.value) is int and self._mine(node, f"constant {node.value} -> {node.value + 1}"):
             return ast.copy_location(ast.Constant(node.value + 1), node)
         return node
 

@@ -98,7 +98,8 @@ def cases(*, quick: bool) -> list[dict[str, Any]]:
         listed += [_case(n, 5, values, cas=0.2) for values in (None, 5)]
         listed += [_case(n, 3, values, keys=n // 100) for values in (None, 5)]
         for clients, stale, lists in itertools.product((5, 30), (False, True), (0.0, min(0.02, LISTS / n))):
-            listed.append(_case(n, clients, stale=stale, log=True, **({"lists": lists} if lists else {})))
+            more: dict[str, Any] = {"lists": lists} if lists else {}
+            listed.append(_case(n, clients, stale=stale, log=True, **more))
         for what, clients, stale in itertools.product(LARGEST, (5, 30), (False, True)):
             if n <= LARGEST[what]:
                 listed.append(_case(n, clients, stale=stale, what=what))

@@ -116,7 +116,7 @@ def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callab
 def many_runs(spark: Any, scratch: Path, runs: int) -> tuple[int, Callable[[], None]]:
     root = scratch / f"store-{runs}" / "made"
     root.mkdir(parents=True)
-    places = []
+    places: list[Path] = []
     for number in range(runs):
         place = root / f"{number:06d}"
         place.mkdir()

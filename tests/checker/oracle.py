@@ -225,8 +225,10 @@ def early_swap(*, valid: bool) -> list[Operation]:
     """
     spans = [("write", 1, 0, 100), ("cas", [1, 2], 10, 20), ("write", 3, 5 if valid else 30, 40), ("read", 2, 90, 95)]
     return [
-        Operation(place, f, None, None if f == "read" else value, value if f == "read" else None, "ok", *span, *span)
-        for place, (f, value, *span) in enumerate(spans)
+        Operation(
+            place, f, None, None if f == "read" else value, value if f == "read" else None, "ok", start, end, start, end
+        )
+        for place, (f, value, start, end) in enumerate(spans)
     ]
 
 

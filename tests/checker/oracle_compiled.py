@@ -36,7 +36,7 @@ class Histories(NamedTuple):
 
 
 @njit(cache=True)
-def possible(kind, value, old, invoke, ret, first):  # type: ignore[no-untyped-def]
+def possible(kind, value, old, invoke, ret, first):
     """Is there an order?  By going through all sets of operations: which values may be left when a set is done?
 
     A value is a bit; ``first`` are those that the register may have at the start.
@@ -69,7 +69,7 @@ def possible(kind, value, old, invoke, ret, first):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def truths(some, strict, anywhere):  # type: ignore[no-untyped-def]
+def truths(some, strict, anywhere):
     """Of each history, whether it is linearizable; a refused cas counts only if that is ``strict``."""
     found = np.zeros(some.starts.size - 1, np.bool_)
     for number in range(found.size):
@@ -84,7 +84,7 @@ def truths(some, strict, anywhere):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def draw(seed, histories, most, cas):  # type: ignore[no-untyped-def]
+def draw(seed, histories, most, cas):
     """Histories of 1 to ``most`` operations, in every degree of overlap, with or without swaps.
 
     Invocation, effect and return are three random moments of each operation.  Some are pending and half of those never

@@ -98,7 +98,7 @@ def covered(random: Random) -> list[Operation]:
     moments = sorted(moment for *_, begin, end in spans for moment in (begin, end) if moment is not None)
     rank = {moment: place for place, moment in enumerate(moments)}
     return [
-        operation(process, f, item, rank[begin], *((None, "info") if end is None else (rank[end], "ok")))  # type: ignore[arg-type]
+        operation(process, f, item, rank[begin], *((None, "info") if end is None else (rank[end], "ok")))
         for process, (f, item, begin, end) in enumerate(spans)
     ]
 

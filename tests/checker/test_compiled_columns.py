@@ -50,14 +50,16 @@ def columns_of(objects: list[list[Operation]], random: Random, *, apart: int = 0
         kind = (READ, WRITE, CAS)[("read", "write", "cas").index(o.f)]
         outcome = (OK, FAIL, INFO)[("ok", "fail", "info").index(o.outcome)]
         table.append((kind, outcome, *numbers, key, invoke, ret if random.random() < 0.9 or outcome == OK else -1))
-    kind, outcome, value, old, key, invoke, ret = np.array(table, np.int64).reshape(-1, 7).T.copy()
+    kinds, outcomes, values, olds, keys, invoked, returned = np.array(table, np.int64).reshape(-1, 7).T.copy()
 
     def operation(row: int) -> Operation:
         o = objects[rows[row][2]][rows[row][3]]
-        return replace(o, key=int(key[row]), invoke_index=int(invoke[row]), return_index=int(ret[row]))
+        return replace(o, key=int(keys[row]), invoke_index=int(invoked[row]), return_index=int(returned[row]))
 
-    kind, outcome = kind.astype(np.int8), outcome.astype(np.int8)
-    return OperationColumns(kind, outcome, value, old, key, invoke, ret, tuple(range(len(objects))), operation)
+    return OperationColumns(
+        kinds.astype(np.int8), outcomes.astype(np.int8), values, olds, keys, invoked, returned,
+        tuple(range(len(objects))), operation,
+    )  # fmt: skip
 
 
 def judged(columns: OperationColumns) -> Any:

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from checker import MODELS, CasRegister, as_events, check, check_operations
-from checker.core.calls import Call, calls_of
+from checker.core.calls import Call, calls_of, made_by
 from checker.core.result import Limits
 from checker.counterexamples.cas_chains import chain_core, known_of
-from checker.counterexamples.support import made_by
 from checker.engines.cas_chains import decide_by_chains, new_values_unique, suspects
 from history import Operation, pair
 from tests.checker.oracle import Sampler

@@ -96,6 +96,7 @@ def calls_in(some: Histories, number: int, *, strict: bool) -> list[Call]:
         kind, outcome, value, old = (int(column[row]) for column in some[:4])
         if outcome == FAIL and not (strict and kind == REFUSED):
             continue
+        result: Any
         if kind == READ:
             f, asked, result = "read", None, value or None
         else:

@@ -17,6 +17,7 @@ from checker.core.model import Register
 from checker.core.result import Limits
 from checker.dispatch import decide
 from history import Operation
+from history.records.operations import Outcome
 from tests.checker.oracle import Sampler, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
@@ -101,7 +102,7 @@ def histories(draw: st.DrawFn) -> list[Operation]:
         start, end = sorted(moments[2 * process : 2 * process + 2])
         f = draw(st.sampled_from(["read", "write"]))
         value = draw(st.sampled_from([None, 1, 2])) if f == "read" else draw(st.integers(1, 2))
-        outcome = draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
+        outcome: Outcome = draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
         asked, result = (None, value) if f == "read" else (value, None)
         operations.append(
             Operation(process, f, None, asked, result if outcome == "ok" else None, outcome, start, end, start, end)

@@ -436,7 +436,7 @@ TIGHT: dict[str, list[tuple[str, int | None, int, int]]] = {
 @pytest.mark.parametrize("where", TIGHT)
 def test_violations_have_items_of_their_own_and_no_more_than_needed(where: str) -> None:
     history = [
-        operation(place, E if f == "E" else D, item, begin, *((None, "info") if f == "P" else (end, "ok")))  # type: ignore[arg-type]
+        operation(place, E if f == "E" else D, item, begin, *((None, "info") if f == "P" else (end, "ok")))
         for place, (f, item, begin, end) in enumerate(TIGHT[where])
     ]
     verdict = check_operations(history, "queue")

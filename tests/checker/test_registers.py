@@ -12,13 +12,21 @@ from checker import CasRegister, ModelError, Register, check, check_operations
 from checker.core.calls import freeze
 from checker.engines.zones import crossing
 from history import Operation
+from history.records.operations import Outcome
 from tests.checker.oracle import Sampler, is_linearizable
 
 SAMPLES = 3000
 
 
 def op(
-    process: int, f: str, value: object, span: tuple[int, int | None], outcome: str = "ok", **more: object
+    process: int,
+    f: str,
+    value: object,
+    span: tuple[int, int | None],
+    outcome: Outcome = "ok",
+    *,
+    key: str | int | None = None,
+    error: str | None = None,
 ) -> Operation:
     start, end = span
     if outcome == "ok" and end is None:
@@ -28,16 +36,16 @@ def op(
     return Operation(
         process,
         f,
-        more.get("key"),
+        key,
         asked,
         result,
         outcome,
-        start * 10**6,  # type: ignore[arg-type]
+        start * 10**6,
         None if end is None else end * 10**6,
         start,
         end,
         f"n{process + 1}",
-        more.get("error"),  # type: ignore[arg-type]
+        error,
     )
 
 

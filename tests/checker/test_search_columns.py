@@ -23,18 +23,18 @@ def cas_columns(operations: list[Operation]) -> CasColumns:
     kept = [o for o in operations if o.outcome == "ok" or (o.outcome == "info" and o.f != "read")]
     moments = sorted([o.invoke_index for o in kept] + [o.return_index or 0 for o in kept if o.outcome == "ok"])
     for o in sorted(kept, key=lambda operation: operation.invoke_index):
-        old, new = o.value if o.f == "cas" else (None, o.result if o.f == "read" else o.value)
-        numbers = [ids.setdefault(value, len(ids)) for value in (old, new)]
+        before, after = o.value if o.f == "cas" else (None, o.result if o.f == "read" else o.value)
+        numbers = [ids.setdefault(value, len(ids)) for value in (before, after)]
         ret = moments.index(o.return_index or 0) if o.outcome == "ok" else NEVER
         rows.append([("read", "write", "cas").index(o.f), *numbers, moments.index(o.invoke_index), ret])
-    kind, old, new, invoke, ret = np.array(rows, np.int64).reshape(-1, 5).T
-    return CasColumns(kind.astype(np.int8), new, old, invoke, ret, [str(value) for value in ids])
+    kind, old, new, invoke, returned = np.array(rows, np.int64).reshape(-1, 5).T
+    return CasColumns(kind.astype(np.int8), new, old, invoke, returned, [str(value) for value in ids])
 
 
 @pytest.mark.parametrize("doubt", [False, True])
 @pytest.mark.parametrize("values", [None, 40])
 def test_swaps_by_columns_are_decided_as_by_the_definition(values: int | None, doubt: bool) -> None:
-    random, seen = Random(21), {}
+    random, seen = Random(21), dict[tuple[str, str], int]()
     for _ in range(3000):
         sampler = Sampler(random, values=values, cas=True, truth=random.choice([0.6, 0.9, 1.0]), doubt=doubt)
         operations = sampler.history(random.randint(2, 10), random.randint(2, 4))

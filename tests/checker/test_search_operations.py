@@ -18,9 +18,10 @@ from checker.engines import search_columns
 from checker.engines.search_columns import decide_operations
 from checker.models.objects import Counter, MultiRegister
 from checker.search.compiled import compiled_search
-from checker.search.encoding import Numbers, Sums, Table, numbers_of
+from checker.search.encoding import Numbers, Sums, numbers_of
 from checker.search.jit import shapes_of
 from checker.search.transactions import Transactions
+from checker.search.transition_table import Table
 from history import Operation
 from tests.checker.oracle_objects import object_history
 

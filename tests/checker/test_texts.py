@@ -17,12 +17,15 @@ from checker.engines.kv_partial import PartOfTexts
 from checker.engines.kv_pieces import pieces_of
 from checker.models.objects import KeyValue
 from history import Operation
+from history.records.operations import Outcome
 from tests.checker.oracle_texts import random_texts
 
 NO_LIMIT = Limits(lambda: 0.0)
 
 
-def operation(number: int, f: str, text: str | None, span: tuple[int, int | None], outcome: str = "ok") -> Operation:
+def operation(
+    number: int, f: str, text: str | None, span: tuple[int, int | None], outcome: Outcome = "ok"
+) -> Operation:
     value, result = (None, text) if f == "get" else (text, text)
     begin, end = span
     return Operation(

@@ -18,12 +18,13 @@ from checker.columnar import check_columns
 from checker.explain.report import render
 from history import Event, FormatError, Header, HistoryWriter, pair
 from history.readers import OperationColumns, read_any
-from history.readers.jsonl_columns import NotColumnarError, read_columns
+from history.readers.jsonl_columns import read_columns
+from history.readers.scanned import NotColumnarError
 from history.tables.schemas import OPERATIONS
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.checker.test_monitor import events_of
 
-STALE = [
+STALE: list[dict[str, Any]] = [
     {"process": 0, "type": "invoke", "f": "write", "value": 7},
     {"process": 0, "type": "ok", "f": "write", "value": 7},
     {"process": 1, "type": "invoke", "f": "read", "value": None},
@@ -123,7 +124,7 @@ def test_columns_say_what_events_say(keys: int, small: int, tmp_path: Path, monk
 @pytest.mark.parametrize(("value", "engine"), [(77, "values"), (2, "value-timeline automaton")])
 def test_large_histories_by_columns_give_small_true_counterexamples(value: int, engine: str, tmp_path: Path) -> None:
     events = events_of(Sampler(Random(3), values=4, truth=1.0, doubt=False).history(5000, 6))
-    last = {}
+    last: dict[Any, int] = {}
     for middle in events:
         # Long after the value was last seen or written, somebody reads it.
         if (

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.clusters.netns import STATE_ROOT, NetnsCluster
 from harness.remote.nodes import Remote
 from history import Probe
+from history.records.probes import Role
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.facts import survey
 from nemesis.core.fault import Context, Settings
@@ -171,7 +173,7 @@ class ToySystem:
     def _probe(self, name: str, pid: int | None) -> Probe:
         if pid is None:
             return Probe(0, name, error="connection refused")
-        role = "leader" if name == self.leader else "follower"
+        role: Role = "leader" if name == self.leader else "follower"
         return self.said.get(name) or Probe(0, name, role, self.term, self.leader)
 
 
@@ -240,7 +242,7 @@ class World:
         )
         return self.python(node, program, question).strip()
 
-    def with_settings(self, **changes: object) -> Context:
+    def with_settings(self, **changes: Any) -> Context:
         return replace(self.ctx, settings=replace(self.ctx.settings, **changes))
 
 

@@ -16,6 +16,7 @@ import pytest
 from harness.cli.main import run_command
 from harness.execution.faults import PROCESS_PATTERN
 from history import Event, Probe, receipts_of
+from history.records.probes import Role
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Targets
 from nemesis.deadman import DeadMansTimer
@@ -254,7 +255,7 @@ def test_a_snapshot_probe_ends_an_isolation(world):
     try:
         for node in world.remote.names:
             applied = 0 if node == follower else 5000
-            role = "leader" if node == world.system.leader else "follower"
+            role: Role = "leader" if node == world.system.leader else "follower"
             world.system.said[node] = Probe(0, node, role, world.system.term, applied=applied, snapshots_saved=2)
         assert fault.witness(world.ctx, targets)["lag"] == 5000
     finally:

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ class Servers:
     system: DLedgerRegister
     remote: Remote
 
-    def status(self, node: str) -> dict[str, object]:
+    def status(self, node: str) -> dict[str, Any]:
         return StatusPort(*self.system.endpoints()[node]).ask({"op": "status"})
 
     def leader(self) -> str:

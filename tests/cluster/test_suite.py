@@ -42,7 +42,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 def begin(place: Path, *more: str) -> subprocess.Popen[str]:
-    words = ["suite", place / "smoke.toml", "--store", place / "store", "--cluster", CLUSTER, *more]
+    words: list[str | Path] = ["suite", place / "smoke.toml", "--store", place / "store", "--cluster", CLUSTER, *more]
     return subprocess.Popen([HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -49,7 +49,8 @@ class Holder:
 
 class Passer:
     def __init__(self, holder: str, bug: str) -> None:
-        self.holder, self.bug, self.last = holder, bug, {}
+        self.holder, self.bug = holder, bug
+        self.last: dict[str, object] = {}
 
     def answer(self, request: dict) -> dict:
         for attempt in range(4 if self.bug == "retried" else 1):

@@ -30,14 +30,14 @@ def cell(name: str, seed: int = 1, expected: Expectation | None = None, skip: st
 
 
 def attempt(of: str, outcome: Outcome = "passed", **more: Any) -> Attempt:
-    told: dict[str, Any] = {
+    usual: dict[Outcome, dict[str, Any]] = {
         "passed": {"code": 0, "verdict": "valid"},
         "violation": {"code": 1, "verdict": "invalid", "kinds": ("stale-read",)},
         "missing-violation": {"code": 0, "verdict": "valid"},
         "unknown": {"code": 2, "verdict": "unknown"},
         "harness-failure": {"code": 255, "retryable": True},
-    }[outcome]
-    return Attempt(of, outcome, **{"sentence": f"{of} {outcome}", "seconds": 20.0, **told, **more})
+    }
+    return Attempt(of, outcome, **{"sentence": f"{of} {outcome}", "seconds": 20.0, **usual[outcome], **more})
 
 
 def begun(*cells: Cell, retries: int = 1) -> Begun:

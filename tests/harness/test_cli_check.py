@@ -27,7 +27,12 @@ from tests.harness.recorded_run import PLAN, record
 def plotted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs of which the plots were drawn: the real ones take a second each, and have tests of their own."""
     runs: list[str] = []
-    monkeypatch.setattr("reports.plots.plots.draw_all", lambda drawn: runs.append(drawn.run.verdict) or [])
+
+    def draw_all(drawn: Any) -> list[Any]:
+        runs.append(drawn.run.verdict)
+        return []
+
+    monkeypatch.setattr("reports.plots.plots.draw_all", draw_all)
     return runs
 
 

@@ -205,6 +205,11 @@ def register() -> Iterator[ToyRegister]:
 def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(register, tmp_path / "store")
     quicken(monkeypatch)
+
+    def draw(files: object) -> list[Any]:
+        world.step("draw")
+        return []
+
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
         "require_usable": lambda spec: world.refuse(spec),
@@ -212,7 +217,7 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "DLedgerRegister": lambda *_: ToySystem(world),
         "Faults": lambda plan: ToyFaults(world),
         "WarmSession": lambda *_, **__: ToySpark(world),
-        "draw": lambda files: world.step("draw") or [],
+        "draw": draw,
     }.items():
         monkeypatch.setattr(run_module, name, toy)
     return world

@@ -27,11 +27,18 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         steps.append(f"end of {name}")
 
     target = SimpleNamespace(nodes=(), orphaned=lambda: False, lock=lambda: doing("lock"))
-    monkeypatch.setattr(clusters, "open_cluster", lambda spec: steps.append(spec) or target)
+
+    def open_cluster(spec: str) -> SimpleNamespace:
+        steps.append(spec)
+        return target
+
+    def heal_leftovers(nodes: object) -> Healed:
+        steps.append("heal")
+        return Healed(["n1: continued pid 4"], [])
+
+    monkeypatch.setattr(clusters, "open_cluster", open_cluster)
     monkeypatch.setattr(remote, "Remote", lambda nodes: doing("remote"))
-    monkeypatch.setattr(
-        faults, "heal_leftovers", lambda nodes: steps.append("heal") or Healed(["n1: continued pid 4"], [])
-    )
+    monkeypatch.setattr(faults, "heal_leftovers", heal_leftovers)
     return steps
 
 

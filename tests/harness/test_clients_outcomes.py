@@ -21,8 +21,11 @@ CAS = Invocation("cas", "k0", [7, 8])
 READ = Invocation("read", "k0", read_mode="log")
 OF = {"write": WRITE, "cas": CAS, "read": READ}
 
-OK = {"write": {"ok": True, "applied": True}, "cas": {"ok": True, "applied": True, "swapped": True}}
-OK["read"] = {"ok": True, "applied": True, "value": 7}
+OK: dict[str, dict[str, Any]] = {
+    "write": {"ok": True, "applied": True},
+    "cas": {"ok": True, "applied": True, "swapped": True},
+    "read": {"ok": True, "applied": True, "value": 7},
+}
 
 BEFORE = {"ok": False, "code": 404, "name": "NOT_LEADER", "stage": "before-append", "message": "no", "leader": "n2"}
 AFTER = {"ok": False, "code": 502, "name": "WAIT_QUORUM_ACK_TIMEOUT", "stage": "after-append", "message": "late"}

@@ -92,8 +92,8 @@ class Scene:
     def verdicts(self, model: str = "register") -> set[str]:
         return set(self.verdict_by_key(model).values())
 
-    def verdict_by_key(self, model: str = "register") -> dict[str, str]:
-        by_key = defaultdict(list)
+    def verdict_by_key(self, model: str = "register") -> dict[str | int | None, str]:
+        by_key: dict[str | int | None, list[Operation]] = defaultdict(list)
         for operation in self.operations:
             by_key[operation.key].append(operation)
         return {key: check_operations(found, model, deadline_s=10).verdict for key, found in by_key.items()}
@@ -153,6 +153,7 @@ def test_every_moment_is_reached_in_its_order(whole: Scene) -> None:
     assert list(whole.state.moments) == list(REACHED)
     times = list(whole.state.moments.values())
     assert times == sorted(times)
+    assert whole.state.path is not None
     assert RunState.read(whole.state.path).moments == whole.state.moments
 
 
@@ -245,7 +246,7 @@ def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Pat
     assert doubts
     assert all(last[event.process] is event for event in doubts)
     assert {event.process % PLAN.concurrency for event in doubts} <= set(range(PLAN.concurrency))
-    follow = {event.process + PLAN.concurrency for event in doubts}
+    follow = {int(event.process) + PLAN.concurrency for event in doubts}
     # Whoever reads at the end goes on for certain: one worker of each node.
     sure = {process for process in follow if process % PLAN.concurrency < len(register.names)}
     assert sure
@@ -348,7 +349,7 @@ def test_a_full_disk_while_recording_is_recorded_and_everything_healed(
 def test_probes_that_cannot_be_written_end_the_run_as_well(tmp_path: Path, register: ToyRegister) -> None:
     scene = Scene(tmp_path, register)
 
-    def full(_: object) -> None:
+    def full(probe: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def fill(moment: str) -> None:
@@ -486,6 +487,7 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
 
 def test_how_well_the_rate_was_kept_is_told(whole: Scene) -> None:
     pace = whole.state.pace
+    assert whole.state.path is not None
     assert RunState.read(whole.state.path).pace == pace
     main = [op for op in whole.operations if op.phase == "main"]
     moments = whole.state.moments
@@ -556,6 +558,7 @@ def test_the_first_violation_stops_a_watched_run_in_order(tmp_path: Path) -> Non
     assert scene.seconds < 15
     assert scene.state.stopped is not None
     assert scene.conductor.tally.invalid == scene.state.stopped
+    assert scene.state.path is not None
     assert RunState.read(scene.state.path).stopped == scene.state.stopped
     assert scene.nemesis.standing is False
     assert list(scene.state.moments)[-1] == "healed"

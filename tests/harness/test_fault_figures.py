@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from harness.judge.fault_figures import by_fault, load_in, with_details
 from history import Event, Operation, Probe, Receipt, pair
 from history.metrics.recovery import Load, never_recovered
+from history.records.events import Type
 from pipeline.spark.slices import Slice, _slice
 from pipeline.tables.columns import operations_table
 from pipeline.tables.load_figures import load_figures
@@ -160,7 +161,7 @@ drawn_operations = st.lists(
 
 def recorded(drawn: list[tuple[int, int, Any, bool, bool]], *, phased: bool) -> list[Event]:
     """The events of operations (invoked, took, outcome, in the main phase, answered), each by a process of its own."""
-    found = []
+    found: list[tuple[int, Type, int, Any]] = []
     for process, (invoked, took, kind, main, answered) in enumerate(drawn):
         phase: Any = ("main" if main else "final") if phased else None
         found.append((invoked, "invoke", process, phase))
@@ -186,7 +187,8 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     assert load == Slice.load([Slice.from_text(json.dumps(asdict(piece))) for piece in slices], receipts)
     assert load == load_of_columns(from_table(table), receipts)
     answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
-    told = load_figures(lambda: iter(table.to_batches(3)), last_moment(fault_table(receipts, np.empty(0), load)))
+    last = last_moment(fault_table(receipts, np.empty(0, np.int64), load))
+    told = load_figures(lambda: iter(table.to_batches(3)), last)
     assert told["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
     assert sum(one.outcome == "ok" for one in operations) == len(ok_times(events))
 

@@ -165,7 +165,8 @@ def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {name: refused.get(name) for name in names})
     faults = Faults(Plan(seed=1, nemesis=("all", "kill-leader@n2"), time_limit=3000.0))
-    assert faults.faketime
+    before = faults.faketime
+    assert before
     faults.precheck(Nodes(), system())
     assert faults.left_out == refused
     assert not faults.faketime

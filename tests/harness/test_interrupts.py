@@ -13,7 +13,7 @@ ALL = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.S
 
 @ALL
 def test_with_nothing_registered_a_signal_raises(number: signal.Signals) -> None:
-    with Interrupts([].append) as interrupts:
+    with Interrupts(list[str]().append) as interrupts:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
         assert interrupts.asked
@@ -48,7 +48,7 @@ def test_while_held_a_signal_is_noted_and_nothing_else(number: signal.Signals) -
 
 
 def test_a_hold_ends_with_its_block_also_when_that_fails() -> None:
-    with Interrupts([].append) as interrupts:
+    with Interrupts(list[str]().append) as interrupts:
         with pytest.raises(ValueError, match="x"), interrupts.held():
             raise ValueError("x")
         with pytest.raises(KeyboardInterrupt):
@@ -57,9 +57,9 @@ def test_a_hold_ends_with_its_block_also_when_that_fails() -> None:
 
 def test_the_previous_handlers_return() -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
-    with Interrupts([].append) as interrupts:
+    with Interrupts(list[str]().append) as interrupts:
         assert not interrupts.asked
-    with pytest.raises(ValueError, match="x"), Interrupts([].append):
+    with pytest.raises(ValueError, match="x"), Interrupts(list[str]().append):
         raise ValueError("x")
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
@@ -67,7 +67,7 @@ def test_the_previous_handlers_return() -> None:
 def test_a_terminal_that_goes_away_says_so_more_than_once_and_is_heard_once() -> None:
     """Or the second word would tear the collecting, or the judging, in half."""
     calls: list[int] = []
-    with Interrupts([].append) as interrupts:
+    with Interrupts(list[str]().append) as interrupts:
         with interrupts.reaction(lambda: calls.append(1)):
             signal.raise_signal(signal.SIGHUP)
         signal.raise_signal(signal.SIGHUP)
@@ -75,7 +75,7 @@ def test_a_terminal_that_goes_away_says_so_more_than_once_and_is_heard_once() ->
 
 
 def test_once_nobody_needs_to_watch_the_end_of_a_terminal_is_no_interruption() -> None:
-    with Interrupts([].append) as interrupts:
+    with Interrupts(list[str]().append) as interrupts:
         interrupts.go_on_unwatched()
         signal.raise_signal(signal.SIGHUP)
         assert not interrupts.asked
@@ -86,7 +86,7 @@ def test_once_nobody_needs_to_watch_the_end_of_a_terminal_is_no_interruption() -
 def test_what_nohup_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with Interrupts([].append) as interrupts:
+        with Interrupts(list[str]().append) as interrupts:
             signal.raise_signal(signal.SIGHUP)
             assert not interrupts.asked
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN

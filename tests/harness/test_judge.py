@@ -130,8 +130,8 @@ def test_a_run_without_blemish_is_valid() -> None:
 def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
     kinds = {check.name: check.kind for check in judged(good()).checks}
     gates = ("operations", "under-fault", "read-back", "faults", "final-reads", "kept-pace", "whole")
-    checks = ("linearizable", "recovery", "replicas-agree", "election-safety", "terms-kept", "leader-complete")
-    checks += ("log-order", "committed-kept", "node-logs")
+    checks = ["linearizable", "recovery", "replicas-agree", "election-safety", "terms-kept", "leader-complete"]
+    checks += ["log-order", "committed-kept", "node-logs"]
     assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
 
 
@@ -284,14 +284,18 @@ def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:
     assert check_named("election-safety", judged(replace(good(), probes=(*fine, *PROBES)))).verdict == "valid"
 
 
-@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "violation"], ids=lambda alarm: alarm[0])
+def alarms(follows: str) -> list[tuple[str, str, str]]:
+    return [alarm for alarm in ALARMS if alarm[2] == follows]
+
+
+@pytest.mark.parametrize("alarm", alarms("violation"), ids=lambda alarm: alarm[0])
 def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.seen) == ("invalid", f"3 times {alarm[0]!r} on n2 ({alarm[1]})")
 
 
-@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "note"], ids=lambda alarm: alarm[0])
+@pytest.mark.parametrize("alarm", alarms("note"), ids=lambda alarm: alarm[0])
 def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
@@ -364,7 +368,7 @@ def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
     assert check_named("committed-kept", with_probes(later)).verdict == "valid"
 
 
-@pytest.mark.parametrize("alarm", [alarm for alarm in ALARMS if alarm[2] == "harness"], ids=lambda alarm: alarm[0])
+@pytest.mark.parametrize("alarm", alarms("harness"), ids=lambda alarm: alarm[0])
 def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
     assert results.harness_failure == f"1 times {alarm[0]!r} on n2 ({alarm[1]})"

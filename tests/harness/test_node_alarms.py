@@ -68,7 +68,8 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
 )
 def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: str) -> None:
     """Of each process the highest count: 4 of one that was restarted, and 3 of the next."""
-    told = [probe(1, **{count: 2}), probe(2, **{count: 4}), probe(25, pid=78, **{count: 3})]
+    counts: list[dict[str, Any]] = [{count: 2}, {count: 4}, {count: 3}]
+    told = [probe(1, **counts[0]), probe(2, **counts[1]), probe(25, pid=78, **counts[2])]
     struck = receipt(nodes=("n2",), started=3 * S, stood=3 * S, heal_started=20 * S, healed=24 * S)
     check = check_of(with_probes(*told, receipts=(struck,)))
     assert (check.verdict, check.details["notes"]) == ("valid", [words])

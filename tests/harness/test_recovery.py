@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from harness.judge.recovery import FRESH_NS, CatchingUp, assess
 from history import Probe
+from history.records.probes import Role
 
 NODES = ("n1", "n2", "n3")
 S = 1_000_000_000
 HEAL = 100 * S
 
 
-def probe(at: float, node: str, applied: int, *, role: str = "follower", term: int = 3, committed: int = 0) -> Probe:
+def probe(at: float, node: str, applied: int, *, role: Role = "follower", term: int = 3, committed: int = 0) -> Probe:
     return Probe(HEAL + round(at * S), node, role, term, committed=committed or applied, applied=applied)
 
 
@@ -161,7 +162,7 @@ def test_each_probe_is_looked_at_once() -> None:
     class Counted(list[Probe]):
         taken = 0
 
-        def __getitem__(self, part):  # type: ignore[no-untyped-def, override]
+        def __getitem__(self, part):
             found = super().__getitem__(part)
             self.taken += len(found)
             return found

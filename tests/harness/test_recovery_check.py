@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import pytest
 from hypothesis import given, settings
@@ -110,6 +110,10 @@ def test_after_a_standstill_a_node_that_had_its_time_is_accused_all_the_same() -
     assert check_of(recorded(stuck, standstills=[(40 * S, 50 * S)])).verdict == "invalid"
 
 
+@overload
+def later(moment: int, at: int, by: int) -> int: ...
+@overload
+def later(moment: None, at: int, by: int) -> None: ...
 def later(moment: int | None, at: int, by: int) -> int | None:
     return None if moment is None else moment + by if moment > at else moment
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from harness import store as store_module
 from harness.errors import StoreError, UsageError
 from harness.plan import Plan
 from harness.store import create_run, discard_run, find_run, link_latest, read_object, write_json
@@ -109,7 +108,7 @@ def test_a_json_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.M
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store_module.os, "fsync", no_space)
+    monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(OSError, match="No space left"):
         write_json(path, {"a": 2})
     assert json.loads(path.read_text()) == {"a": "ü"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class World:
 
 
 @pytest.fixture
-def enter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def enter(monkeypatch: pytest.MonkeyPatch) -> Callable[[World], WarmCluster]:
     def make(world: World) -> WarmCluster:
         def look(self: WarmCluster) -> Any:
             world.steps.append("look")

@@ -14,7 +14,8 @@ from checker import check
 from history import FormatError
 from history.codes import ABSENT
 from history.readers import read_any
-from history.readers.jsonl_columns import NotColumnarError, _Scan, read_columns
+from history.readers.jsonl_columns import _Scan, read_columns
+from history.readers.scanned import NotColumnarError
 from tests.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
 Change = Callable[[list[Record]], list[Record]]
@@ -118,7 +119,8 @@ def test_the_mistake_and_its_line_are_named(mistake: str, name: str, tmp_path: P
     change, places = MISTAKES[mistake]
     path = written(tmp_path, TEXTS[name](change(story_of(name))))
     place, message = places[name]
-    for read in [read_any, *([read_columns] if name == "jsonl" else [])]:
+    readers: list[Callable[[Path], object]] = [read_any, *([read_columns] if name == "jsonl" else [])]
+    for read in readers:
         with pytest.raises(FormatError) as caught:
             read(path)
         assert (caught.value.source, caught.value.place) == (str(path), place)

@@ -16,7 +16,8 @@ from history import FormatError, pair, read_history
 from history.codes import ABSENT, CAS, OK, READ
 from history.readers import read_any
 from history.readers.edn import EdnReader
-from history.readers.jsonl_columns import NotColumnarError, read_columns
+from history.readers.jsonl_columns import read_columns
+from history.readers.scanned import NotColumnarError
 from tests.history.foreign_files import TEXTS, operations, parquet, story_of
 
 FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -263,7 +263,7 @@ def test_our_own_files_too_are_read_alike_in_any_dress(end: bytes, dress: bytes,
 
 # -- our own, with everything that a completion may say ----------------------------------------------------------------
 
-OUR_VALUES = st.sampled_from(
+OUR_VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, 1, 2, 1, 2, 3, [1, 2], [2, 1], [None, 1], [1, 2, 1], [1, 2, 3], [1, 2, None], [1, 2, 3, 4], [1], [], True,
      1.0, "1", 2**62, 2**63, [1, "x"], [1, 2, "x"], {}]
 )  # fmt: skip

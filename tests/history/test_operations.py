@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from history import Event, FormatError, Operation, pair
+from history.records.events import Type
 
 
 def invoke(index: int, process: int, f: str = "write", key: str = "k0", value: object = 1) -> Event:
     return Event(index, index * 10, "invoke", process, f, value, key, "n1", None, "main")
 
 
-def complete(index: int, process: int, type_: str, f: str = "write", key: str = "k0", **more: object) -> Event:
+def complete(index: int, process: int, type_: Type, f: str = "write", key: str = "k0", **more: Any) -> Event:
     return Event(index, index * 10, type_, process, f, key=key, **{"phase": "final", **more})
 
 
@@ -23,7 +26,7 @@ def test_an_operation_holds_both_ends() -> None:
 
 
 def test_the_value_is_what_was_asked_and_the_result_only_of_an_ok() -> None:
-    outcomes = {"ok": 1, "fail": None, "info": None}
+    outcomes: dict[Type, int | None] = {"ok": 1, "fail": None, "info": None}
     for outcome, result in outcomes.items():
         (operation,) = pair([invoke(0, 0), complete(1, 0, outcome, value=1, error="E" if result is None else None)])
         assert (operation.outcome, operation.value, operation.result) == (outcome, 1, result)
@@ -40,7 +43,8 @@ def test_operations_stand_in_the_order_of_their_invocations() -> None:
 
 
 def test_the_nemesis_is_passed_over() -> None:
-    nemesis = [Event(n, 0, kind, "nemesis", "kill", {"id": 0}) for n, kind in enumerate(["invoke", "invoke", "ok"])]
+    kinds: list[Type] = ["invoke", "invoke", "ok"]
+    nemesis = [Event(n, 0, kind, "nemesis", "kill", {"id": 0}) for n, kind in enumerate(kinds)]
     assert pair(nemesis) == []
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from history import Event, Receipt, receipts_of
+from history.records.events import Type
 
 
-def event(index: int, type_: str, action: str, number: int = 0, **value: object) -> Event:
+def event(index: int, type_: Type, action: str, number: int = 0, **value: object) -> Event:
     return Event(index, index * 10, type_, "nemesis", "kill-one", {"action": action, "id": number, **value})
 
 

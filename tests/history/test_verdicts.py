@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
+from history import Check, Counterexample, KeyVerdict, Operation, Results, Verdict, worst
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
         (["unknown", "invalid", "valid"], "invalid"),
     ],
 )
-def test_the_worst_verdict(verdicts: list[str], expected: str) -> None:
+def test_the_worst_verdict(verdicts: list[Verdict], expected: str) -> None:
     assert worst(verdicts) == expected
 
 

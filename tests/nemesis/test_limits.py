@@ -14,8 +14,13 @@ QUIET = "samples 25\nwaiting 5\n"
 def starved(name, printed, *, before=QUIET, left=""):
     """``printed`` is what is seen of the process under limits, ``before`` what was seen when it had none."""
     entered = []
+
+    def enter(node, _):
+        entered.append(node)
+        return ""
+
     answers = {
-        limits._ENTER: lambda node, _: entered.append(node) or "",
+        limits._ENTER: enter,
         limits._FELT: lambda node, _: printed if node in entered else before,
         limits._LEAVE: lambda *_: "left",
         'stat -c "%Hd:%Ld" "$0"': lambda *_: "7:3\n",

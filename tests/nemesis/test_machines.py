@@ -307,7 +307,7 @@ def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
 
 
 def test_classes_are_drawn_by_weight_and_what_nobody_reads_is_never_hit(tmp_path):
-    classes, files = Counter(), set()
+    classes, files = Counter[str](), set[str]()
     for seed in range(60):
         store = tmp_path / str(seed) / "store"
         fill(store)

@@ -22,7 +22,7 @@ def test_every_fault_stands_in_the_list_and_no_other():
 
 def test_every_option_stands_there_with_its_default():
     section = PAGE[PAGE.index("### Their own figures") : PAGE.index("## Aiming")]
-    found = {}
+    found: dict[str, float] = {}
     for line in section.splitlines():
         if line.startswith("| `"):
             _, names, defaults, _, _ = line.split("|", 4)

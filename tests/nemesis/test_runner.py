@@ -46,6 +46,9 @@ def test_one_fault_leaves_one_receipt_with_its_witness():
     assert receipt.witness["packets_counted"] > 0
     assert receipt.witness["stood_ms"] > 0
     assert receipt.witness["healed_ms"] > 0
+    assert receipt.stood is not None
+    assert receipt.heal_started is not None
+    assert receipt.healed is not None
     assert receipt.started < receipt.stood < receipt.heal_started < receipt.healed
     assert receipt.healed - receipt.stood >= 3.9e9
     assert not standing(nodes)
@@ -65,7 +68,7 @@ def test_rules_without_effect_are_indeterminate_and_healed(quirk):
     runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "indeterminate"
-    assert "the system did not notice" in receipt.reason
+    assert "the system did not notice" in (receipt.reason or "")
     assert receipt.healed is not None
     assert not standing(nodes)
 
@@ -76,6 +79,7 @@ def test_a_half_failed_injection_is_healed_at_once_on_all_nodes():
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "indeterminate"
     assert receipt.reason == "n3: exit 1: Error: Operation not permitted"
+    assert receipt.healed is not None
     assert receipt.healed < receipt.started + 1e9
     assert [event.type for event in record.events] == ["invoke", "info", "invoke", "ok"]
     assert not standing(nodes)
@@ -87,7 +91,7 @@ def test_a_failure_of_the_harness_is_recorded_healed_where_possible_and_raised()
         runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "indeterminate"
-    assert "SshError: no route" in receipt.reason
+    assert "SshError: no route" in (receipt.reason or "")
     assert receipt.healed is None
     assert not standing(nodes)
     assert list(runner.active) == [0]
@@ -219,6 +223,7 @@ def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, f
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "installed"
     assert (receipt.stood == receipt.started) == from_the_first_step
+    assert receipt.heal_started is not None
     assert receipt.heal_started - receipt.started >= 1e9
 
 

@@ -89,7 +89,7 @@ def run(steps, before=None, after=None, stop_at=None):
                 change(system)
             return usual()
 
-        system.probes = probes
+        system.probes = probes  # type: ignore[method-assign]
     Runner(ctx, steps, record, random.Random(0)).run(threading.Event())
     return receipts_of(record.events), clock
 

@@ -77,5 +77,9 @@ def test_words_are_checked_beforehand():
 def test_a_wish_is_words_or_recorded_targets():
     ctx, *_ = world()
     assert resolve(None, ctx, random.Random(0)) is None
-    assert resolve({"choose": "leader"}, ctx, random.Random(0)).nodes == ("n1",)
-    assert resolve({"nodes": ["n2"], "grudge": {"n2": ["n1"]}}, ctx, random.Random(0)).grudge == {"n2": ("n1",)}
+    chosen = resolve({"choose": "leader"}, ctx, random.Random(0))
+    assert chosen is not None
+    assert chosen.nodes == ("n1",)
+    recorded = resolve({"nodes": ["n2"], "grudge": {"n2": ["n1"]}}, ctx, random.Random(0))
+    assert recorded is not None
+    assert recorded.grudge == {"n2": ("n1",)}

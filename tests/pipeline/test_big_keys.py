@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+from typing import cast
 
 import pytest
 
 from checker import check_operations
 from history import KeyVerdict, Operation
+from history.records.operations import Outcome
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.tables.columns import operations_table
 
 pytestmark = pytest.mark.spark
 
 
-def random_register(key: object, rng: random.Random, size: int) -> list[Operation]:
+def random_register(key: str | int | None, rng: random.Random, size: int) -> list[Operation]:
     """Unique writes and reads of anything, mostly of what could be there; some never complete, some fail."""
     operations: list[Operation] = []
     current = None
@@ -26,7 +28,7 @@ def random_register(key: object, rng: random.Random, size: int) -> list[Operatio
             calls[number] = {"f": rng.choice(["read", "write"]), "at": index, "read": current}
         else:
             f = call["f"]
-            outcome = rng.choice(["ok"] * 12 + ["info", "fail"])
+            outcome = cast(Outcome, rng.choice(["ok"] * 12 + ["info", "fail"]))
             if f == "write" and outcome != "fail":
                 current = number
             result = (
@@ -83,7 +85,7 @@ def judged(spark, operations: list[Operation]) -> KeyVerdict:
     return judge_big_keys(spark, spark.createDataFrame(operations_table(operations)))[0]
 
 
-def write(value: object, at: int, key: object = None, f: str = "write") -> Operation:
+def write(value: object, at: int, key: str | int | None = None, f: str = "write") -> Operation:
     return Operation(0, f, key, value, value, "ok", at, at + 1, at, at + 1)
 
 

@@ -125,9 +125,10 @@ def test_what_distributed_zones_do_not_decide_goes_to_one_task_if_it_holds_it(sp
 def _moved(o: Operation, place: int, keys: int) -> Operation:
     import dataclasses
 
-    spread = {"process": o.process * keys + place, "invoke_index": o.invoke_index * keys + place}
     back = None if o.return_index is None else o.return_index * keys + place
-    return dataclasses.replace(o, **spread, return_index=back)
+    return dataclasses.replace(
+        o, process=o.process * keys + place, invoke_index=o.invoke_index * keys + place, return_index=back
+    )
 
 
 LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}}'

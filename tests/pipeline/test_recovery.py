@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from history import SECOND, Receipt
 from history.metrics.recovery import Load, enough
+from history.records.receipts import FaultState
 from pipeline.tables.recovery import fault_table, installed_spans
 
 S = SECOND
@@ -22,7 +23,7 @@ def steady(*spans: tuple[float, float], rate: int = 100) -> np.ndarray:
     return np.concatenate([np.arange(int(a * S), int(b * S), S // rate) for a, b in spans])
 
 
-def receipt(number: int, started: float, healed: float | None, state: str = "installed") -> Receipt:
+def receipt(number: int, started: float, healed: float | None, state: FaultState = "installed") -> Receipt:
     begin, end = round(started * S), None if healed is None else round(healed * S)
     return Receipt(
         id=number, fault="kill", state=state, started=begin, stood=begin, heal_started=end, healed=end,

@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -162,7 +163,7 @@ def test_a_bad_run_is_named_and_all_others_are_done(judged, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     outcomes = ingest(runs, warehouse, deadline_s=10)
     check_outcomes(outcomes, runs, expected)
-    assert "line 1: version 9 is not one that this release reads" in outcomes[3].error
+    assert "line 1: version 9 is not one that this release reads" in (outcomes[3].error or "")
     assert len(list(runs_in(warehouse))) == 3
     again = ingest(runs, warehouse, deadline_s=10)
     assert [outcome.state for outcome in again if outcome.state != "failed"] == ["unchanged"] * 3
@@ -182,7 +183,7 @@ def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) 
     monkeypatch.setattr(module, "_copy", gone)
     outcomes = ingest(runs, warehouse, deadline_s=10)
     assert [outcome.state for outcome in outcomes] == ["failed", "added"]
-    assert outcomes[0].error.startswith("FileNotFoundError: ")
+    assert (outcomes[0].error or "").startswith("FileNotFoundError: ")
     assert [path.name for path in warehouse.glob("run=*")] == [f"run=register-kill-0.4.0%2F{runs[1].root.name}"]
 
 
@@ -232,8 +233,9 @@ def test_history_files_of_any_name_and_format(judged, tmp_path) -> None:
     outcomes = ingest([*places, run.history], warehouse, deadline_s=10)
     assert [outcome.state for outcome in outcomes] == ["added"] * 3 + ["failed"] * 3 + ["added"]
     assert outcomes[3].error == f"FormatError: {files}/picture.png: byte 0: expected UTF-8 text"
-    assert outcomes[4].error.startswith(f"FormatError: {files}/empty: byte 0: expected a history, found an empty file")
-    assert outcomes[5].error.startswith("FileNotFoundError: ")
+    wrong = f"FormatError: {files}/empty: byte 0: expected a history, found an empty file"
+    assert (outcomes[4].error or "").startswith(wrong)
+    assert (outcomes[5].error or "").startswith("FileNotFoundError: ")
     rows = {row["run"]: row for row in read_runs(warehouse).to_pylist()}
     assert rows["files/history.edn"]["verdict"] == "invalid"
     assert rows["files/ours.jsonl"]["operations"] == rows[outcomes[6].run]["operations"]
@@ -294,8 +296,9 @@ def numbered(records: list[Record]) -> list[Record]:
 def test_a_foreign_file_by_columns_has_the_tables_that_it_has_row_by_row(tmp_path: Path, monkeypatch) -> None:
     rows = numbered([row for number in range(60) for row in story(value=number, key=number % 3)])
     files = {"history.edn": edn(rows), "console.log": log(rows), "kv": kv(numbered(60 * story_of("porcupine-kv")))}
-    found = []
-    for options in ({}, {"large": 0, "piece": 500, "by_rows": 0}):
+    found: list[Any] = []
+    ways: list[dict[str, Any]] = [{}, {"large": 0, "piece": 500, "by_rows": 0}]
+    for options in ways:
         monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
         root = tmp_path / f"way-{len(found)}"
         (root / "files").mkdir(parents=True)
@@ -314,7 +317,8 @@ def test_what_is_wrong_with_a_foreign_history_is_told_with_its_own_lines(tmp_pat
     lines += [b"INFO  jepsen.util - 1\t:invoke\t:read\tnil"]
     path = tmp_path / "console.log"
     path.write_bytes(b"\n".join(lines) + b"\n")
-    for options in ({}, {"large": 0, "by_rows": 0}):
+    ways: list[dict[str, Any]] = [{}, {"large": 0, "by_rows": 0}]
+    for options in ways:
         monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
         (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
         assert outcome.error == f"FormatError: {path}: line 5: process 1 has an open operation, invoked at line 2"
@@ -357,9 +361,9 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
     places = [f"viewfs://far/store/{name}" for name in (*(run.root.name for run in runs), "none")]
     outcomes = ingest([*places, runs[0].root], tmp_path / "warehouse", deadline_s=10, spark=spark)
     assert [outcome.state for outcome in outcomes] == ["added", "failed", "failed", "failed", "added"]
-    assert outcomes[1].error.startswith(f"FormatError: {places[1]}: line 1: version 9")
+    assert (outcomes[1].error or "").startswith(f"FormatError: {places[1]}: line 1: version 9")
     assert outcomes[2].error == f"FileNotFoundError: {places[2]}: there is no history here"
-    assert "none" in outcomes[3].error
+    assert "none" in (outcomes[3].error or "")
     assert outcomes[0].run.endswith(f"/{runs[0].root.name}")
     (large,) = ingest(places[:1], tmp_path / "large", deadline_s=10, spark=spark, large=10)
     assert (large.run, large.state) == (outcomes[0].run, "added")
@@ -405,6 +409,7 @@ def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, 
     monkeypatch.setattr("pipeline.spark.hadoop_fs.shutil.disk_usage", lambda _: SimpleNamespace(free=100))
     (full,) = ingest([paths[0].as_uri()], tmp_path / "full", deadline_s=10, spark=spark)
     size = paths[0].stat().st_size
+    assert full.error is not None
     assert full.error.startswith("OSError: ")
     assert f"{size} bytes need {3 * size} free bytes" in full.error
 
@@ -431,7 +436,7 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     path.parent.mkdir()
     path.write_bytes(edn(numbered([row for number in range(400) for row in story(value=number, key=number % 3)])))
     monkeypatch.setattr(staging, "transcribe", partial(transcribe, large=0, piece=9000, by_rows=0))
-    found = []
+    found: list[Any] = []
     for options in ({"spark": spark, "large": 1000}, {}):
         warehouse = tmp_path / f"warehouse-{len(found)}"
         (outcome,) = ingest([path], warehouse, deadline_s=10, **options)

@@ -7,8 +7,9 @@ import random
 from dataclasses import asdict
 from typing import Any
 
-from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles
-from history.records.probes import probes_header
+from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles, Verdict
+from history.records.events import Type
+from history.records.probes import Role, probes_header
 from reports.analysis.faults import fault_windows
 from reports.analysis.node_timeline import tracks_of
 from reports.load.run import read_run
@@ -36,7 +37,7 @@ def write_history(files: RunFiles, shape: Shape, operations: list[Operation], fa
         )
     events.sort(key=lambda event: event.index)
     holes = sorted(set(range(len(events) + 4 * len(faults))) - {event.index for event in events})
-    nemesis = []
+    nemesis: list[tuple[float, Type, str, dict[str, Any]]] = []
     for fault in faults:
         targets = {
             "id": fault.id,
@@ -63,7 +64,7 @@ def write_history(files: RunFiles, shape: Shape, operations: list[Operation], fa
             (fault.healed, "ok", fault.name, {"action": "heal", "id": fault.id, "witness": {"reachable": True}})
         )
     for index, (time, kind, name, value) in zip(holes, sorted(nemesis, key=lambda n: n[0]), strict=True):
-        events.append(Event(index, int(time * S), kind, "nemesis", name, value, phase="main"))  # type: ignore[arg-type]
+        events.append(Event(index, int(time * S), kind, "nemesis", name, value, phase="main"))
     events.sort(key=lambda event: event.index)
     if shape.kind == "harness-failure":
         events = events[: len(events) * 2 // 3]
@@ -98,7 +99,9 @@ def write_probes(files: RunFiles, shape: Shape, faults: list[Fault], rng: random
             if active and active.name.startswith("kill") and node in active.nodes:
                 probes.append(Probe(time, node, error="ECONNREFUSED"))
                 continue
-            role = "leader" if node == leader and not outage else "candidate" if outage and place == 2 else "follower"
+            role: Role = (
+                "leader" if node == leader and not outage else "candidate" if outage and place == 2 else "follower"
+            )
             probes.append(
                 Probe(
                     time,
@@ -109,7 +112,7 @@ def write_probes(files: RunFiles, shape: Shape, faults: list[Fault], rng: random
                     0,
                     committed,
                     min(committed, applied[node] + 1),
-                    applied[node],  # type: ignore[arg-type]
+                    applied[node],
                     clock_ms=1772330400000 + int(now * 1000),
                 )
             )
@@ -159,8 +162,8 @@ def write_logs(
 def results_of(
     shape: Shape, operations: list[Operation], faults: list[Fault], example: Counterexample | None
 ) -> Results:
-    verdict = {"valid": "valid", "invalid": "invalid", "unknown": "unknown", "no-recovery": "invalid"}[shape.kind]
-    linear = "invalid" if example else "valid"
+    ends: dict[str, Verdict] = {"valid": "valid", "invalid": "invalid", "unknown": "unknown", "no-recovery": "invalid"}
+    linear: Verdict = "invalid" if example else "valid"
     keys = []
     for key in sorted({str(o.key) for o in operations}):
         mine = example is not None and example.operations[0].key == key
@@ -183,7 +186,7 @@ def results_of(
             linear,
             "every key linearizable",
             f"{len(operations)} operations, 5 keys" + (", 1 violation" if example else ""),
-        ),  # type: ignore[arg-type]
+        ),
         Check(
             "recovery",
             "check",
@@ -212,13 +215,13 @@ def results_of(
         "no-recovery": "linearizable: yes; recovery: no, n1 and n3 stuck at 2465 of 11924",
     }[shape.kind]
     return Results(
-        verdict,
+        ends[shape.kind],
         sentence,
         checks,
         tuple(keys),
         {"phases": _phases(operations), "all": len(operations)},
         (),
-        (),  # type: ignore[arg-type]
+        (),
         environment={"python": "3.11.7", "java": "17.0.13", "kernel": "6.18", "cpus": 2},
         timings={"verdict_s": 0.8, "pipeline_s": 2.1},
     )

@@ -178,7 +178,7 @@ def _numbered(operations: list[Operation], faults: list[Fault]) -> list[Operatio
     for fault in faults:
         moments.extend((int(t * S), 2, fault.id) for t in (fault.start, fault.stood, fault.heal, fault.healed))
     moments.sort()
-    invoked, returned = {}, {}
+    invoked, returned = dict[int, int](), dict[int, int]()
     for index, (_, what, place) in enumerate(moments):
         (invoked if what == 1 else returned if what == 0 else {})[place] = index
     done = [replace(o, invoke_index=invoked[p], return_index=returned[p]) for p, o in enumerate(operations)]

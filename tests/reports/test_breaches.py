@@ -28,7 +28,7 @@ def with_checks(files: RunFiles, *checks: dict[str, Any]) -> Drawn:
     return prepare(read_run(files))
 
 
-DELETED = {
+DELETED: dict[str, Any] = {
     "name": "committed-kept",
     "seen": "n1's log ended at 5 although 90 had been committed there; n2's log ended at -1",
     "details": {

@@ -31,7 +31,7 @@ def test_rates_quantiles_and_availability() -> None:
     width, cells = figures.availability_of(operations, 3 * S)
     assert width == 0.25
     assert cells[:10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 2, 1]
-    assert figures.longest_gap(operations, 0, 3 * S) == (pytest.approx(0.6), pytest.approx(1.8))
+    assert figures.longest_gap(operations, 0, 3 * S) == pytest.approx((0.6, 1.8))
 
 
 def test_errors_that_differ_in_a_duration_are_one() -> None:

@@ -8,12 +8,14 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from history import Receipt
+from history.records.receipts import FaultState
 from reports.analysis import faults
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, prepare
@@ -29,11 +31,13 @@ S = 10**9
 PANELS: list[Callable[[Drawn, Marks], Figure | None]] = [plots.scatter, plots.quantiles, plots.rate, plots.leaders]
 
 
-def windows_of(spans: list[tuple[float, float | None]], end: float, state: str = "installed") -> list[FaultWindow]:
+def windows_of(
+    spans: list[tuple[float, float | None]], end: float, state: FaultState = "installed"
+) -> list[FaultWindow]:
     receipts = [
         Receipt(
             number, "bridge", state, int(start * S), healed=None if stop is None else int(stop * S), witness={"a": 1}
-        )  # type: ignore[arg-type]
+        )
         for number, (start, stop) in enumerate(spans)
     ]
     run = SimpleNamespace(
@@ -89,8 +93,11 @@ def marks_in(figure: Figure | None) -> tuple[set[float], set[float], set[str]]:
     """Times of full and of hollow triangles of the last panel, and the legend's texts."""
     assert figure is not None
     lines = [line for line in figure.axes[-1].get_lines() if line.get_marker() == "v"]
-    full = {float(x) for line in lines if line.get_markerfacecolor() == MARK for x in line.get_xdata()}  # type: ignore[union-attr]
-    hollow = {float(x) for line in lines if line.get_markerfacecolor() != MARK for x in line.get_xdata()}  # type: ignore[union-attr]
+    marks = [
+        (line.get_markerfacecolor() == MARK, float(x)) for line in lines for x in np.asarray(line.get_xdata(), float)
+    ]
+    full = {x for filled, x in marks if filled}
+    hollow = {x for filled, x in marks if not filled}
     return full, hollow, {text.get_text() for text in figure.legends[0].get_texts()}
 
 

@@ -28,10 +28,10 @@ def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
     body = zlib.decompress(base64.b64decode(packed.group(1)))
     (length,) = struct.unpack_from("<I", body)
     head = json.loads(body[4 : 4 + length])
-    offset, columns = 4 + length, {}
+    offset, columns = 4 + length, dict[str, np.ndarray[Any, Any]]()
     for entry in head["columns"]:
         planes = np.frombuffer(body, np.uint8, entry["n"] * entry["width"], offset).reshape(entry["width"], entry["n"])
-        raw = sum(plane.astype(np.int64) << (8 * place) for place, plane in enumerate(planes))
+        raw: Any = sum(plane.astype(np.int64) << (8 * place) for place, plane in enumerate(planes))
         value = (raw >> 1) ^ -(raw & 1)
         columns[entry["name"]] = np.cumsum(value) if entry["delta"] else value
         offset += entry["n"] * entry["width"]

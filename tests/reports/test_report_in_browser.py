@@ -190,7 +190,7 @@ def test_hover_shows_a_card_click_pins_and_the_address_keeps_it(shown: Tab) -> N
     shown.page.goto("about:blank")
     shown.page.goto(address)
     shown.page.wait_for_selector("html[data-ready=yes]")
-    assert view(shown) == (pytest.approx(8, abs=1e-3), pytest.approx(8.2, abs=1e-3))
+    assert view(shown) == pytest.approx((8, 8.2), abs=1e-3)
     assert str(place[2]) in shown.page.inner_text("#pinned")
     shown.complaints[:] = [text for text in shown.complaints if "about:blank" not in text]
 

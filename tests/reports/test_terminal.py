@@ -81,7 +81,7 @@ def test_times_below_the_boxes_never_touch() -> None:
     """The last one always stands; of those between, what has room."""
 
     def took(process: int, f: str, value: int, start: int, stop: int) -> Operation:
-        return Operation(process, f, "k", value, value, "ok", start, stop, process, process, "n1", None, "main")  # type: ignore[arg-type]
+        return Operation(process, f, "k", value, value, "ok", start, stop, process, process, "n1", None, "main")
 
     cases = [
         [(0, 10), (20, 30), (9000, 9100)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 from history import Probe, Receipt
 from reports.analysis import faults, snapshots
@@ -109,7 +110,7 @@ def snapshot_probe(
 
 
 def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> None:
-    gone = {"saved": 0, "loaded": 0, "applied": -1, "error": "ECONNREFUSED"}
+    gone: dict[str, Any] = {"saved": 0, "loaded": 0, "applied": -1, "error": "ECONNREFUSED"}
     rows = [
         snapshot_probe(0.0, 0, 0, 10),
         snapshot_probe(0.25, 2, 0, 500),

@@ -97,6 +97,7 @@ def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
     dots = trends.evidence(slow, verdicts)
     assert [dot.verdict for dot in dots] == ["unknown", *["valid"] * 4, "invalid"]
     assert dots[-1].y == pytest.approx(6)
+    assert dots[0].y is not None
     assert dots[0].y > 25
     assert (verdict.metric, verdict.seen, trends.evidence(verdict, verdicts)) == ("verdict became invalid", None, [])
 
