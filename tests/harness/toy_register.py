@@ -49,6 +49,7 @@ class ToyRegister:
         self.endpoints: dict[str, tuple[str, int]] = {}
         self._registers: dict[str, int] = {}
         self._entries = self._writes = 0
+        self._serving = set[asyncio.Task[None]]()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="toy", daemon=True)
 
@@ -73,12 +74,17 @@ class ToyRegister:
     async def _end(self) -> None:
         for server in self._servers.values():
             server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        # A connection that is just being accepted belongs to a task of asyncio's, which loses it when it is cancelled.
+        while asyncio.all_tasks() - {asyncio.current_task()} - self._serving:
+            await asyncio.sleep(0)
+        for task in self._serving:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def _serve(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.current_task()
+        assert serving is not None
+        self._serving.add(serving)
         try:
             while line := await reader.readline():
                 request = json.loads(line)
