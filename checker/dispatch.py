@@ -48,6 +48,10 @@ def _asks_for_what_nobody_wrote(
     return _each_alone(strays) if strays else None
 
 
+def _by_search(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult:
+    return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
+
+
 #: The engines in the order in which they are asked.  A new one is a file of its own and a line here.
 ENGINES: Final[tuple[Engine, ...]] = (
     ZONES,
@@ -65,11 +69,12 @@ ENGINES: Final[tuple[Engine, ...]] = (
     COUNTER,
     Engine(
         "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
-        _always, lambda calls, model, limits, proof: compiled_search(calls, model, limits, proof=proof), compiled=True,
+        _always, _by_search, compiled=True,
     ),
     Engine(
-        "python-search", SEARCH, "the same in plain Python, for what the compiled one has no room for", "the same",
-        _always, lambda calls, model, limits, _proof: search(calls, model, limits),
+        "python-search", SEARCH, "the same in plain Python; what the compiled one has no room for goes there",
+        "the same", _always,
+        lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
     ),
     Engine(
         "wgl", WGL, "the reference, only where it is asked for", "exponential", _always,
@@ -96,7 +101,6 @@ def decide(
 
 
 def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
-    answer: EngineResult | None = None
     tried = False
     for engine in ENGINES:
         if len(calls) not in engine.unasked or not engine.applies(model, calls):
@@ -106,12 +110,10 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
             if (quick := _quick(calls, model, limits)) is not None:
                 return quick
         found = engine.decide(calls, model, limits, proof)
-        answer = found or answer
         if found is None or (engine.partial and found.verdict == "unknown" and not limits.over()):
             continue
         return found if engine.orders or not proof else _with_order(found, calls, model, limits)
-    assert answer is not None, "the plain search answers whatever it is asked"
-    return answer
+    raise AssertionError("the search answers whatever it is asked")
 
 
 def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
@@ -119,8 +121,6 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
     if engine is None:
         raise ModelError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
     answer = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
-    if answer is None and name == "search":
-        answer = search(calls, model, limits)
     if answer is None:
         raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
     return answer

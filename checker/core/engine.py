@@ -48,3 +48,7 @@ class Engine:
 def only(*functions: str) -> Callable[[Sequence[Call]], bool]:
     """Whether all calls are of these functions."""
     return lambda calls: all(call.f in functions for call in calls)
+
+
+#: What registers are asked that are only read and written.
+READS_AND_WRITES: Final = only("read", "write")

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, ranked
-from checker.core.engine import Engine, only
+from checker.core.engine import READS_AND_WRITES, Engine
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.engines.zones import IntArray
@@ -247,14 +247,13 @@ def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
 
 
 def _applies(model: Model, calls: Sequence[Call]) -> bool:
-    return is_register(model) and _READS_AND_WRITES(calls)
+    return is_register(model) and READS_AND_WRITES(calls)
 
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, _proof: bool) -> EngineResult:
     return decide_by_automaton(calls, model, limits)
 
 
-_READS_AND_WRITES: Final = only("read", "write")
 AUTOMATON: Final = Engine(
     "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)", _applies, _decide,
     compiled=True, partial=True, finds_all=True, orders=False,

@@ -10,16 +10,13 @@ import numpy as np
 
 from checker.core.calls import Call, ranked
 from checker.core.definition import SMALL, linearizable
-from checker.core.engine import Engine, only
+from checker.core.engine import READS_AND_WRITES, Engine
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
 from history.codes import NEVER
 
 SHOWN: Final = 8
-
-
-_READS_AND_WRITES: Final = only("read", "write")
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
@@ -125,7 +122,7 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
 
 
 def _applies(model: Model, calls: Sequence[Call]) -> bool:
-    return is_register(model) and _READS_AND_WRITES(calls) and values_written_once(calls, model.initial)
+    return is_register(model) and READS_AND_WRITES(calls) and values_written_once(calls, model.initial)
 
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:

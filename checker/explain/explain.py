@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 
 from checker.core.calls import Call
 from checker.core.definition import linearizable
-from checker.core.model import Model
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
@@ -47,9 +46,8 @@ def unexplained(answer: EngineResult) -> Explanation:
 def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
     if answer.verdict == "invalid":
-        for engine, model, find in _OWN_WAYS:
-            own = answer.engine == engine if engine else type(scene.model) is model
-            if own and (found := find(answer, calls, scene, limits)) is not None:
+        for find in _OWN_WAYS:
+            if (found := find(answer, calls, scene, limits)) is not None:
                 return found
     return explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
 
@@ -72,7 +70,7 @@ def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counte
 
 
 def _texts(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
-    pieces = pieces_of(calls)
+    pieces = pieces_of(calls) if answer.engine == KV.title else None
     found = None if pieces is None else find_texts(calls, pieces, limits)
     if pieces is None or found is None:
         return None
@@ -80,7 +78,9 @@ def _texts(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Li
     return Explanation(tuple(examples), found.count, answer.reason or found.note)
 
 
-def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
+def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+    if type(scene.model) is not Counter:
+        return None
     found = find_in_counter(answer, calls, limits)
     if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
         raise _false(answer)
@@ -90,7 +90,7 @@ def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: 
 
 def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Transactions of which one of several registers alone is wrong."""
-    found = find_alone(calls, limits)
+    found = find_alone(calls, limits) if type(scene.model) is MultiRegister else None
     if found is None:
         return None
 
@@ -110,12 +110,8 @@ def _false(answer: EngineResult) -> CertificateError:
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 _Words: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 
-# By the engine that answered or by the model: who finds the violations in another way than ``find_all``.
-_OWN_WAYS: Final[tuple[tuple[str | None, type[Model] | None, _Find], ...]] = (
-    (KV.title, None, _texts),
-    (None, Counter, _counter),
-    (None, MultiRegister, _one_register),
-)
+# Who finds the violations of some histories in another way than ``find_all``; None: not of this one.
+_OWN_WAYS: Final[tuple[_Find, ...]] = (_texts, _counter, _one_register)
 # By the engine that answered: who has words of its own.
 _WORDS: Final[Mapping[str, _Words]] = {
     LOG.title: explain_log,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE
+from history.codes import ABSENT, CAS, OK, OUTCOMES, READ, WRITE
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
 from history.records.events import load_json
@@ -26,7 +26,7 @@ _NEEDED: Final = ("invoke_index", "process", "f", "value", "outcome", "invoked")
 _TEXTS: Final = ("key", "value", "result")
 _INTEGERS: Final = ("invoke_index", "return_index", "process", "invoked", "returned")
 _NAMES: Final = ("f", "outcome", *_TEXTS, "node", "error", "phase")
-_OUTCOMES: Final = {"ok": OK, "fail": FAIL, "info": INFO}
+_OUTCOMES: Final = {name: code for code, name in enumerate(OUTCOMES)}
 _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
 _INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
