@@ -68,14 +68,16 @@ echo "$pid" >"$root/$name/cgroup.procs"
 # What the process has touched before is not charged to the group, and a server touches little anew: so it keeps what it
 # touches in one second, and every page beyond that has to be won back from those.
 sleep 1
-used=$(awk '$1 ~ /^(rss|cache|anon|file)$/ { s += $2 } END { print s + 4096 }' "$root/$name/memory.stat")
 case $version in 1) file=memory.limit_in_bytes;; 2) file=memory.high;; esac
-[ "$used" -lt "$most" ] || used=$most
 i=0
-until echo "$used" >"$root/$name/$file"; do
-  i=$((i + 1)); [ $i -lt 5 ] || exit 1
-  used=$((used + 65536))
-done 2>/dev/null
+while :; do
+  # The kernel also counts pages that it keeps ready, and refuses a limit below its count: each try leaves more room.
+  slack=$((4096 + i * 65536))
+  used=$(awk -v s=$slack '$1 ~ /^(rss|cache|anon|file)$/ { s += $2 } END { print s }' "$root/$name/memory.stat")
+  [ "$used" -lt "$most" ] || used=$most
+  ! refused=$( { echo "$used" >"$root/$name/$file"; } 2>&1) || exit 0
+  i=$((i + 1)); [ $i -lt 20 ] || { echo "error: no limit of $used bytes for process $pid: $refused" >&2; exit 1; }
+done
 """
 )
 
