@@ -4,18 +4,14 @@ import io.openmessaging.storage.dledger.DLedgerConfig;
 import register.options.Options;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
-import register.state.Health;
+import register.server.Launcher;
 import register.state.RegisterMachine;
 
-/** The adapter to DLedger 0.3.2. */
+/** The adapter to DLedger 0.3.2, and the main class of its jar. */
 public final class Dledger032 implements ReplicaFactory {
 
-    static {
-        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9: it costs
-        // time and leaves an IllegalAccessError in the log. Peers talk in plain text either way.
-        if (System.getProperty("tls.server.mode") == null) {
-            System.setProperty("tls.server.mode", "disabled");
-        }
+    public static void main(String[] args) {
+        Launcher.run(args, new Dledger032());
     }
 
     @Override
@@ -24,9 +20,8 @@ public final class Dledger032 implements ReplicaFactory {
     }
 
     @Override
-    public Replica create(Options options, RegisterMachine machine, Health health) {
-        PendingResults results = new PendingResults();
-        return new Replica032(config(options), new Machine032(machine, health, results), results);
+    public Replica create(Options options, RegisterMachine machine) {
+        return new Replica032(config(options), machine);
     }
 
     private static DLedgerConfig config(Options options) {
@@ -42,7 +37,7 @@ public final class Dledger032 implements ReplicaFactory {
         config.setMaxHeartBeatLeak(options.heartbeatLeak());
         config.setMinVoteIntervalMs(options.minVoteMs());
         config.setMaxVoteIntervalMs(options.maxVoteMs());
-        // This version takes snapshots with every state machine; only a distance never reached keeps it from it.
+        // This version takes snapshots with every state machine; only a threshold out of reach switches them off.
         config.setSnapshotThreshold(options.snapshot() ? options.snapshotThreshold() : Integer.MAX_VALUE);
         return config;
     }

@@ -8,52 +8,29 @@ import io.openmessaging.storage.dledger.snapshot.SnapshotWriter;
 import io.openmessaging.storage.dledger.statemachine.CommittedEntryIterator;
 import io.openmessaging.storage.dledger.statemachine.StateMachine;
 import java.nio.file.Path;
-import register.state.Entry;
-import register.state.Health;
 import register.state.RegisterMachine;
 
-/** The registers as DLedger 0.3.2 wants to see a state machine. All calls come from its one apply thread. */
+/** The registers as a state machine of DLedger 0.3.2, which calls it from its one apply thread. */
 final class Machine032 implements StateMachine {
 
     private final RegisterMachine machine;
-    private final Health health;
     private final PendingResults results;
 
-    Machine032(RegisterMachine machine, Health health, PendingResults results) {
+    Machine032(RegisterMachine machine, PendingResults results) {
         this.machine = machine;
-        this.health = health;
         this.results = results;
-    }
-
-    Long get(String key) {
-        return machine.get(key);
     }
 
     @Override
     public void onApply(CommittedEntryIterator entries) {
-        try {
+        machine.batch(() -> {
             while (entries.hasNext()) {
                 DLedgerEntry next = entries.next();
                 if (next != null) {
-                    apply(next);
+                    machine.apply(next.getIndex(), next.getBody(), results::applied);
                 }
             }
-        } catch (RuntimeException error) {
-            health.applyError(error);
-            throw error;
-        } catch (Error error) {
-            health.report("applying failed: " + error, error);
-            throw error;
-        }
-    }
-
-    private void apply(DLedgerEntry committed) {
-        try {
-            Entry entry = Entry.decode(committed.getBody());
-            results.applied(entry, machine.apply(committed.getIndex(), entry));
-        } catch (Entry.Malformed malformed) {
-            machine.skip(committed.getIndex(), malformed);
-        }
+        });
     }
 
     @Override
@@ -73,7 +50,7 @@ final class Machine032 implements StateMachine {
 
     @Override
     public void onError(DLedgerException error) {
-        health.report("DLedger gave up: " + error.getMessage() + " " + error.getCode(), error);
+        machine.gaveUp(error.getCode(), error);
     }
 
     @Override

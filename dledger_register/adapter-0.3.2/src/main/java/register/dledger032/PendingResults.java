@@ -9,9 +9,9 @@ import register.state.Operation;
 import register.state.Result;
 
 /**
- * Brings the results of applying back to the requests, which 0.3 cannot: its acknowledgement says only that the
- * entry was applied. The entry carries this process's origin and a request number, and the apply thread leaves the
- * result here.
+ * Passes the results of applying to the requests that wait for them. DLedger 0.3 cannot: its acknowledgement says only
+ * that the entry was applied. The entry carries this process's origin and a request number, by which the apply thread
+ * finds the request.
  */
 final class PendingResults {
 
@@ -19,7 +19,7 @@ final class PendingResults {
     private final AtomicLong numbers = new AtomicLong();
     private final Map<Long, Slot> slots = new ConcurrentHashMap<>();
 
-    /** Where the result of one request will be put. */
+    /** One waiting request: its entry, and later its result. */
     static final class Slot {
         private final Entry entry;
         private volatile Result result;
@@ -32,7 +32,7 @@ final class PendingResults {
             return entry;
         }
 
-        /** The result, null as long as the entry has not been applied on this node. */
+        /** The result, null until the entry is applied on this node. */
         Result result() {
             return result;
         }
@@ -48,7 +48,7 @@ final class PendingResults {
         slots.remove(slot.entry.request());
     }
 
-    /** Called by the apply thread for every entry, also those of other processes and of this node's earlier lives. */
+    /** Called by the apply thread for every entry, including those of other nodes and of earlier processes. */
     void applied(Entry entry, Result result) {
         if (entry.origin() == origin) {
             Slot slot = slots.remove(entry.request());

@@ -7,33 +7,31 @@ import io.openmessaging.storage.dledger.protocol.AppendEntryRequest;
 import io.openmessaging.storage.dledger.protocol.AppendEntryResponse;
 import io.openmessaging.storage.dledger.protocol.DLedgerResponseCode;
 import java.io.IOException;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import register.replica.Completion;
 import register.replica.Failure;
-import register.replica.OutcomeLaw;
 import register.replica.Replica;
 import register.replica.ReplicaStatus;
 import register.state.Operation;
+import register.state.RegisterMachine;
 import register.state.Result;
 
 /**
- * A member on DLedger 0.3.2: everything goes through handleAppend, for there is no handleWrite and no handleRead. A log
- * read is an entry of its own, and its value is the register's when that entry is applied.
+ * A member on DLedger 0.3.2. Everything goes through handleAppend, since there is no handleWrite and no handleRead. A
+ * log read is an entry of its own; its value is the register's when that entry is applied.
  */
 final class Replica032 implements Replica {
 
     private final DLedgerServer server;
     private final MemberState state;
-    private final Machine032 machine;
-    private final PendingResults results;
+    private final RegisterMachine machine;
+    private final PendingResults results = new PendingResults();
 
-    Replica032(DLedgerConfig config, Machine032 machine, PendingResults results) {
+    Replica032(DLedgerConfig config, RegisterMachine machine) {
         this.server = new DLedgerServer(config);
         this.state = server.getMemberState();
         this.machine = machine;
-        this.results = results;
-        server.registerStateMachine(machine);
+        server.registerStateMachine(new Machine032(machine, results));
     }
 
     @Override
@@ -80,25 +78,22 @@ final class Replica032 implements Replica {
         });
     }
 
-    /** A read acknowledged without having been applied is answered from the map, as a user of the library would. */
-    static void acknowledge(Operation operation, Result applied, Machine032 machine, Completion completion) {
-        boolean fromMap = applied == null && operation instanceof Operation.Read;
-        completion.ok(fromMap ? Result.read(machine.get(operation.key())) : applied, applied != null);
+    /** A read acknowledged without having been applied is answered from the registers, as a user's would be. */
+    static void acknowledge(Operation operation, Result applied, RegisterMachine machine, Completion completion) {
+        boolean fromMemory = applied == null && operation instanceof Operation.Read;
+        completion.ok(fromMemory ? Result.read(machine.get(operation.key())) : applied, applied != null);
     }
 
     private static Failure failure(DLedgerResponseCode code, boolean insideCall) {
-        return new Failure(
-                code.getCode(), code.name(), OutcomeLaw.stage(code.getCode(), insideCall), "answered by DLedger");
+        return Failure.answered(code.getCode(), code.name(), insideCall, "answered by DLedger");
     }
 
     @Override
     public ReplicaStatus status() {
-        MemberState.Role role = state.getRole();
-        String leader = state.getLeaderId();
         return new ReplicaStatus(
-                role == null ? "unknown" : role.name().toLowerCase(Locale.ROOT),
+                state.getRole().name(),
                 state.currTerm(),
-                leader == null || leader.isEmpty() ? null : leader,
+                state.getLeaderId(),
                 Math.max(0, server.getDLedgerStore().getLedgerBeginIndex()),
                 server.getDLedgerStore().getLedgerEndIndex(),
                 server.getDLedgerStore().getCommittedIndex(),

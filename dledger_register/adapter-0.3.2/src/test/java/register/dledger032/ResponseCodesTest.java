@@ -1,38 +1,16 @@
 package register.dledger032;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import io.openmessaging.storage.dledger.protocol.DLedgerResponseCode;
 import java.util.Arrays;
-import java.util.Set;
+import java.util.Map;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.Test;
-import register.replica.OutcomeLaw;
-import register.replica.Stage;
+import register.testkit.ResponseCodesContract;
 
-/** The outcome law speaks of numbers; these are the names that this version gives to them. */
-class ResponseCodesTest {
+class ResponseCodesTest extends ResponseCodesContract {
 
-    private static Set<String> namesIn(Stage stage) {
+    @Override
+    protected Map<String, Integer> codes() {
         return Arrays.stream(DLedgerResponseCode.values())
-                .filter(code -> OutcomeLaw.stage(code.getCode(), true) == stage)
-                .map(Enum::name)
-                .collect(Collectors.toSet());
-    }
-
-    @Test
-    void refusals() {
-        assertEquals(
-                Set.of(
-                        "METADATA_ERROR", "UNSUPPORTED", "UNKNOWN_GROUP", "UNKNOWN_MEMBER", "UNEXPECTED_MEMBER",
-                        "NOT_LEADER", "UNEXPECTED_ARGUMENT", "DISK_FULL", "REQUEST_WITH_EMPTY_BODYS",
-                        "LEADER_PENDING_FULL", "LEADER_TRANSFERRING"),
-                namesIn(Stage.BEFORE_APPEND));
-    }
-
-    @Test
-    void pending() {
-        assertEquals(
-                Set.of("EXPIRED_TERM", "TERM_CHANGED", "WAIT_QUORUM_ACK_TIMEOUT"), namesIn(Stage.AFTER_APPEND));
+                .collect(Collectors.toMap(Enum::name, DLedgerResponseCode::getCode));
     }
 }

@@ -4,18 +4,14 @@ import io.openmessaging.storage.dledger.DLedgerConfig;
 import register.options.Options;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
-import register.state.Health;
+import register.server.Launcher;
 import register.state.RegisterMachine;
 
-/** The adapter to DLedger 0.4.0. */
+/** The adapter to DLedger 0.4.0, and the main class of its jar. */
 public final class Dledger040 implements ReplicaFactory {
 
-    static {
-        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9: it costs
-        // time and leaves an IllegalAccessError in the log. Peers talk in plain text either way.
-        if (System.getProperty("tls.server.mode") == null) {
-            System.setProperty("tls.server.mode", "disabled");
-        }
+    public static void main(String[] args) {
+        Launcher.run(args, new Dledger040());
     }
 
     @Override
@@ -24,8 +20,8 @@ public final class Dledger040 implements ReplicaFactory {
     }
 
     @Override
-    public Replica create(Options options, RegisterMachine machine, Health health) {
-        return new Replica040(config(options), new Machine040(machine, health));
+    public Replica create(Options options, RegisterMachine machine) {
+        return new Replica040(config(options), machine);
     }
 
     private static DLedgerConfig config(Options options) {

@@ -9,24 +9,19 @@ import io.openmessaging.storage.dledger.statemachine.ApplyEntry;
 import io.openmessaging.storage.dledger.statemachine.ApplyEntryIterator;
 import io.openmessaging.storage.dledger.statemachine.StateMachine;
 import java.nio.file.Path;
-import register.state.Entry;
-import register.state.Health;
 import register.state.RegisterMachine;
-import register.state.Result;
 
-/** The registers as DLedger 0.4.0 wants to see a state machine. All calls come from its one apply thread. */
+/** The registers as a state machine of DLedger 0.4.0, which calls it from its one apply thread. */
 final class Machine040 implements StateMachine {
 
     private final RegisterMachine machine;
-    private final Health health;
     private volatile Thread applyThread;
 
-    Machine040(RegisterMachine machine, Health health) {
+    Machine040(RegisterMachine machine) {
         this.machine = machine;
-        this.health = health;
     }
 
-    /** Whether the caller runs inside the apply thread, where the registers stand exactly at one log position. */
+    /** Whether the caller is the apply thread, on which the registers are those of exactly one log position. */
     boolean onApplyThread() {
         return Thread.currentThread() == applyThread;
     }
@@ -38,31 +33,20 @@ final class Machine040 implements StateMachine {
     @Override
     public void onApply(ApplyEntryIterator entries) {
         applyThread = Thread.currentThread();
-        try {
+        machine.batch(() -> {
             while (entries.hasNext()) {
                 apply(entries.next());
             }
             // Past the entries of reads and elections, which the library does not hand over.
             machine.reached(entries.getIndex());
-        } catch (RuntimeException error) {
-            health.applyError(error);
-            throw error;
-        } catch (Error error) {
-            health.report("applying failed: " + error, error);
-            throw error;
-        }
+        });
     }
 
     /** The result set here is what DLedger hands to the WriteClosure; an entry never applied has none. */
     @SuppressWarnings({"rawtypes", "unchecked"})
     private void apply(ApplyEntry task) {
-        DLedgerEntry entry = task.getEntry();
-        try {
-            Result result = machine.apply(entry.getIndex(), Entry.decode(entry.getBody()));
-            task.setResp(result);
-        } catch (Entry.Malformed malformed) {
-            machine.skip(entry.getIndex(), malformed);
-        }
+        DLedgerEntry committed = task.getEntry();
+        machine.apply(committed.getIndex(), committed.getBody(), (entry, result) -> task.setResp(result));
     }
 
     @Override
@@ -82,7 +66,7 @@ final class Machine040 implements StateMachine {
 
     @Override
     public void onError(DLedgerException error) {
-        health.report("DLedger gave up: " + error.getMessage() + " " + error.getCode(), error);
+        machine.gaveUp(error.getCode(), error);
     }
 
     @Override

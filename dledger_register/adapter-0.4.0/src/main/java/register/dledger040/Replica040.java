@@ -11,16 +11,15 @@ import io.openmessaging.storage.dledger.common.WriteTask;
 import io.openmessaging.storage.dledger.exception.DLedgerException;
 import io.openmessaging.storage.dledger.protocol.DLedgerResponseCode;
 import java.security.SecureRandom;
-import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
 import register.replica.Completion;
 import register.replica.Failure;
-import register.replica.OutcomeLaw;
 import register.replica.Replica;
 import register.replica.ReplicaStatus;
 import register.replica.Stage;
 import register.state.Entry;
 import register.state.Operation;
+import register.state.RegisterMachine;
 import register.state.Result;
 
 /** A member on DLedger 0.4.0: handleWrite for writes and cas, handleRead for reads. */
@@ -31,10 +30,10 @@ final class Replica040 implements Replica {
     private final long origin = new SecureRandom().nextLong();
     private final AtomicLong requests = new AtomicLong();
 
-    Replica040(DLedgerConfig config, Machine040 machine) {
+    Replica040(DLedgerConfig config, RegisterMachine machine) {
         this.server = new DLedgerServer(config);
-        this.machine = machine;
-        server.registerStateMachine(machine);
+        this.machine = new Machine040(machine);
+        server.registerStateMachine(this.machine);
     }
 
     @Override
@@ -107,8 +106,8 @@ final class Replica040 implements Replica {
     }
 
     /**
-     * The closure of one read: as upstream's own example it answers from the map whenever it is told ok, also by the sweep
-     * of old requests, which knows nothing of the entry.
+     * The closure of one read. Like upstream's own example it answers from the registers whenever it is completed
+     * with ok, also by the sweep of old requests, which runs off the apply thread and knows nothing of the entry.
      */
     static final class PendingRead extends ReadClosure {
 
@@ -133,7 +132,7 @@ final class Replica040 implements Replica {
         }
     }
 
-    /** handleRead tells every exception as UNKNOWN, of the checks before the append and of the append itself. */
+    /** handleRead reports every exception as UNKNOWN, whether of the checks before the append or of the append. */
     private static Failure readFailure(DLedgerResponseCode code) {
         if (code == DLedgerResponseCode.UNKNOWN) {
             return new Failure(code.getCode(), code.name(), Stage.UNKNOWN, "DLedger hides the reason of a failed read");
@@ -142,18 +141,16 @@ final class Replica040 implements Replica {
     }
 
     private static Failure failure(DLedgerResponseCode code, boolean insideCall, String message) {
-        return new Failure(code.getCode(), code.name(), OutcomeLaw.stage(code.getCode(), insideCall), message);
+        return Failure.answered(code.getCode(), code.name(), insideCall, message);
     }
 
     @Override
     public ReplicaStatus status() {
         MemberState state = server.getMemberState();
-        MemberState.Role role = state.getRole();
-        String leader = state.getLeaderId();
         return new ReplicaStatus(
-                role == null ? "unknown" : role.name().toLowerCase(Locale.ROOT),
+                state.getRole().name(),
                 state.currTerm(),
-                leader == null || leader.isEmpty() ? null : leader,
+                state.getLeaderId(),
                 server.getDLedgerStore().getLedgerBeforeBeginIndex() + 1,
                 server.getDLedgerStore().getLedgerEndIndex(),
                 state.getCommittedIndex(),

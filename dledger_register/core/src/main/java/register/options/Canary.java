@@ -4,21 +4,21 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What a server does wrong on purpose, so that a test can see whether a wrong system is found out. */
+/** A bug that the server has on purpose, so that a test can check that the harness finds it. */
 public enum Canary {
     /** Log reads are answered from local memory, on any node. */
     STALE_READS,
     /** Writes and cas are acknowledged as soon as the leader has appended them to its own log. */
     ACK_BEFORE_COMMIT,
-    /** Now and then a write is applied a second time, some entries later, on every node alike. */
+    /** One write in fifty is applied a second time, thirty entries later, on every node. */
     APPLY_TWICE,
-    /** The last of the peers leaves out a write now and then. */
+    /** The last of the peers skips one write in twenty. */
     SKIP_ENTRY,
-    /** One write in a thousand is acknowledged and not applied, on every node alike. */
+    /** One write in a thousand is acknowledged and not applied, on every node. */
     LOSE_WRITE,
-    /** A snapshot lacks one register, the one that has not been written for longest. */
+    /** A snapshot lacks the least recently written register. */
     FORGET_IN_SNAPSHOT,
-    /** The state in a snapshot is some entries older than the snapshot says. */
+    /** A snapshot lacks the last twenty changes before the index that it states. */
     SNAPSHOT_WRONG_INDEX,
     /** A node forgets whom it voted for, and votes again in the same term. */
     VOTE_TWICE,
@@ -30,7 +30,7 @@ public enum Canary {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** Whether it shows only in a server that takes snapshots. */
+    /** Whether the bug shows only when snapshots are taken. */
     public boolean needsSnapshots() {
         return this == FORGET_IN_SNAPSHOT || this == SNAPSHOT_WRONG_INDEX;
     }

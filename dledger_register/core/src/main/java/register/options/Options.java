@@ -1,11 +1,9 @@
 package register.options;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -14,7 +12,7 @@ import java.util.regex.Pattern;
  * The command line. All times are in milliseconds, all sizes in bytes.
  *
  * @param peers  the whole group, {@code n1-10.0.0.11:20911;n2-…}, as DLedger wants it
- * @param canary what the server shall do wrong on purpose; null for nothing
+ * @param canary what the server does wrong on purpose; null for nothing
  */
 public record Options(
         String id,
@@ -61,11 +59,12 @@ public record Options(
               --fast-commit | --no-fast-commit
                                             0.4.0: commit old terms at election   [--fast-commit]
               --unsafe-test-mode            allow --canary
-              --canary BUG                  be wrong on purpose, to test the testers: stale-reads,
+              --canary BUG                  be wrong on purpose, to test the harness: stale-reads,
                                             ack-before-commit, apply-twice, skip-entry, lose-write,
                                             forget-in-snapshot, snapshot-wrong-index, vote-twice,
                                             deposed-reads
-              --help
+              --help                        print this
+              --version                     print the version of DLedger
             """;
 
     private static final Set<String> FLAGS = Set.of(
@@ -83,7 +82,7 @@ public record Options(
         return new Reader(args).options();
     }
 
-    /** Whether this node's name is the last of all: something that one node alone does has to be some node's. */
+    /** Whether this node's id is the last of all peers' in alphabetical order; for canaries of one node alone. */
     public boolean isLastPeer() {
         return Arrays.stream(peers.split(";")).map(peer -> peer.split("-")[0]).allMatch(peer -> peer.compareTo(id) <= 0);
     }
@@ -98,7 +97,7 @@ public record Options(
         throw new IllegalStateException("no peer " + id + " in " + peers);
     }
 
-    /** Reads the words of a command line. Every error names its option. */
+    /** The words of a command line by their option. Every error names its option. */
     private static final class Reader {
 
         private final Map<String, String> values = new HashMap<>();
@@ -126,31 +125,30 @@ public record Options(
             if (!ID.matcher(id).matches()) {
                 throw new UsageError("--id: letters and digits only, DLedger splits at '-': " + id);
             }
-            int minVote = integer("--min-vote-ms", 300, 1, Integer.MAX_VALUE);
-            int maxVote = integer("--max-vote-ms", 1000, 1, Integer.MAX_VALUE);
+            int minVote = integer("--min-vote-ms", 300, 1);
+            int maxVote = integer("--max-vote-ms", 1000, 1);
             if (minVote >= maxVote) {
                 throw new UsageError("--min-vote-ms: must be less than --max-vote-ms: " + minVote + ", " + maxVote);
             }
             Path dataDir = Path.of(required("--data-dir"));
+            String logFile = values.get("--log-file");
             return new Options(
                     id,
                     values.getOrDefault("--group", "harness"),
                     peers(id),
                     dataDir,
-                    integer(required("--client-port"), "--client-port", 1, 65535),
-                    choice("--snapshot", "--no-snapshot", false),
-                    integer("--snapshot-threshold", 1000, 1, Integer.MAX_VALUE),
-                    integer("--heartbeat-ms", 2000, 10, Integer.MAX_VALUE),
-                    integer("--heartbeat-leak", 3, 1, Integer.MAX_VALUE),
+                    port("--client-port", required("--client-port")),
+                    either("--snapshot", "--no-snapshot", false),
+                    integer("--snapshot-threshold", 1000, 1),
+                    integer("--heartbeat-ms", 2000, 10),
+                    integer("--heartbeat-leak", 3, 1),
                     minVote,
                     maxVote,
-                    integer("--data-file-size", 16 << 20, 4096, Integer.MAX_VALUE),
+                    integer("--data-file-size", 16 << 20, 4096),
                     indexFileSize(),
                     store(),
-                    choice("--fast-commit", "--no-fast-commit", true),
-                    values.containsKey("--log-file")
-                            ? Path.of(values.get("--log-file"))
-                            : dataDir.resolve("register.log"),
+                    either("--fast-commit", "--no-fast-commit", true),
+                    logFile == null ? dataDir.resolve("register.log") : Path.of(logFile),
                     canary());
         }
 
@@ -162,51 +160,56 @@ public record Options(
             return value;
         }
 
-        private int integer(String name, int otherwise, int least, int most) throws UsageError {
-            return values.containsKey(name) ? integer(values.get(name), name, least, most) : otherwise;
+        private int integer(String name, int defaultValue, int min) throws UsageError {
+            return values.containsKey(name)
+                    ? integer(name, values.get(name), min, Integer.MAX_VALUE)
+                    : defaultValue;
         }
 
-        private static int integer(String text, String name, int least, int most) throws UsageError {
+        private static int port(String name, String text) throws UsageError {
+            return integer(name, text, 1, 65535);
+        }
+
+        private static int integer(String name, String text, int min, int max) throws UsageError {
             try {
                 int value = Integer.parseInt(text);
-                if (value >= least && value <= most) {
+                if (value >= min && value <= max) {
                     return value;
                 }
             } catch (NumberFormatException notOne) {
-                // Falls through to the same message.
+                // The same message as for one out of range.
             }
-            throw new UsageError(name + ": an integer from " + least + " to " + most + ", not " + text);
+            throw new UsageError(name + ": an integer from " + min + " to " + max + ", not " + text);
         }
 
-        private boolean choice(String yes, String no, boolean otherwise) throws UsageError {
+        private boolean either(String yes, String no, boolean defaultValue) throws UsageError {
             if (values.containsKey(yes) && values.containsKey(no)) {
                 throw new UsageError(yes + ": excludes " + no);
             }
-            return values.containsKey(yes) || (otherwise && !values.containsKey(no));
+            return values.containsKey(yes) || (defaultValue && !values.containsKey(no));
         }
 
         private String peers(String id) throws UsageError {
-            List<String> peers = new ArrayList<>();
+            String peers = required("--peers");
             Set<String> ids = new HashSet<>();
-            for (String peer : required("--peers").split(";")) {
+            for (String peer : peers.split(";")) {
                 var parts = PEER.matcher(peer);
                 if (!parts.matches()) {
                     throw new UsageError("--peers: expected ID-HOST:PORT, separated by ';', not " + peer);
                 }
-                integer(parts.group(3), "--peers", 1, 65535);
+                port("--peers", parts.group(3));
                 if (!ids.add(parts.group(1))) {
-                    throw new UsageError("--peers: " + parts.group(1) + " stands there twice");
+                    throw new UsageError("--peers: names " + parts.group(1) + " twice");
                 }
-                peers.add(peer);
             }
             if (!ids.contains(id)) {
                 throw new UsageError("--peers: does not name this node, " + id);
             }
-            return String.join(";", peers);
+            return peers;
         }
 
         private int indexFileSize() throws UsageError {
-            int size = integer("--index-file-size", 5 << 20, INDEX_UNIT, Integer.MAX_VALUE);
+            int size = integer("--index-file-size", 5 << 20, INDEX_UNIT);
             if (size % INDEX_UNIT != 0) {
                 throw new UsageError("--index-file-size: a multiple of " + INDEX_UNIT + ", not " + size);
             }
@@ -223,22 +226,22 @@ public record Options(
         }
 
         private Canary canary() throws UsageError {
-            String name = values.get("--canary");
-            if (name == null) {
+            String label = values.get("--canary");
+            if (label == null) {
                 return null;
             }
             if (!values.containsKey("--unsafe-test-mode")) {
                 throw new UsageError("--canary: makes the server wrong on purpose; give --unsafe-test-mode too");
             }
             for (Canary canary : Canary.values()) {
-                if (canary.label().equals(name)) {
+                if (canary.label().equals(label)) {
                     if (canary.needsSnapshots() && !values.containsKey("--snapshot")) {
-                        throw new UsageError("--canary: " + name + " does nothing without --snapshot; give it too");
+                        throw new UsageError("--canary: " + label + " does nothing without --snapshot; give it too");
                     }
                     return canary;
                 }
             }
-            throw new UsageError("--canary: one of " + Canary.labels() + ", not " + name);
+            throw new UsageError("--canary: one of " + Canary.labels() + ", not " + label);
         }
     }
 }

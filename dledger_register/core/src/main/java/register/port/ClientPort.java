@@ -18,9 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The port for clients: lines in, lines out, one thread for all connections, which never waits for any of them.
- */
+/** The port for clients: one request or answer a line. One thread serves all connections and blocks on none. */
 public final class ClientPort implements AutoCloseable {
 
     private static final Logger LOGGER = LoggerFactory.getLogger(ClientPort.class);

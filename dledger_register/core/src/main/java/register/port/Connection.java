@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * One client. Any thread may queue an answer; only the port's thread reads, writes and closes.
  *
  * <p>A client that does not read costs at most {@link #CLOSE_ABOVE} bytes: from {@link #PAUSE_ABOVE} on nothing more is
- * read from it, and if operations in flight bring it beyond the limit it is closed.
+ * read from it, and if operations in flight exceed the limit all the same it is closed.
  */
 final class Connection {
 
@@ -45,7 +45,7 @@ final class Connection {
         this.key = selectionKey;
     }
 
-    /** Reads what is there and hands its lines on. */
+    /** Reads what has arrived and passes complete lines to the handler. */
     void read(ByteBuffer shared, LineHandler handler, long nowNanos) throws IOException {
         shared.clear();
         int count = channel.read(shared);
@@ -132,7 +132,7 @@ final class Connection {
         return inputEnded;
     }
 
-    /** Of a client that has ended its side: whether it has got all answers, or has waited for them long enough. */
+    /** Whether a client that has closed its side has received all answers, or has waited for them long enough. */
     boolean finished(long nowNanos, long lingerNanos) {
         boolean allSent = unanswered.get() == 0 && writing.isEmpty() && answers.isEmpty();
         return allSent || nowNanos - inputEndedNanos > lingerNanos;
@@ -145,7 +145,7 @@ final class Connection {
         try {
             channel.close();
         } catch (IOException alreadyGone) {
-            // Nothing is left to be done with it.
+            // There is nothing left to close.
         }
     }
 

@@ -7,7 +7,7 @@ public interface LineHandler {
 
     void tooLong(Reply reply);
 
-    /** The way back for exactly one answer to one line; may be used from any thread, and never blocks. */
+    /** Sends the one answer to one line; from any thread, without blocking. */
     interface Reply {
         void send(byte[] answer);
     }

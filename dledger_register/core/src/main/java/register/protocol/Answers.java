@@ -20,7 +20,7 @@ public final class Answers {
     private Answers() {
     }
 
-    /** What a status answer says beyond the replica's own word. */
+    /** What a status answer holds besides the replica's own status. */
     public record Process(
             String node,
             String version,
@@ -64,14 +64,14 @@ public final class Answers {
         }
     }
 
-    /** An acknowledged operation; term and leader are those that this node believes in at that moment. */
+    /** An acknowledged operation; term and leader as this node sees them at that moment. */
     public static byte[] ok(
             Object id, Operation operation, Result result, boolean applied, long term, String leader) {
         return line(id, true, json -> {
             if (operation instanceof Operation.Read) {
                 writeLong(json, "value", result.value());
             } else if (operation instanceof Operation.Cas) {
-                // Without a result nobody knows whether the cas took place: null, never a guess.
+                // Without a result it is unknown whether the cas took place: null, never a guess.
                 if (result == null) {
                     json.writeNullField("swapped");
                 } else {

@@ -1,6 +1,6 @@
 package register.protocol;
 
-/** A line that is not a request. Nothing was done with it. */
+/** A line that is not a valid request; nothing was executed. */
 public final class BadRequest extends Exception {
 
     private static final long serialVersionUID = 1L;
@@ -12,7 +12,7 @@ public final class BadRequest extends Exception {
         this.id = id;
     }
 
-    /** The id of the request, null if the line did not get so far. */
+    /** The id of the request, null if none was read. */
     public Object id() {
         return id;
     }

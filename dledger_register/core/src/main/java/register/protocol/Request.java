@@ -3,10 +3,10 @@ package register.protocol;
 import register.state.Operation;
 
 /**
- * One line from a client, understood.
+ * A parsed request.
  *
- * @param id        the client's name for the request, a Long or a String, given back as it came
- * @param operation what is asked of a register; null for a status request
+ * @param id        the client's id of the request, a Long or a String, returned unchanged
+ * @param operation the operation on a register; null for a status request
  */
 public record Request(Object id, Operation operation) {
 

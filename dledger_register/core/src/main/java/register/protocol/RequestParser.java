@@ -12,7 +12,7 @@ import java.util.Set;
 import register.state.Entry;
 import register.state.Operation;
 
-/** Reads one line: a flat JSON object. Strict, since a request misread would be a history that never happened. */
+/** Parses a request, a flat JSON object. Strict: a misread request would be an operation that nobody invoked. */
 public final class RequestParser {
 
     private static final JsonFactory JSON =
@@ -26,10 +26,7 @@ public final class RequestParser {
     private RequestParser() {
     }
 
-    /**
-     * A request from the bytes of one line without its newline. Throws BadRequest with the id as far as it is
-     * known.
-     */
+    /** Parses one line without its newline. Throws BadRequest, with the id if it was read. */
     public static Request parse(byte[] line) throws BadRequest {
         Map<String, Object> fields = new HashMap<>();
         try (JsonParser json = JSON.createParser(line)) {

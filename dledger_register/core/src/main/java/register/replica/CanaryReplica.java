@@ -8,8 +8,8 @@ import register.state.RegisterMachine;
 import register.state.Result;
 
 /**
- * A replica that is wrong on purpose, so that a test can see whether a wrong system is found out. Never on by default:
- * {@code --unsafe-test-mode} has to be given too.
+ * A replica with a bug on purpose, so that a test can check that the harness finds it. Never on by default: it needs
+ * {@code --unsafe-test-mode} too.
  */
 public final class CanaryReplica implements Replica {
 
@@ -26,7 +26,7 @@ public final class CanaryReplica implements Replica {
     }
 
     @Override
-    public void start() throws Exception {
+    public void start() {
         replica.start();
         if (canary == Canary.VOTE_TWICE) {
             Thread forgetting = new Thread(this::forgetVotes, "forget-votes");

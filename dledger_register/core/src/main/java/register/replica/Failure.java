@@ -7,12 +7,21 @@ package register.replica;
  */
 public record Failure(int code, String name, Stage stage, String message) {
 
-    /** Answered by this server itself: nothing was given to DLedger. */
+    /**
+     * DLedger's own error.
+     *
+     * @param insideCall whether it arose before the append call returned
+     */
+    public static Failure answered(int code, String name, boolean insideCall, String message) {
+        return new Failure(code, name, OutcomeLaw.stage(code, insideCall), message);
+    }
+
+    /** Refused by this server itself; DLedger never saw the request. */
     public static Failure refused(Refusal why, String message) {
         return new Failure(why.code(), why.name(), Stage.BEFORE_APPEND, message);
     }
 
-    /** A throwable that is no answer of DLedger's; nothing is known of what happened before it. */
+    /** A throwable that is no answer from DLedger; what happened before it is unknown. */
     public static Failure unforeseen(Throwable error) {
         return new Failure(500, "INTERNAL_ERROR", Stage.UNKNOWN, error.toString());
     }

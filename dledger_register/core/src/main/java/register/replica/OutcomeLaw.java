@@ -3,10 +3,10 @@ package register.replica;
 import java.util.Set;
 
 /**
- * Which of DLedger's response codes proves that nothing was appended. Read from the sources of 0.3.2 and 0.4.0; the
- * table stands in docs/register-server.md.
+ * Which of DLedger's response codes prove that nothing was appended. Read from the sources of 0.3.2 and 0.4.0; the
+ * table is in docs/register-server.md.
  *
- * <p>The law is one-sided: a code that is missing here never counts as a refusal, and no code does that comes late.
+ * <p>The law is one-sided: neither a code that is missing here nor one that comes late ever counts as a refusal.
  */
 public final class OutcomeLaw {
 
@@ -38,7 +38,7 @@ public final class OutcomeLaw {
      *
      * @param code       DLedger's response code
      * @param insideCall whether it came before the append call returned; once the call has returned the entry is in the
-     *                   log, and no code can take it back
+     *                   log, and no code takes it out
      */
     public static Stage stage(int code, boolean insideCall) {
         if (PENDING.contains(code) || !insideCall) {

@@ -2,20 +2,19 @@ package register.replica;
 
 import register.state.Operation;
 
-/** One member of a DLedger group. The small interface behind which every DLedger version lives. */
+/** One member of a DLedger group; each DLedger version has its own implementation. */
 public interface Replica {
 
     /** Joins the group; returns when the node serves its peers. */
-    void start() throws Exception;
+    void start();
 
     /**
-     * Hands an operation over; the outcome comes through {@code completion}, at once or later, or never. May block
-     * for a moment on DLedger's lock, except for unsafe reads. Each thread that calls this costs 4 MiB of heap
-     * inside DLedger.
+     * Submits an operation; {@code completion} receives the outcome, at once or later, or never. May block briefly on
+     * DLedger's lock, except for unsafe reads. Each thread that calls this costs 4 MiB of heap inside DLedger.
      */
     void submit(Operation operation, Completion completion);
 
-    /** What the node says of itself. Takes no lock and never blocks. */
+    /** What the node reports about itself. Takes no lock and never blocks. */
     ReplicaStatus status();
 
     /** Forgets whom this node voted for in its current term, which a node must never do; for {@link CanaryReplica}. */

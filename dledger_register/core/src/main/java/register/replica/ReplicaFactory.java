@@ -1,7 +1,6 @@
 package register.replica;
 
 import register.options.Options;
-import register.state.Health;
 import register.state.RegisterMachine;
 
 /** What an adapter module provides. */
@@ -10,5 +9,6 @@ public interface ReplicaFactory {
     /** The DLedger version, as in {@code 0.4.0}. */
     String version();
 
-    Replica create(Options options, RegisterMachine machine, Health health);
+    /** A replica, not yet started, that applies committed entries to {@code machine}. */
+    Replica create(Options options, RegisterMachine machine);
 }

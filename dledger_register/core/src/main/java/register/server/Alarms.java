@@ -19,8 +19,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Counts the lines of the log that must not be there, in a file of its own: the log is capped, and its first lines are
- * gone when a library writes the same one for minutes.
+ * Counts log events that must never occur, in a file beside the log: the log is capped, and loses its oldest lines
+ * when a library repeats one for minutes.
  */
 final class Alarms extends AppenderBase<ILoggingEvent> {
 
@@ -36,11 +36,11 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
     private final long pid = ProcessHandle.current().pid();
     private final Path file;
     private final Map<String, Long> counts = new LinkedHashMap<>();
-    /** The disk may hang for long under a fault: what is logged must not wait for it. */
+    /** A thread of its own, because the disk may hang for long under a fault and logging must not wait for it. */
     private final Thread writer = new Thread(this::writeWhenCounted, "alarms");
     private boolean changed;
 
-    /** Will write to {@code directory}; what an earlier process of the same number counted there stays under a new name. */
+    /** Will write to {@code directory}; renames the file that an earlier process with the same pid left there. */
     Alarms(Path directory) throws IOException {
         file = directory.resolve("alarms-" + pid + ".json");
         for (int i = 1; Files.exists(file); i++) {
@@ -100,7 +100,7 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
         }
     }
 
-    /** Waits for something to write; null when the log is closed and all is written. */
+    /** Waits for the next text to write; null when the log is closed and everything is written. */
     private synchronized byte[] next() throws InterruptedException {
         while (!changed && isStarted()) {
             wait();
@@ -150,7 +150,7 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
             }
             Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException full) {
-            // A full or broken disk, and logging it would only count more: tried again with the next write.
+            // A full or broken disk. Logging it could only raise the counts; the next write tries again.
             synchronized (this) {
                 changed = isStarted();
             }

@@ -1,6 +1,7 @@
 package register.server;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,7 +20,7 @@ public final class Launcher {
     private static final Logger LOGGER = LoggerFactory.getLogger(Launcher.class);
     private static final int FAILED = 1;
     private static final int USAGE = 2;
-    /** DLedger's shutdown waits for its threads; a stuck one must not keep a node alive that was told to go. */
+    /** DLedger's shutdown waits for its threads; a stuck one must not keep a node alive after SIGTERM. */
     private static final long STOP_MS = 3000;
 
     private enum Phase {
@@ -41,8 +42,13 @@ public final class Launcher {
 
     /** The main method of every adapter. */
     public static void run(String[] args, ReplicaFactory factory) {
-        if (args.length == 1 && args[0].equals("--help")) {
+        List<String> words = List.of(args);
+        if (words.contains("--help")) {
             System.out.print(Options.USAGE);
+            return;
+        }
+        if (words.contains("--version")) {
+            System.out.println("dledger-register on DLedger " + factory.version());
             return;
         }
         try {
@@ -73,7 +79,7 @@ public final class Launcher {
         }
     }
 
-    private void start() throws Exception {
+    private void start() throws IOException {
         LOGGER.info("dledger-register on DLedger {}, pid {}, Java {}, {}",
                 factory.version(), ProcessHandle.current().pid(), Runtime.version(), options);
         server = new RegisterServer(options, factory, health);
@@ -84,14 +90,14 @@ public final class Launcher {
     }
 
     private static String firstLine(Throwable error) {
-        // A plain IOException is one of ours and says all; others, like AccessDeniedException, name only the file.
+        // A plain IOException is one of ours and complete; others, like AccessDeniedException, name only the file.
         String text = error.getClass() == IOException.class ? error.getMessage() : error.toString();
         return String.valueOf(text).lines().findFirst().orElse("");
     }
 
     private void shutDown() {
         if (phase.get() == Phase.STARTING) {
-            // A signal, or DLedger's own System.exit on files that it cannot use: it only logs why.
+            // A signal, or DLedger's own System.exit on unusable files, whose reason it only logs.
             LOGGER.error("the process is ending before the start was done");
             System.err.println("dledger-register: ended during the start, the reason is in " + options.logFile());
         } else if (phase.get() == Phase.RUNNING) {

@@ -8,8 +8,8 @@ import org.slf4j.Marker;
 import register.state.Health;
 
 /**
- * Drops the line that DLedger writes for every single operation, and makes a fault of errors that mean that this JVM
- * was set up wrongly, for DLedger only logs them.
+ * Drops the line that DLedger writes for every operation, and reports errors of a wrongly set-up JVM as faults, because
+ * DLedger only logs them.
  */
 final class LogFilter extends TurboFilter {
 

@@ -21,27 +21,34 @@ public final class RegisterServer implements AutoCloseable {
 
     private static final Logger LOGGER = LoggerFactory.getLogger(RegisterServer.class);
 
+    static {
+        // RocketMQ's remoting would make itself a certificate by JDK internals that are closed since Java 9: it costs
+        // time and leaves an IllegalAccessError in the log. Peers talk in plain text either way.
+        if (System.getProperty("tls.server.mode") == null) {
+            System.setProperty("tls.server.mode", "disabled");
+        }
+    }
+
     private final Replica replica;
     private final Service service;
-    private final RegisterMachine machine;
     private final Options options;
     private ClientPort port;
 
     public RegisterServer(Options options, ReplicaFactory factory, Health health) {
         this.options = options;
-        this.machine = options.canary() == null
+        RegisterMachine machine = options.canary() == null
                 ? new RegisterMachine(health)
                 : new CanaryMachine(health, options.canary(), options.isLastPeer());
-        Replica plain = factory.create(options, machine, health);
+        Replica plain = factory.create(options, machine);
         this.replica = options.canary() == null ? plain : new CanaryReplica(plain, machine, options.canary());
         this.service = new Service(
                 options.id(), factory.version(), replica, machine, health, System::currentTimeMillis);
     }
 
-    /** Starts the replica, and opens the client port when it has started. Throws what keeps it from starting. */
-    public void start() throws Exception {
+    /** Starts the replica, then opens the client port. */
+    public void start() throws IOException {
         Files.createDirectories(options.dataDir());
-        // Asked beforehand, so that a node that cannot serve clients never votes.
+        // Checked first, so that a node that cannot serve clients never votes.
         requireFree(options.clientPort(), "client port");
         requireFree(options.raftPort(), "Raft port");
         replica.start();
@@ -60,10 +67,6 @@ public final class RegisterServer implements AutoCloseable {
         } catch (BindException taken) {
             throw new IOException(what + " " + port + " is in use", taken);
         }
-    }
-
-    public RegisterMachine machine() {
-        return machine;
     }
 
     @Override

@@ -77,7 +77,7 @@ final class Service implements LineHandler, AutoCloseable {
 
     private void submit(Request request, Answering answering) {
         if (request.operation() instanceof Operation.Read read && read.mode() == Operation.Mode.UNSAFE) {
-            // It appends nothing and takes no lock, so it need not queue behind the appends.
+            // It appends nothing and takes no lock, so it does not queue behind the appends.
             run(request, answering);
             return;
         }
@@ -142,7 +142,7 @@ final class Service implements LineHandler, AutoCloseable {
             once(() -> Answers.error(request.id(), failure, replica.status().leader()));
         }
 
-        /** Whatever goes wrong here must not reach DLedger's apply thread, which may be the caller. */
+        /** Throws nothing, because the caller may be DLedger's apply thread. */
         private void once(Supplier<byte[]> answer) {
             if (answered.compareAndSet(false, true)) {
                 try {

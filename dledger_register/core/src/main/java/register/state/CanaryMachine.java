@@ -9,18 +9,15 @@ import java.util.Set;
 import java.util.TreeMap;
 import register.options.Canary;
 
-/**
- * A state machine that is wrong on purpose. What all nodes do wrong is decided by the entry, so that they agree; what one
- * node does, by which node it is.
- */
+/** A state machine with a bug on purpose. Which entries it hits depends on the entry alone, so that replicas agree. */
 public final class CanaryMachine extends RegisterMachine {
 
     private static final int SKIP_ONE_IN = 20;
     private static final int LOSE_ONE_IN = 1000;
     private static final int AGAIN_ONE_IN = 50;
-    /** How many log entries later a write is applied again: by then it mostly is not the register's newest. */
+    /** How many log entries later a write is applied again; by then it is mostly not the register's newest. */
     private static final long AGAIN_AFTER = 30;
-    /** By how many changes the state in a snapshot is too old. */
+    /** How many changes a snapshot lacks. */
     private static final int TOO_OLD = 20;
 
     private final Canary canary;
@@ -50,7 +47,7 @@ public final class CanaryMachine extends RegisterMachine {
         };
     }
 
-    /** Whether the bug strikes this entry: of all writes one in so many, and the same on every node. */
+    /** Whether the bug hits this entry: one write in {@code oneIn}, the same on every node. */
     private static boolean hits(Entry entry, int oneIn) {
         return entry.operation() instanceof Operation.Write
                 && Long.remainderUnsigned(Registers.mix(entry.origin() + Registers.mix(entry.request())), oneIn) == 0;

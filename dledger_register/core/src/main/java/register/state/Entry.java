@@ -8,9 +8,8 @@ import java.nio.charset.StandardCharsets;
  * One operation as the body of a log entry; the same bytes for every DLedger version.
  *
  * <p>Layout, big endian: version u8 (1), kind u8, origin i64, request i64, oldPresent u8, old i64, value i64,
- * key length u16, key (UTF-8). Origin and request name the process and the request that appended the entry, so that a
- * version without results of its own can hand the result back, and so that a log can be read by eye. They take no part
- * in applying.
+ * key length u16, key (UTF-8). Origin and request name the process and the request that appended the entry: where
+ * DLedger itself returns no result, they say whose result it is. They take no part in applying.
  */
 public record Entry(long origin, long request, Operation operation) {
 
@@ -22,7 +21,7 @@ public record Entry(long origin, long request, Operation operation) {
     private static final byte READ = 3;
     private static final int HEAD = 1 + 1 + 8 + 8 + 1 + 8 + 8 + 2;
 
-    /** An entry's body that is not ours or is damaged. */
+    /** The body of an entry that is damaged, or not ours. */
     public static final class Malformed extends Exception {
         private static final long serialVersionUID = 1L;
 

@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What went wrong inside this process, for the log and for the status answer. A fault is of this process or its set-up; the
- * counts are of what DLedger did, which is for others to judge.
+ * What went wrong in this process, for the log and the status answer. A fault is of this process or its set-up; the
+ * counts are of what DLedger did, which the harness judges.
  */
 public final class Health {
 
@@ -20,7 +20,7 @@ public final class Health {
     private final Counter reapplied = new Counter();
     private final AtomicLong undecodable = new AtomicLong();
 
-    /** Counts, and says which of the events to log: what fails at every commit would flood the log. */
+    /** Counts events and tells which to log: what fails at every commit would flood the log. */
     private static final class Counter {
 
         private static final int FIRST = 10;
@@ -28,7 +28,7 @@ public final class Health {
 
         private final AtomicLong count = new AtomicLong();
 
-        boolean addAndAskWhetherToLog() {
+        boolean countAndTellWhetherToLog() {
             long now = count.incrementAndGet();
             return now <= FIRST || now % THEN_EVERY == 0;
         }
@@ -38,10 +38,10 @@ public final class Health {
         }
     }
 
-    /** Logs a fault. The first one stays the answer to status: later ones are mostly its consequences. */
+    /** Logs a fault. Status reports the first one: later ones are mostly its consequences. */
     public void report(String what, Throwable cause) {
         fault.compareAndSet(null, what);
-        if (faults.addAndAskWhetherToLog()) {
+        if (faults.countAndTellWhetherToLog()) {
             LOGGER.error("[FAULT] {} (number {})", what, faults.get(), cause);
         }
     }
@@ -51,9 +51,9 @@ public final class Health {
         return fault.get();
     }
 
-    /** An answer ok whose entry was never seen to be applied. */
+    /** An ok answer whose entry was never seen to be applied. */
     public void unappliedOk(Object request) {
-        if (unappliedOks.addAndAskWhetherToLog()) {
+        if (unappliedOks.countAndTellWhetherToLog()) {
             LOGGER.warn("acknowledged without having been applied (number {}): {}", unappliedOks.get(), request);
         }
     }
@@ -62,9 +62,9 @@ public final class Health {
         return unappliedOks.get();
     }
 
-    /** DLedger could not hand over a committed entry; it will come back to it, beginning with its last batch. */
+    /** DLedger failed to hand over a committed entry; it will retry, from the start of that batch. */
     public void applyError(Throwable cause) {
-        if (applyErrors.addAndAskWhetherToLog()) {
+        if (applyErrors.countAndTellWhetherToLog()) {
             LOGGER.warn("DLedger failed in the midst of applying (number {})", applyErrors.get(), cause);
         }
     }
@@ -73,9 +73,9 @@ public final class Health {
         return applyErrors.get();
     }
 
-    /** DLedger went back: it handed over an entry that is not after the last one. */
+    /** DLedger handed over an entry that is not after the last one. */
     public void reapplied(long index, long lastIndex) {
-        if (reapplied.addAndAskWhetherToLog()) {
+        if (reapplied.countAndTellWhetherToLog()) {
             LOGGER.warn("entry {} applied after entry {} (number {})", index, lastIndex, reapplied.get());
         }
     }
@@ -84,7 +84,7 @@ public final class Health {
         return reapplied.get();
     }
 
-    /** A committed entry could not be read, so that this node went on without it. */
+    /** A committed entry could not be decoded; this node goes on without it. */
     public void undecodable(long index, Throwable why) {
         undecodable.incrementAndGet();
         report("entry " + index + " is not a register entry: " + why.getMessage(), why);

@@ -1,14 +1,11 @@
 package register.state;
 
-/**
- * What a client asks of one register. Keys are strings because fastjson, inside DLedger, breaks maps with other
- * keys.
- */
+/** A client's operation on one register. Keys are strings, because DLedger's fastjson breaks maps with other keys. */
 public sealed interface Operation {
 
     String key();
 
-    /** Sets the register, whatever it held. */
+    /** Sets the register unconditionally. */
     record Write(String key, long value) implements Operation {
     }
 

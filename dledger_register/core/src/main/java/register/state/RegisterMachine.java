@@ -5,14 +5,15 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The replicated registers, one for each key; RIP-59's model.
+ * The replicated registers, one for each key.
  *
  * <p>DLedger calls apply, save and load from its one apply thread. Applying depends on nothing but the state and the
- * entry: no clock, no random numbers, and an entry that cannot be read changes nothing, on every node alike.
+ * entry: no clock and no random numbers. An entry that cannot be decoded changes nothing, on any node.
  */
 public class RegisterMachine {
 
@@ -29,8 +30,35 @@ public class RegisterMachine {
         this.health = health;
     }
 
+    /** Runs the library's hand-over of a batch; what it throws is counted or reported, and thrown on. */
+    public void batch(Runnable handOver) {
+        try {
+            handOver.run();
+        } catch (RuntimeException error) {
+            health.applyError(error);
+            throw error;
+        } catch (Error error) {
+            health.report("applying failed: " + error, error);
+            throw error;
+        }
+    }
+
+    /** Applies one committed entry and passes the result on. A body that cannot be decoded is a fault. */
+    public void apply(long index, byte[] body, BiConsumer<Entry, Result> applied) {
+        Entry entry;
+        try {
+            entry = Entry.decode(body);
+        } catch (Entry.Malformed malformed) {
+            inOrder(index);
+            health.undecodable(index, malformed);
+            reached(index);
+            return;
+        }
+        applied.accept(entry, apply(index, entry));
+    }
+
     /**
-     * Applies one committed entry. One that DLedger hands over again is applied again and counted: to leave it out would
+     * Applies one committed entry. One that DLedger hands over again is applied again, and counted: skipping it would
      * hide what DLedger does to every other state machine.
      */
     public Result apply(long index, Entry entry) {
@@ -40,17 +68,15 @@ public class RegisterMachine {
         return result;
     }
 
-    /** Notes that a committed entry could not be decoded. */
-    public void skip(long index, Entry.Malformed why) {
-        inOrder(index);
-        health.undecodable(index, why);
-        reached(index);
+    /** Reports that the library has stopped applying for good. */
+    public void gaveUp(Object code, Throwable error) {
+        health.report("DLedger gave up: " + error.getMessage() + " " + code, error);
     }
 
     /**
-     * Notes that all entries up to {@code index} have been applied, also those that the library keeps to itself. While it
-     * goes back over entries already applied, the state is one that belongs to no index: the mark stays until it has come
-     * as far as ever, and shows then what applying twice has made of the state.
+     * Notes that all entries up to {@code index} are applied, including those that the library does not hand over.
+     * While it re-applies earlier entries the state belongs to no index: the mark stays as it is until the furthest
+     * index is reached again, and then shows what applying twice did to the state.
      */
     public void reached(long index) {
         lastIndex = index;
@@ -59,7 +85,7 @@ public class RegisterMachine {
         }
     }
 
-    /** What the state was at the furthest entry ever applied; from any thread. */
+    /** The state at the furthest entry ever applied; callable from any thread. */
     public StateMark mark() {
         return mark;
     }
@@ -70,7 +96,7 @@ public class RegisterMachine {
         }
     }
 
-    /** Changes the registers as the entry says, and nothing else. */
+    /** Changes the registers as the entry says; overridden by planted bugs. */
     protected Result perform(long index, Entry entry) {
         Operation operation = entry.operation();
         if (operation instanceof Operation.Write write) {
@@ -93,12 +119,12 @@ public class RegisterMachine {
         return registers.get(key);
     }
 
-    /** What a snapshot has to hold. */
+    /** The registers that go into a snapshot. */
     protected Map<String, Long> all() {
         return registers.view();
     }
 
-    /** Writes all registers to a file. False on failure, which is logged and shown as a fault. */
+    /** Writes all registers to a file. Returns false on failure, which is reported as a fault. */
     public boolean save(Path file) {
         try {
             Map<String, Long> all = all();
@@ -112,7 +138,7 @@ public class RegisterMachine {
         }
     }
 
-    /** Replaces all registers by those of a file. False on failure; the state is then what it was. */
+    /** Replaces all registers by those of a file. Returns false on failure; the state is then unchanged. */
     public boolean load(Path file, long lastIncludedIndex) {
         try {
             registers = new Registers(SnapshotFile.read(file));

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The values of all registers and a hash of them that is kept up with every change, whatever their number. Changed by
- * one thread; the map is concurrent because unsafe reads look at it from others.
+ * The values of all registers, and a hash of them that each change updates in constant time. Changed by one thread; the
+ * map is concurrent because unsafe reads come from others.
  */
 final class Registers {
 
@@ -15,7 +15,7 @@ final class Registers {
 
     private final Map<String, Long> values = new ConcurrentHashMap<>();
     private final Map<String, Long> view = Collections.unmodifiableMap(values);
-    /** The sum of the registers' hashes: it does not depend on the order in which they came to their values. */
+    /** The sum of the registers' hashes, which does not depend on the order of the changes. */
     private long hash;
 
     Registers() {
@@ -41,7 +41,7 @@ final class Registers {
         return view;
     }
 
-    /** What the state machine holds after the entry {@code index}. */
+    /** The digest of the registers as the state after entry {@code index}. */
     StateMark mark(long index) {
         return new StateMark(index, values.size(), hash);
     }

@@ -1,9 +1,9 @@
 package register.state;
 
 /**
- * What applying an operation gave.
+ * The result of applying an operation.
  *
- * @param value   what the register held, null if it was absent, of a read and of a cas that did not take place
+ * @param value   the value seen by a read or a cas that did not take place, null if the register was absent
  * @param swapped whether a cas took place; null for reads and writes
  */
 public record Result(Long value, Boolean swapped) {

@@ -1,7 +1,7 @@
 package register.state;
 
 /**
- * What a node's state machine held after one log entry: two nodes that stand at the same index must hold the same.
+ * A digest of the registers after one log entry; nodes at the same index must have the same.
  *
  * @param index     the furthest entry ever applied, -1 before the first
  * @param registers how many registers there were
@@ -9,7 +9,7 @@ package register.state;
  */
 public record StateMark(long index, int registers, long hash) {
 
-    /** Number of registers and hash as text: equal for equal states. */
+    /** Number of registers and hash as text; equal for equal states. */
     public String digest() {
         return registers + ":" + String.format("%016x", hash);
     }

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -63,6 +65,19 @@ class OptionsTest {
     }
 
     @Test
+    void theDefaultsInTheHelpAreTheRealOnes() throws UsageError {
+        List<String> found = new ArrayList<>();
+        String help = Options.USAGE.replace("DIR/", "/data/register/");
+        Matcher option = Pattern.compile("(--[a-z-]+) .*\\[(.+)]").matcher(help);
+        while (option.find()) {
+            String value = option.group(2);
+            assertEquals(parse(), value.startsWith("--") ? parse(value) : parse(option.group(1), value), option.group());
+            found.add(option.group(1));
+        }
+        assertEquals(11, found.size(), found.toString());
+    }
+
+    @Test
     void oneOfThePeersIsTheLast() throws UsageError {
         assertFalse(parse().isLastPeer());
         List<String> args = new ArrayList<>(LEAST);
@@ -97,7 +112,7 @@ class OptionsTest {
             --id     | n3                      | --peers: does not name this node, n3
             --peers  | n1-10.0.0.11            | --peers: expected ID-HOST:PORT
             --peers  | n1-10.0.0.11:99999      | --peers: an integer from 1 to 65535
-            --peers  | n1-a:1;n1-b:2           | --peers: n1 stands there twice
+            --peers  | n1-a:1;n1-b:2           | --peers: names n1 twice
             --client-port | 0                  | --client-port: an integer from 1 to 65535
             """)
     void badNeeded(String name, String value, String message) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import register.options.Canary;
 
-/** Every planted bug really bites, and where all nodes shall be wrong alike they are. */
+/** Every planted bug has its effect, and a bug of all nodes has the same effect on each. */
 class CanaryMachineTest {
 
     private static final int WRITES = 5000;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -107,9 +108,9 @@ class RegisterMachineTest {
     @Test
     void aStrangeEntryChangesNothingAndIsReported() throws IOException {
         apply(new Operation.Write("k", 1));
-        machine.skip(index++, new Entry.Malformed("of no kind"));
+        machine.apply(index++, new byte[0], (entry, result) -> fail("applied"));
         assertEquals(1, machine.get("k"));
-        assertEquals("entry 1 is not a register entry: of no kind", health.fault());
+        assertEquals("entry 1 is not a register entry: cut short at 0 bytes", health.fault());
         assertEquals(1, health.undecodable());
         assertEquals(1, machine.mark().index(), "what cannot be read is passed over, by every node alike");
     }

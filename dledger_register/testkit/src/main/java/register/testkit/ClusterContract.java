@@ -24,8 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 import register.replica.ReplicaFactory;
 
 /**
- * What every adapter owes to a client, tried on one cluster of three real nodes. In order, for a cluster is
- * expensive and the last test stops its leader.
+ * What every adapter must do for a client, tested on one cluster of three real nodes. The order is fixed, because a
+ * cluster is expensive and the last tests stop nodes.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -51,7 +51,7 @@ public abstract class ClusterContract {
         assertEquals(0L, status.get("unappliedOks"));
     }
 
-    /** Nodes that tell the same index tell the same digest, and sooner or later they tell the same index. */
+    /** Nodes at the same index have the same digest, and eventually they are at the same index. */
     private void assertHoldsTheSame(int node, int other) throws Exception {
         cluster.await("n" + node + " and n" + other + " at one index", () -> {
             Map<String, Object> one = cluster.status(node);

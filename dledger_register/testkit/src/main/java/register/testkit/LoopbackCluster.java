@@ -64,10 +64,11 @@ public final class LoopbackCluster implements AutoCloseable {
     }
 
     private Options options(int node) throws UsageError {
+        // Ten missed heartbeats, so that a busy machine does not cost the cluster its leader in the middle of a test.
         List<String> args = new ArrayList<>(List.of(
                 "--id", "n" + node, "--group", "test", "--peers", peers,
                 "--data-dir", dir.resolve("n" + node).toString(), "--client-port", "" + clientPorts[node],
-                "--heartbeat-ms", "200", "--min-vote-ms", "100", "--max-vote-ms", "300",
+                "--heartbeat-ms", "200", "--heartbeat-leak", "10", "--min-vote-ms", "100", "--max-vote-ms", "300",
                 "--data-file-size", "1048576", "--index-file-size", "320000"));
         args.addAll(extra);
         return Options.parse(args.toArray(new String[0]));
@@ -116,7 +117,7 @@ public final class LoopbackCluster implements AutoCloseable {
         }
     }
 
-    /** Waits for a leader that commits a write, and gives its number. */
+    /** Waits for a leader that commits a write, and returns its number. */
     public int awaitLeader() throws Exception {
         int[] leader = new int[1];
         await("a leader that commits", () -> {
