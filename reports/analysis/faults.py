@@ -36,6 +36,7 @@ class FaultWindow:
     id: int
     fault: str
     family: str
+    summary: str
     state: str
     nodes: tuple[str, ...]
     grudge: dict[str, tuple[str, ...]]
@@ -113,7 +114,8 @@ def _window(
     return FaultWindow(
         id=receipt.id,
         fault=receipt.fault,
-        family=family_of(receipt.fault),
+        family=family_of(receipt.family),
+        summary=receipt.summary,
         state=receipt.state,
         nodes=nodes_of(receipt),
         grudge=grudge,

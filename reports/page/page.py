@@ -16,7 +16,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import fault_summaries, figures, node_timeline, snapshots, topology
+from reports.analysis import figures, node_timeline, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import (
@@ -37,11 +37,9 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.style import format as texts
 from reports.style.format import short
-from reports.style.palette import family_of
+from reports.style.palette import fault_styles
 from reports.text import recovery as recovery_text
 
-SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
-SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "text.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
@@ -67,8 +65,20 @@ def asset(name: str) -> str:
     return (resources.files("reports") / "assets" / name).read_text(encoding="utf-8")
 
 
+def page_styles() -> str:
+    """The style sheet of all pages."""
+    return asset("page.css") + "\n" + fault_styles()
+
+
 def vendor(name: str) -> str:
+    """A file of uPlot."""
     return (resources.files("reports") / "vendor" / "uplot" / name).read_text(encoding="utf-8")
+
+
+def with_charts(script: str, styles: str) -> tuple[str, str]:
+    """The script of a page that draws charts, and its styles: uPlot's with ours after them."""
+    scripts = (vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), asset(script))
+    return "\n".join(scripts), vendor("uPlot.min.css") + "\n" + styles
 
 
 def environment() -> jinja2.Environment:
@@ -128,8 +138,7 @@ def policy(scripts: str, styles: str) -> str:
 def render(drawn: Drawn) -> str:
     """The whole page as text."""
     run, notes = drawn.run, drawn.run.notes
-    scripts = "\n".join([vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), *map(asset, SCRIPTS)])
-    styles = vendor("uPlot.min.css") + "\n" + asset("page.css")
+    scripts, styles = with_charts("report.js", page_styles())
 
     def part(what: str, make: Callable[[], Any], otherwise: Any) -> Any:
         return notes.attempt(what, make, otherwise)
@@ -165,11 +174,10 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": fault_summaries.describe(window.fault for window in drawn.windows),
+        "does": list({w.fault: texts.one_line(w.summary, 160) for w in drawn.windows if w.summary}.items()),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),
-        "family_of": family_of,
         "drawn_from": part("digest of the results", lambda: digest_of(run.results), ""),
         "styles": Markup(styles),  # noqa: S704 (our own files)
         "scripts": Markup(scripts),  # noqa: S704

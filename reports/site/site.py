@@ -23,10 +23,8 @@ from reports.load.safe_open import files_of, open_inside
 from reports.load.store_index import RunRow, StoreIndex
 from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
-from reports.page.page import SHARED_SCRIPTS, asset, environment, policy, vendor
+from reports.page.page import asset, environment, page_styles, policy, with_charts
 
-SCRIPTS: Final = ("theme.js", "decode.js", "site.js")
-COMPARE_SCRIPTS: Final = (*SHARED_SCRIPTS, "compare.js")
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
 PLAIN_ROWS: Final = 200
 """So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
@@ -50,11 +48,8 @@ def page_of(row: RunRow) -> str:
 
 
 def _render(template: str, base: str, title: str, *, charts: bool = False, **context: Any) -> str:
-    scripts, styles = "\n".join(map(asset, SCRIPTS)), asset("page.css") + "\n" + asset("site.css")
-    if charts:
-        libraries = [vendor("LICENSE.js"), vendor("uPlot.iife.min.js")]
-        scripts = "\n".join([*libraries, *map(asset, COMPARE_SCRIPTS)])
-        styles = vendor("uPlot.min.css") + "\n" + styles
+    styles = page_styles() + "\n" + asset("site.css")
+    scripts, styles = with_charts("compare.js", styles) if charts else (asset("site.js"), styles)
     return (
         environment()
         .get_template(template)

@@ -13,7 +13,7 @@ from history.records.probes import Role, probes_header
 from reports.analysis.faults import fault_windows
 from reports.analysis.node_timeline import tracks_of
 from reports.load.run import read_run
-from tests.reports.shapes import HOSTILE, NODES, Fault, S, Shape, outage_at
+from tests.reports.shapes import FAMILIES, HOSTILE, NODES, Fault, S, Shape, outage_at
 
 
 def write_history(files: RunFiles, shape: Shape, operations: list[Operation], faults: list[Fault]) -> None:
@@ -46,7 +46,8 @@ def write_history(files: RunFiles, shape: Shape, operations: list[Operation], fa
             "targets": {"grudge": fault.grudge} if fault.grudge else {"nodes": list(fault.nodes)},
         }
         witness = {n: {"packets_dropped": 40 + 7 * i} for i, n in enumerate(fault.nodes)}
-        nemesis.append((fault.start, "invoke", fault.name, {"action": "inject", **targets}))
+        own = {"family": FAMILIES.get(fault.name, "partition"), "summary": f"what a {fault.name} does"}
+        nemesis.append((fault.start, "invoke", fault.name, {"action": "inject", **own, **targets}))
         nemesis.append(
             (
                 fault.stood,

@@ -1,0 +1,107 @@
+// Fault bands, phases and violations, drawn the same way on every canvas.
+
+import { Ink } from "./canvas.js";
+
+export function drawBands(context, data, toX, left, right, top, height) {
+  context.save();
+  context.globalAlpha = Ink.dark ? 0.26 : 0.45;
+  for (const fault of data.faults) {
+    if (fault.state === "skipped") continue;
+    const a = Math.max(toX(fault.start), left);
+    const b = Math.min(Math.max(toX(fault.end), a + 1), right);
+    if (b <= left || a >= right) continue;
+    context.fillStyle = data.faultColours[fault.family];
+    // Full while it stood for certain, half while it was being installed and healed.
+    const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
+    const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
+    const full = context.globalAlpha;
+    context.fillRect(stood, top, Math.max(heal - stood, 1), height);
+    context.globalAlpha = full / 2;
+    context.fillRect(a, top, stood - a, height);
+    context.fillRect(heal, top, b - heal, height);
+    context.globalAlpha = full;
+  }
+  context.restore();
+}
+
+// Where the main and the final phase begin.
+export function drawPhases(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = Ink.quiet;
+  context.lineWidth = ratio;
+  context.setLineDash([2 * ratio, 3 * ratio]);
+  for (const phase of data.phases) {
+    const x = toX(phase.start);
+    if (x < left || x > right) continue;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, top + height);
+    context.stroke();
+  }
+  context.restore();
+}
+
+// Their names, over whatever else is drawn, and below the triangles where there are any.
+export function namePhases(context, data, toX, left, right, top, ratio) {
+  context.save();
+  context.fillStyle = Ink.quiet;
+  context.strokeStyle = Ink.paper;
+  context.lineWidth = 3 * ratio;
+  context.lineJoin = "round";
+  context.setLineDash([]);
+  context.font = Ink.font.replace("12px", `${11 * ratio}px`);
+  context.textBaseline = "top";
+  for (const { name, start } of data.phases) {
+    const x = toX(start);
+    const room = right - x > context.measureText(name).width + 6 * ratio;
+    if (x < left || x > right) continue;
+    const at = [x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 : 1) * ratio];
+    context.textAlign = room ? "left" : "right";
+    context.strokeText(name, ...at);
+    context.fillText(name, ...at);
+  }
+  context.restore();
+}
+
+// When operations that cannot be placed were asked for, and when nodes were seen to break a rule: triangles at the top
+// (hollow for nodes), and a thin line down.
+export function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = Ink.mark;
+  context.lineWidth = ratio;
+  context.setLineDash([]);
+  const marked = [
+    ...(data.findings ?? []).map(({ at }) => [at, true]),
+    ...(data.violations ?? []).map(({ at }) => [at, false]),
+  ];
+  for (const [at, hollow] of marked) {
+    const x = toX(at);
+    if (x < left || x > right) continue;
+    context.globalAlpha = 0.4;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, top + height);
+    context.stroke();
+    context.globalAlpha = 1;
+    triangle(context, x, top + (hollow ? 7 : 6) * ratio, 4 * ratio, hollow);
+  }
+  context.restore();
+}
+
+// A triangle that points down to (x, y).
+export function triangle(context, x, y, size, hollow = false) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x - size, y - size * 1.5);
+  context.lineTo(x + size, y - size * 1.5);
+  context.closePath();
+  context.strokeStyle = Ink.paper;
+  context.lineWidth = 3;
+  context.stroke();
+  context.fillStyle = hollow ? Ink.paper : Ink.mark;
+  context.strokeStyle = Ink.mark;
+  context.lineWidth = 1.25;
+  context.fill();
+  if (hollow) context.stroke();
+  context.lineWidth = 1;
+}
