@@ -30,7 +30,7 @@ TICK: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: nobody knows when it ended."""
+    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time."""
 
     label: str
     who: str
@@ -89,7 +89,7 @@ class Axis:
         self.spans = spans
 
     def x(self, time: float) -> float:
-        """Where a moment is drawn; moments outside the axis are at its ends."""
+        """Return the x of a moment; moments outside the axis are at its ends."""
         for (low, left), (high, right) in zip(self._knots, self._knots[1:], strict=False):
             if time <= high:
                 return left + (right - left) * max(0.0, time - low) / (high - low)
@@ -97,7 +97,7 @@ class Axis:
 
 
 def picture_of(example: Counterexample) -> Picture | None:
-    """The drawing of a counterexample; None if it names no operation."""
+    """Draw a counterexample; None if it names no operation."""
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     if not operations:
         return None
@@ -125,12 +125,12 @@ def picture_of(example: Counterexample) -> Picture | None:
 
 
 def text_of(value: Any) -> str:
-    """A value as people read it: ``absent`` for null, JSON otherwise."""
+    """Write a value: ``absent`` for null, JSON otherwise."""
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), 24)
 
 
 def label_of(operation: Operation) -> str:
-    """What was asked and answered, in a few words."""
+    """Describe an operation and its answer in a few words."""
     if operation.f == "read":
         return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:

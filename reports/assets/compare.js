@@ -599,7 +599,7 @@
     }
     link.href = run.href;
     link.textContent = run.href.endsWith("report.html") ? "Report" : "Files";
-    card.append(head, el("p", run.sentence, "told"), list);
+    card.append(head, el("p", run.sentence, "statement"), list);
     if (run.curves?.command) {
       const command = el("div", void 0, "command");
       const [title, text] = run.curves.command;

@@ -96,10 +96,10 @@ def _nothing(_: FaultWindow) -> str:
     return ""
 
 
-def _packed(told: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
+def _packed(named: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
     free: list[float] = []
     found = []
-    for window, text in told:
+    for window, text in named:
         stop = max(end_of(window, end), window.started + end / 400)
         room = (len(text) + 2) * end * LETTER if text else 0.0
         text_at = max(min(window.started, end - room), 0.0)
@@ -191,15 +191,15 @@ def _distinct(marks: Sequence[Any]) -> list[float]:
 
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
-    told = [
+    keys = [
         (len(marks.violations), MARK, f"{marks.violated} violation{'' if marks.violated == 1 else 's'}"),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if len(marks.violations) < marks.violated:
-        told[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
+        keys[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
     return [
         Line2D([], [], ls="", marker="v", ms=6, mfc=face, mec=MARK, mew=0.9, label=text)
-        for count, face, text in told
+        for count, face, text in keys
         if count
     ]
 

@@ -1,4 +1,4 @@
-"""The static set: PNG and SVG by matplotlib, in one style, for CI, for papers and for whoever has no browser.
+"""The static set: PNG and SVG by matplotlib, in one style, for CI and for papers.
 
 Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
 """
@@ -160,15 +160,15 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
     top, bottom = frame.panels
     _roles(top, drawn)
     keys = [*_role_keys(), *_snapshots(top, drawn)]
-    progress = node_timeline.progress_of(drawn.tracks, frame.end)
-    for row, track in enumerate(drawn.tracks):
+    progress = node_timeline.progress_of(drawn.timelines, frame.end)
+    for row, timeline in enumerate(drawn.timelines):
         keys += bottom.plot(
             progress.time,
             progress.lag[row],
             color=node_colour(row),
             ls=LINE_STYLES[row % len(LINE_STYLES)],
             lw=1.2,
-            label=one_line(track.node, 12),
+            label=one_line(timeline.node, 12),
         )
     bottom.set_ylabel("entries behind the\nhighest commit index")
     bottom.set_ylim(bottom=0)
@@ -179,9 +179,9 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
 
 def _roles(axes: Axes, drawn: Drawn) -> None:
     """A thick bar where a node led (with its term), a thin line where it followed, a hollow bar as candidate."""
-    for row, track in enumerate(drawn.tracks):
+    for row, timeline in enumerate(drawn.timelines):
         colour = node_colour(row)
-        found = node_timeline.stretches(track)
+        found = node_timeline.stretches(timeline)
         for role, height, face, edge in (
             ("follower", 0.08, colour, "none"),
             ("leader", 0.62, colour, "none"),
@@ -203,8 +203,10 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
     for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
         spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
         axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
-    axes.set_yticks([-1, *range(len(drawn.tracks))], ["any ok", *(one_line(track.node, 12) for track in drawn.tracks)])
-    axes.set_ylim(len(drawn.tracks) - 0.4, -1.7)
+    axes.set_yticks(
+        [-1, *range(len(drawn.timelines))], ["any ok", *(one_line(timeline.node, 12) for timeline in drawn.timelines)]
+    )
+    axes.set_ylim(len(drawn.timelines) - 0.4, -1.7)
     axes.tick_params(length=0, axis="y")
 
 
@@ -220,7 +222,7 @@ def _role_keys() -> list[Any]:
 
 def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
     """Draw them, and return what the legend says of the kinds that there are."""
-    rows = {track.node: row for row, track in enumerate(drawn.tracks)}
+    rows = {timeline.node: row for row, timeline in enumerate(drawn.timelines)}
     keys: list[Line2D] = []
     for kind, marker, face, name in SNAPSHOT_MARKS:
         seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]

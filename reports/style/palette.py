@@ -42,12 +42,12 @@ F_MARKERS: Final = {"read": "o", "write": "s", "cas": "^"}
 
 
 def family_of(recorded: str) -> str:
-    """The family whose colour a fault is drawn in, from the family in its receipt."""
+    """Return the family in whose colour a fault is drawn, from the family in its receipt."""
     return recorded if recorded in FAULT_COLOURS else "other"
 
 
 def fault_styles() -> str:
-    """The style sheet's rules that fill shapes of class ``f-<family>`` with the family's colour."""
+    """Write the rules that fill shapes of class ``f-<family>`` with the family's colour."""
     return "".join(f".f-{family} {{ fill: {colour}; }}\n" for family, colour in FAULT_COLOURS.items())
 
 
@@ -56,6 +56,6 @@ def node_colour(position: int) -> str:
 
 
 def bright(colour: str) -> bool:
-    """Whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
+    """Check whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return 0.3 * red + 0.59 * green + 0.11 * blue > 127

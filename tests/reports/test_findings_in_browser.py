@@ -195,9 +195,9 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
-        assert found.page.locator(".breach details.excerpt").count() == len(moments)
-        assert found.page.locator(".breach tr.event").count() == len(moments)
-        found.page.click("#breach-1 button.go")
+        assert found.page.locator(".invariant details.excerpt").count() == len(moments)
+        assert found.page.locator(".invariant tr.event").count() == len(moments)
+        found.page.click("#invariant-1 button.go")
         assert found.page.input_value("#progress-kind") == "log_end"
         found.until(
             "(() => { const { top, bottom } = document.getElementById('c-applied').getBoundingClientRect();"
@@ -208,8 +208,8 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
             found.look("light", width)
             assert found.js("document.documentElement.scrollWidth") <= width
             assert found.js("[...document.querySelectorAll('.stack')].every(t => t.scrollWidth <= innerWidth - 24)")
-            assert found.page.locator(".breach .ends li").first.is_visible() == (width == 390)
-            named = found.page.locator(".breach .sketch > svg text:is(.late, .well)").first
+            assert found.page.locator(".invariant .ends li").first.is_visible() == (width == 390)
+            named = found.page.locator(".invariant .sketch > svg text:is(.late, .well)").first
             assert named.is_visible() == (width == 1400)
 
 

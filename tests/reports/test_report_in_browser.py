@@ -169,12 +169,12 @@ def test_minimap_moves_the_view(shown: Tab) -> None:
 
 
 SPOT = """(() => { const { data, row, rowHeight, canvas } = page.Timeline, { ops } = data;
-    const box = canvas.getBoundingClientRect(), width = box.width - GUTTER - MARGIN;
+    const box = canvas.getBoundingClientRect(), width = box.width - page.GUTTER - page.MARGIN;
     const seconds = (i) => (ops.t[i] + ops.d[i] / 2) / 1e6;
     let i = page.lowerBound(ops.t, (page.View.from + page.View.to) / 2 * 1e6);
     while (ops.d[i] < 2000 || ops.d[i] > 30000) i++;
     const share = (seconds(i) - page.View.from) / (page.View.to - page.View.from);
-    return [box.left + GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
+    return [box.left + page.GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
 """Where the middle of some short operation is on the screen, and its index."""
 
 

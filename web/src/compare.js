@@ -72,7 +72,7 @@ function verdictCard(letter, run) {
   }
   link.href = run.href;
   link.textContent = run.href.endsWith("report.html") ? "Report" : "Files";
-  card.append(head, el("p", run.sentence, "told"), list);
+  card.append(head, el("p", run.sentence, "statement"), list);
   if (run.curves?.command) {
     const command = el("div", undefined, "command");
     const [title, text] = run.curves.command;

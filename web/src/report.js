@@ -1,7 +1,7 @@
 // The page of one run: unpacks the data, draws it, then wires keys, buttons, links and the address.
 
 import { readHash, writeHash } from "./address.js";
-import { readInk } from "./canvas.js";
+import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
@@ -79,9 +79,11 @@ window.page = {
   Charts,
   drawTimeline,
   endOf,
+  GUTTER,
   groupRows,
   isError,
   lowerBound,
+  MARGIN,
   placeOfIndex,
   Selection,
   select,

@@ -1,4 +1,4 @@
-// The latency scatter: shapes while they can be told apart, else a grid of cells in which the worst outcome wins.
+// The latency scatter: shapes while they are distinguishable, else a grid of cells in which the worst outcome wins.
 
 import { Ink } from "./canvas.js";
 import { describe, hideCard, showCard } from "./details.js";
