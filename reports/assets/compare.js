@@ -357,6 +357,11 @@
     }
     context.restore();
   }
+  function drawAvailable(context, value, colour, from, to, top, step) {
+    context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
+    const inset = value === 1 ? 5 : value === 2 ? 3 : step / 2 - 0.5;
+    context.fillRect(from, top + inset, to - from, step - 2 * inset);
+  }
   function triangle(context, x, y, size, hollow = false) {
     context.beginPath();
     context.moveTo(x, y);
@@ -725,7 +730,7 @@
       { scale: logScale(), axis: logAxis, background: halfBands }
     );
   }
-  function drawAvailable() {
+  function drawAvailability() {
     const canvas = document.getElementById("c-availability");
     const step = 18;
     const area = prepareCanvas(canvas, 4 * step + 34);
@@ -765,10 +770,7 @@
         const to = Math.min(toX(Math.min(at + count * width, curves.end)), area.right);
         at += count * width;
         if (to <= from) continue;
-        context.fillStyle = value === 1 ? Ink[`run-${letter.toLowerCase()}`] : value === 2 ? Ink["fail-ink"] : Ink.quiet;
-        if (value === 1) context.fillRect(from, top + step + 5, to - from, step - 10);
-        else if (value === 2) context.fillRect(from, top + step + 3, to - from, step - 6);
-        else context.fillRect(from, top + step * 1.5 - 0.5, to - from, 1);
+        drawAvailable(context, value, Ink[`run-${letter.toLowerCase()}`], from, to, top + step, step);
       }
     });
     drawTimeAxis(area, toX, 4 * step + 12);
@@ -815,7 +817,7 @@
     drawTables(a, b);
     drawLegend(a, b);
     drawCurves(a, b);
-    drawAvailable();
+    drawAvailability();
     document.getElementById("cmp-a").value = a.place;
     document.getElementById("cmp-b").value = b.place;
     if (!keepAddress)
@@ -858,7 +860,7 @@
       Compare.b = find("b", runs[0]);
       const missing = ["a", "b"].filter((letter) => !Compare[letter]).map((letter) => asked.get(letter));
       View.listeners.push(() => {
-        if (Compare.a && Compare.b) drawAvailable();
+        if (Compare.a && Compare.b) drawAvailability();
       });
       shareView();
       wireChoice();

@@ -589,6 +589,11 @@
     }
     context.restore();
   }
+  function drawAvailable(context, value, colour, from, to, top, step2) {
+    context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
+    const inset = value === 1 ? 5 : value === 2 ? 3 : step2 / 2 - 0.5;
+    context.fillRect(from, top + inset, to - from, step2 - 2 * inset);
+  }
   function triangle(context, x, y, size, hollow = false) {
     context.beginPath();
     context.moveTo(x, y);
@@ -1446,10 +1451,7 @@
       const a = Math.max(toX(start2 * width), area.left);
       const b = Math.min(toX(stop * width), area.right);
       if (b > a) {
-        context.fillStyle = cells[start2] === 1 ? Ink.ok : cells[start2] === 2 ? Ink["fail-ink"] : Ink.quiet;
-        if (cells[start2] === 1) context.fillRect(a, 5, b - a, step2 - 10);
-        else if (cells[start2] === 2) context.fillRect(a, 3, b - a, step2 - 6);
-        else context.fillRect(a, step2 / 2 - 0.5, b - a, 1);
+        drawAvailable(context, cells[start2], Ink.ok, a, b, 0, step2);
       }
       start2 = stop;
     }

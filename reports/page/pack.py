@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from reports.load.columns import NONE, Coded, Ints, Operations
 from reports.style.format import short
 
-VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
 MAX_TEXTS: Final = 50_000
 MAX_NAMES: Final = 20_000
 """Limit of different keys, nodes and errors; all later ones are shown as one."""
@@ -109,7 +108,7 @@ def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, In
 
 
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:
-    """Code every JSON value as a kind and up to two numbers; other values go into ``texts``, each once."""
+    """Code JSON values as a kind and two numbers: 0 null, 1 integer, 2 pair, 3 place in ``texts``, 4 pair with null."""
     count = len(column)
     kind, first, second = (np.zeros(count, dtype=np.int64) for _ in range(3))
     filled = pc.fill_null(column, "null")

@@ -38,8 +38,6 @@ NODE_COLOURS: Final = (
 )
 """Okabe and Ito's palette, legible for colour-blind readers, one colour a node."""
 
-F_MARKERS: Final = {"read": "o", "write": "s", "cas": "^"}
-
 
 def family_of(recorded: str) -> str:
     """Return the family in whose colour a fault is drawn, from the family in its receipt."""

@@ -13,7 +13,7 @@ import {
 } from "./canvas.js";
 import { unpack } from "./decode.js";
 import { el, figure, option, svg } from "./dom.js";
-import { drawBands } from "./marks.js";
+import { drawAvailable, drawBands } from "./marks.js";
 import { Charts, line, logAxis, logScale, makePlot, resizeCharts, shareView } from "./plots.js";
 import { wireTheme } from "./theme.js";
 import { View, ViewKeys } from "./view.js";
@@ -164,7 +164,7 @@ function drawFaultTable(a, b) {
   );
 }
 
-// Both runs' values on one grid: the moments of either, and nothing where a run has none.
+// Both runs' values on one grid, the moments of either, with gaps where a run has none.
 function merged(a, b, names) {
   return uPlot.join([a, b].map((run) => [run.time, ...names.map((name) => run[name])]));
 }
@@ -209,7 +209,7 @@ function drawCurves(a, b) {
 }
 
 // Two rows a run: its faults by name, and below whether anything was answered ok.
-function drawAvailable() {
+function drawAvailability() {
   const canvas = document.getElementById("c-availability");
   const step = 18;
   const area = prepareCanvas(canvas, 4 * step + 34);
@@ -249,10 +249,7 @@ function drawAvailable() {
       const to = Math.min(toX(Math.min(at + count * width, curves.end)), area.right);
       at += count * width;
       if (to <= from) continue;
-      context.fillStyle = value === 1 ? Ink[`run-${letter.toLowerCase()}`] : value === 2 ? Ink["fail-ink"] : Ink.quiet;
-      if (value === 1) context.fillRect(from, top + step + 5, to - from, step - 10);
-      else if (value === 2) context.fillRect(from, top + step + 3, to - from, step - 6);
-      else context.fillRect(from, top + step * 1.5 - 0.5, to - from, 1);
+      drawAvailable(context, value, Ink[`run-${letter.toLowerCase()}`], from, to, top + step, step);
     }
   });
   drawTimeAxis(area, toX, 4 * step + 12);
@@ -264,7 +261,7 @@ function drawLegend(a, b) {
     entry.append(make, document.createTextNode(name));
     return entry;
   };
-  // A bar on a picture of the given class, as wide as that is.
+  // A bar as wide as its picture, which has the given class.
   const swatch = (kind, className, width, y, height) => {
     const picture = svg("svg", { class: kind, viewBox: `0 0 ${width} 10`, "aria-hidden": "true" });
     picture.append(svg("rect", { class: className, width, y, height }));
@@ -309,7 +306,7 @@ function showPair(keepAddress) {
   drawTables(a, b);
   drawLegend(a, b);
   drawCurves(a, b);
-  drawAvailable();
+  drawAvailability();
   document.getElementById("cmp-a").value = a.place;
   document.getElementById("cmp-b").value = b.place;
   if (!keepAddress)
@@ -356,7 +353,7 @@ async function startCompare() {
     Compare.b = find("b", runs[0]);
     const missing = ["a", "b"].filter((letter) => !Compare[letter]).map((letter) => asked.get(letter));
     View.listeners.push(() => {
-      if (Compare.a && Compare.b) drawAvailable();
+      if (Compare.a && Compare.b) drawAvailability();
     });
     shareView();
     wireChoice();

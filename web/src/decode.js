@@ -34,7 +34,7 @@ function column(entry, bytes, offset) {
   return out;
 }
 
-// What 32 bits do not hold: doubles, which are exact up to 2 ** 53, without bit operations.
+// Numbers of more than 32 bits, as doubles, which are exact up to 2 ** 53; bit operations would cut them.
 function wideColumn({ n, width, delta }, bytes, offset) {
   const out = new Float64Array(n);
   for (let i = 0; i < n; i++) {
@@ -47,7 +47,7 @@ function wideColumn({ n, width, delta }, bytes, offset) {
   return out;
 }
 
-// Unpacked when it is first asked for: the first picture needs half of the columns.
+// A column is unpacked when it is first read: the first drawing needs only half of them.
 function laterColumn(columns, entry, bytes, offset) {
   Object.defineProperty(columns, entry.name, {
     configurable: true,

@@ -1,4 +1,4 @@
-// What is known of one operation, and the card under the pointer that shows it.
+// The fields of one operation in words, and the card under the pointer that shows them.
 
 import { el } from "./dom.js";
 import { boxLabel, endOf, nameOf, OUTCOMES, plainKey, Timeline } from "./operations.js";

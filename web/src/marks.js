@@ -11,7 +11,7 @@ export function drawBands(context, data, toX, left, right, top, height) {
     const b = Math.min(Math.max(toX(fault.end), a + 1), right);
     if (b <= left || a >= right) continue;
     context.fillStyle = data.faultColours[fault.family];
-    // Full while it stood for certain, half while it was being installed and healed.
+    // Full colour while the fault stood for certain, half while it was being installed and healed.
     const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
     const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
     const full = context.globalAlpha;
@@ -41,7 +41,7 @@ export function drawPhases(context, data, toX, left, right, top, height, ratio) 
   context.restore();
 }
 
-// Their names, over whatever else is drawn, and below the triangles where there are any.
+// The names of the phases, over everything else, and below the triangles where there are any.
 export function namePhases(context, data, toX, left, right, top, ratio) {
   context.save();
   context.fillStyle = Ink.quiet;
@@ -63,8 +63,8 @@ export function namePhases(context, data, toX, left, right, top, ratio) {
   context.restore();
 }
 
-// When operations that cannot be placed were asked for, and when nodes were seen to break a rule: triangles at the top
-// (hollow for nodes), and a thin line down.
+// A triangle at the top and a thin line down where an operation that cannot be placed was invoked, and (hollow) where a
+// node was seen to break a rule.
 export function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
   context.save();
   context.strokeStyle = Ink.mark;
@@ -86,6 +86,13 @@ export function drawViolationMarks(context, data, toX, left, right, top, height,
     triangle(context, x, top + (hollow ? 7 : 6) * ratio, 4 * ratio, hollow);
   }
   context.restore();
+}
+
+// Whether operations were answered: 1 some ok, a bar; 2 none of them ok, a wider bar; 0 no answer, a thin line.
+export function drawAvailable(context, value, colour, from, to, top, step) {
+  context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
+  const inset = value === 1 ? 5 : value === 2 ? 3 : step / 2 - 0.5;
+  context.fillRect(from, top + inset, to - from, step - 2 * inset);
 }
 
 // A triangle that points down to (x, y).

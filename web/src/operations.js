@@ -1,4 +1,4 @@
-// The operations of the run as columns, how they are looked up, and what the timeline shows of them.
+// The state of the timeline, and lookups in the run's operations, which are columns.
 
 import { View } from "./view.js";
 
@@ -54,7 +54,7 @@ export function endOf(data, i) {
   return data.ops.d[i] < 0 ? data.end * 1e6 : data.ops.t[i] + data.ops.d[i];
 }
 
-// reach[i]: the latest end of operations 0..i, so that a search finds the first one that can still be seen.
+// reach[i]: the latest end of operations 0..i, so that bisection finds the first visible one.
 export function reachOf(data) {
   const reach = new Float64Array(data.ops.t.length);
   let latest = 0;

@@ -101,7 +101,7 @@ export function makePlot(data, id, height, series, values, more) {
   return plot;
 }
 
-// The legend shows each line as it is drawn, dashes too: colour alone does not tell quantiles, or replicas in print.
+// The legend shows each line as it is drawn, dashes too: colour alone does not distinguish quantiles, nor replicas in print.
 function drawKeys(plot) {
   plot.root.querySelectorAll(".u-legend .u-series").forEach((row, place) => {
     const { stroke, dash, width } = plot.series[place];

@@ -2,7 +2,7 @@
 
 export const ROLE_NAMES = ["leader", "follower", "candidate", "unknown", "no answer"];
 
-// What a node was at a moment: its stretch of one role and term, [role, term, from, to].
+// The stretch of one role and term, [role, term, from, to], that a node was in at a moment.
 export function stretchAt(data, place, seconds) {
   return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
 }

@@ -4,7 +4,7 @@ import { endOf, plainKey, Timeline } from "./operations.js";
 
 const ORDER = new Intl.Collator("en", { numeric: true });
 
-// As people count: n2 before n10.
+// Natural order: n2 before n10.
 export function inOrder(a, b) {
   return ORDER.compare(a, b);
 }

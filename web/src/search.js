@@ -47,7 +47,7 @@ function matches(accepts) {
   return { found, hidden };
 }
 
-// The first time from where the reader looks, then from one to the next, round and round.
+// A new search starts at the time window; a repeated one goes to the next match and wraps around.
 function revealMatch(found, direction, again, name) {
   const { ops } = Timeline.data;
   const here = again && View.selected !== null ? View.selected : null;
@@ -77,7 +77,7 @@ function revealIndex(index) {
   say("nothing holds it");
 }
 
-// Whether an operation's value or answer is a number or holds a text; the lists of texts are looked through once.
+// Whether an operation's value or result is a number or contains a text; the list of texts is searched only once.
 function holding(text) {
   const { ops, names } = Timeline.data;
   const number = /^-?\d+$/.test(text) ? Number(text) : null;

@@ -14,7 +14,7 @@ import {
   scaleX,
 } from "./canvas.js";
 import { hideCard, showCard } from "./details.js";
-import { drawBands, drawPhases, drawViolationMarks } from "./marks.js";
+import { drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
 import { ROLE_NAMES, stretchAt } from "./roles.js";
 import { View } from "./view.js";
 
@@ -107,16 +107,13 @@ function drawAvailability(data, area, toX, step) {
     const a = Math.max(toX(start * width), area.left);
     const b = Math.min(toX(stop * width), area.right);
     if (b > a) {
-      context.fillStyle = cells[start] === 1 ? Ink.ok : cells[start] === 2 ? Ink["fail-ink"] : Ink.quiet;
-      if (cells[start] === 1) context.fillRect(a, 5, b - a, step - 10);
-      else if (cells[start] === 2) context.fillRect(a, 3, b - a, step - 6);
-      else context.fillRect(a, step / 2 - 0.5, b - a, 1);
+      drawAvailable(context, cells[start], Ink.ok, a, b, 0, step);
     }
     start = stop;
   }
 }
 
-// A leader is a full bar, a follower a thin line, a candidate a hollow bar, no answer nothing but a dotted line.
+// A leader is a full bar, a follower a thin line, a candidate a hollow bar, no answer a dotted line.
 function drawRoles(area, toX, node, stretches, y, step) {
   const { context } = area;
   const middle = y + step / 2;

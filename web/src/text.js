@@ -9,7 +9,7 @@ const TEXT_STEP = 500;
 
 const TEXT_COLUMNS = ["index", "process", "node", "key", "operation", "outcome", "invoked, s", "completed, s", "error"];
 
-// A fold that is filled when it is opened; what stands in it is asked for again by refill().
+// Fills a fold when it is opened; returns a function that fills it again.
 function textFold(details, entries) {
   const host = details.querySelector(".text-rows");
   const refill = () => {
@@ -87,7 +87,7 @@ function faultRow({ fault, at, what }) {
   return row;
 }
 
-// Operations between two moments that are wanted, and what the nemesis did then, in the order of time.
+// The operations between two moments that pass `wanted`, and what the nemesis did then, in the order of time.
 function entriesBetween(from, to, wanted) {
   const { data, reach } = Timeline;
   const { ops } = data;
@@ -105,7 +105,7 @@ function entriesBetween(from, to, wanted) {
   return found.sort((a, b) => a.at - b.at || (a.i ?? -1) - (b.i ?? -1));
 }
 
-// The history of a violation's key: all of it, or what was open while the violation's operations, or the culprit, were.
+// The history of a violation's key: all of it, or what overlaps the violation's operations, or the culprit.
 function violationEntries(place, scope) {
   const { data } = Timeline;
   const { ops } = data;

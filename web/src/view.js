@@ -53,7 +53,7 @@ export const View = {
   },
 };
 
-// With a picture of the shared time focused.
+// Keys while a canvas with the shared time is focused.
 export const ViewKeys = {
   ArrowLeft: () => View.move((View.from - View.to) / 8),
   ArrowRight: () => View.move((View.to - View.from) / 8),
