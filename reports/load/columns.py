@@ -38,7 +38,7 @@ class Coded:
     names: tuple[str, ...]
 
     def code(self, name: str) -> int:
-        """The code of a name; -2, which no row has, if the column does not hold it."""
+        """Return the code of a name; -2, which no row has, for an unknown one."""
         return self.names.index(name) if name in self.names else -2
 
     def name(self, row: int) -> str | None:

@@ -124,7 +124,7 @@ def read_run(files: RunFiles) -> Run:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
+    """Read a JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
     if not path.exists():
         return {}
     value = json.loads(path.read_text(encoding="utf-8", errors="replace"))
@@ -177,7 +177,7 @@ def _header(path: Path) -> dict[str, Any]:
 
 
 def _nemesis_events(path: Path) -> list[Event]:
-    """Only the nemesis events, without parsing the (many more) lines of the clients."""
+    """Read only the nemesis events, without parsing the (many more) lines of the clients."""
     if not path.exists():
         return []
     events = []
@@ -209,7 +209,7 @@ def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
-    """(what it repeats, command line) of the commands in a plan; without ``faults`` there are none to replay.
+    """List (what it repeats, command line) of the commands in a plan; with ``faults`` also the one to replay them.
 
     Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
     then the command does not repeat the faults, and says so.
@@ -226,7 +226,7 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
-    """First invocation and last completion of a phase, in ns; None if no operation belongs to it."""
+    """Find first invocation and last completion of a phase, in ns; None if no operation belongs to it."""
     rows = operations.phase.codes == operations.phase.code(phase)
     if not bool(np.any(rows)):
         return None

@@ -1,4 +1,4 @@
-"""Links from the page to the files that lie beside it in the run's directory: relative, and only to what is there."""
+"""Links from the page to the files that exist beside it in the run's directory."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Frame:
         all_axes[0].set_title(f"{title}\n{one_line(run.test, 76)}  {one_line(run.name, 40)}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
-        """What was drawn, then the marks, then the fault families that occur; right of the panels."""
+        """Draw the legend right of the panels: what was drawn, the marks, the fault families that occur."""
         found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows)]
         self.figure.legend(handles=found, loc="outside right upper")
 
@@ -165,7 +165,7 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
 
 
 def _marks(axes: Axes, marks: Marks) -> None:
-    """A triangle at the upper edge and a thin line for each, as in the page's charts; hollow for what nodes did."""
+    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes."""
     across = axes.get_xaxis_transform()
     for times, face in ((_distinct(marks.findings), "white"), (_distinct(marks.violations), MARK)):
         if not times:

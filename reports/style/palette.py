@@ -1,4 +1,4 @@
-"""Colours and shapes: the ones that people know from Jepsen's plots.
+"""Colours, as in Jepsen's plots.
 
 Colour carries three meanings only: outcome, fault family, verdict.  Every outcome has a marker as well, so that
 nothing depends on colour alone.
