@@ -1,16 +1,16 @@
-"""Reports: what happened in a run, for people.  Reads a run directory, imports only ``history``.
+"""Reports: pages, plots and texts about runs.  Reads a run directory, imports only ``history``.
 
 =========================  =======================================================================================
 ``site``                   the pages over many runs, as text for the server and as files
 ``page``                   ``report.html``, its data and its links
 ``plots``                  the static set: PNG and SVG
 ``text``                   summary, terminal, JUnit
-``analysis``               what the records say: timelines, faults, findings, trends, and the geometry of pictures
-``load``                   whatever of a run or a store can be read
+``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
+``load``                   reads those files of a run or a store that are there
 ``style``                  colours, and how numbers and hostile text are written
 ``assets``, ``templates``  styles, scripts and templates of the pages
-``vendor``                 code of others, unchanged, with its licence
-``errors``                 what went wrong while drawing: warnings, never an exception
+``vendor``                 third-party code, unchanged, with its licence
+``errors``                 warnings in place of exceptions
 =========================  =======================================================================================
 """
 
@@ -41,7 +41,7 @@ def write_plots(files: RunFiles) -> list[Path]:
 
 
 def write_all(files: RunFiles) -> ReportOutcome:
-    """Page, plots and ``junit.xml`` from one reading of the run, with the warnings of all three."""
+    """Write page, plots and ``junit.xml`` from one reading of the run; returns the warnings of all three."""
     drawn = prepare(read_run(files))
     found = [_write_plots(drawn), _write_page(drawn)]
     nothing: list[Path] = []
@@ -55,12 +55,12 @@ def write_junit(files: RunFiles, path: Path) -> None:
 
 
 def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
-    """The text of ``summary.txt`` from the contents of ``results.json``."""
+    """Render the text of ``summary.txt`` from the contents of ``results.json``."""
     return summary.render_summary(results, columns)
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False) -> str:
-    """The essentials of a run for a terminal of so many columns.  Needs no results."""
+    """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
     return terminal.render(prepare(read_run(files)), columns, colour=colour)
 
 

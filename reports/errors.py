@@ -1,4 +1,4 @@
-"""What went wrong while drawing: a list of warnings, never an exception that reaches the caller."""
+"""Warnings: what cannot be read or drawn never raises an exception that reaches the caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
-    """What was written, and one sentence for every part that could not be read or drawn."""
+    """The files that were written, and a sentence for every part that could not be read or drawn."""
 
     paths: list[Path]
     warnings: list[str]
@@ -20,7 +20,7 @@ class ReportOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Collects warnings; the same sentence is kept once."""
+    """A list of warnings, each sentence once."""
 
     warnings: list[str] = field(default_factory=list)
 
@@ -29,7 +29,7 @@ class Notes:
             self.warnings.append(sentence)
 
     def attempt(self, what: str, make: Callable[[], T], otherwise: T) -> T:
-        """The value of ``make()``; after any failure a warning that names ``what``, and ``otherwise``."""
+        """Return ``make()``; if it fails, add a warning that names ``what`` and return ``otherwise``."""
         try:
             return make()
         except Exception as error:  # noqa: BLE001 (a part that cannot be drawn must not cost the page or the verdict)

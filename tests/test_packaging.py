@@ -43,8 +43,9 @@ def sources() -> set[str]:
 def copy_tree(target: Path) -> Path:
     """The tree without what was built in it: setuptools would take files of an earlier build."""
     left_out = shutil.ignore_patterns(
-        ".git", ".venv", "build", "store", "dist", "target", "__pycache__", "*.egg-info", "tests", ".*_cache"
-    )
+        ".git", ".venv", "build", "store", "dist", "target", "node_modules", "__pycache__", "*.egg-info", "tests",
+        ".*_cache",
+    )  # fmt: skip
     return Path(shutil.copytree(ROOT, target, ignore=left_out))
 
 

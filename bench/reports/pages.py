@@ -26,13 +26,13 @@ from tests.reports.shapes import Shape
 from tests.reports.stores import many_runs
 
 TIMED = """(work) => {
-    const t = performance.now(); work(); for (const l of View.listeners) l(); return performance.now() - t; }"""
+    const t = performance.now(); work(); for (const l of page.View.listeners) l(); return performance.now() - t; }"""
 INTERACTIONS = {
-    "zoom": "() => { View.from = View.end * 0.25; View.to = View.end * 0.75; }",
+    "zoom": "() => { page.View.from = page.View.end * 0.25; page.View.to = page.View.end * 0.75; }",
     "next": "() => step(1, isError)",
     "search": "() => { document.getElementById('f-search').value = 'no answer in 2'; search(1); }",
     "filter": "() => { document.getElementById('f-outcome').value = 'errors'; applyFilters(); }",
-    "group": "() => groupRows('key')",
+    "group": "() => page.groupRows('key')",
 }
 
 
@@ -87,8 +87,8 @@ def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
     found["page MB"] = len(page.encode()) / 1e6
     with tab(browser, (folder / "index.html").as_uri()) as shown:
         found["usable ms"] = shown.js("performance.getEntriesByName('usable')[0].startTime")
-        found["search ms"] = _typed(shown, "byId('s-search').value = 'sentence 77'; filterRows()")
-        work = "byId('s-search').value = ''; byId('s-verdict').value = 'invalid'; filterRows()"
+        found["search ms"] = _typed(shown, "page.byId('s-search').value = 'sentence 77'; page.filterRows()")
+        work = "page.byId('s-search').value = ''; page.byId('s-verdict').value = 'invalid'; page.filterRows()"
         found["filter ms"] = _typed(shown, work)
         found["sort ms"] = _typed(shown, "document.querySelector('#runs th[data-sort=rate] button').click()")
     return found

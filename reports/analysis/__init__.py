@@ -1,1 +1,1 @@
-"""What the records say, ready to be shown by page, plots and text."""
+"""Computed from a run's records, for page, plots and text."""

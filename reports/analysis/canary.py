@@ -1,4 +1,4 @@
-"""What a verdict means on a run whose server was made wrong on purpose: a test of the harness, not of the system."""
+"""What a verdict means, also on a run whose server has a planted bug: that tests the harness, not the system."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BROKE_OFF: Final = (
 
 
 def found(run: Run) -> bool:
-    """Did a check that looks for the planted bug say so?"""
+    """Check whether a check that looks for the planted bug failed."""
     looking = set(PLANTED_BUGS.get(str(run.plan.get("canary")), ()))
     if looking & LINEARIZABLE:
         looking |= LINEARIZABLE
@@ -35,7 +35,7 @@ def found(run: Run) -> bool:
 
 
 def word_of(run: Run) -> str:
-    """The page's first word."""
+    """Return the page's first word."""
     word = VERDICT_WORDS[run.verdict]
     if not run.plan.get("canary") or run.verdict == HARNESS_FAILURE:
         return word
@@ -43,7 +43,7 @@ def word_of(run: Run) -> str:
 
 
 def meaning_of(run: Run) -> str:
-    """What the verdict says of the system under test, or of the harness."""
+    """Write what the verdict says of the system under test, or of the harness."""
     bug: Any = run.plan.get("canary")
     if run.failure and not bug and any(row["state"] == "invalid" for row in checks_of(run)):
         return BROKE_OFF

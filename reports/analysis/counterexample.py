@@ -1,4 +1,4 @@
-"""The picture of a violation: a row an operation, a real time axis, linearization points, states, the culprit in red.
+"""Layout of a counterexample: a row an operation, a real time axis, linearization points, states, culprits.
 
 Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
 their length.  Geometry only; the page and the static plots draw it.
@@ -30,7 +30,7 @@ TICK: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: nobody knows when it ended."""
+    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time."""
 
     label: str
     who: str
@@ -89,7 +89,7 @@ class Axis:
         self.spans = spans
 
     def x(self, time: float) -> float:
-        """Where a moment is drawn; moments outside the axis are at its ends."""
+        """Return the x of a moment; moments outside the axis are at its ends."""
         for (low, left), (high, right) in zip(self._knots, self._knots[1:], strict=False):
             if time <= high:
                 return left + (right - left) * max(0.0, time - low) / (high - low)
@@ -97,7 +97,7 @@ class Axis:
 
 
 def picture_of(example: Counterexample) -> Picture | None:
-    """The drawing of a counterexample; None if it names no operation."""
+    """Draw a counterexample; None if it names no operation."""
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     if not operations:
         return None
@@ -125,12 +125,12 @@ def picture_of(example: Counterexample) -> Picture | None:
 
 
 def text_of(value: Any) -> str:
-    """A value as people read it: ``absent`` for null, JSON otherwise."""
+    """Write a value: ``absent`` for null, JSON otherwise."""
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), 24)
 
 
 def label_of(operation: Operation) -> str:
-    """What was asked and answered, in a few words."""
+    """Describe an operation and its answer in a few words."""
     if operation.f == "read":
         return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
@@ -140,7 +140,7 @@ def label_of(operation: Operation) -> str:
 
 
 def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
-    """An open operation is drawn to the end of the picture."""
+    """Return where an operation's box ends: an open one at the end of the picture."""
     if operation.returned is not None and operation.outcome != "info":
         return max(operation.returned, operation.invoked + 1)
     return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
@@ -175,13 +175,13 @@ def _box(
 
 
 def _before(value: Any, operations: Sequence[Operation], otherwise: str) -> str:
-    """Null is what the register held before these few operations: absent only if one of them saw that."""
+    """Write a value; null stands for ``otherwise`` unless one of the operations read that nothing was there."""
     saw = any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
     return text_of(value) if value is not None or saw else otherwise
 
 
 def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
-    """What the register held between the points, in the one order that was found for the others."""
+    """List what the register held between the linearization points."""
     if found is None or not found.points:
         return ()
     edges = [(LEFT, found.initial), *((axis.x(point.time), point.state) for point in found.points)]
@@ -196,7 +196,7 @@ def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operatio
 
 
 def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
-    """Moments at the ends of the axis and of its folds, so far as there is room; the last one always."""
+    """Choose times for the axis: its ends and those of its folds, so far as there is room; the last one always."""
     moments = [axis.spans[0][0], axis.spans[-1][1]]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
         moments += [low, high] if folded else []

@@ -15,13 +15,13 @@ import numpy as np
 from history import SECOND, Receipt
 from history.codes import OK
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
-from reports.analysis.node_timeline import Track, leader_at
+from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Ints, Operations
 from reports.load.run import Run
 from reports.style.palette import family_of
 
 SMALL: Final = 0.5
-"""A rate that was taken during less than this part of a fault says so."""
+"""A rate measured during less than this part of a fault is marked."""
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
 
@@ -30,12 +30,13 @@ class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
     None is unknown, but ``recovered_ms`` None means that the rate never came back where ``never_recovered`` says so.
-    ``leader_cut`` tells whether the leader could not reach a majority (None: unknown).
+    ``leader_cut``: whether the leader could not reach a majority (None: unknown).
     """
 
     id: int
     fault: str
     family: str
+    summary: str
     state: str
     nodes: tuple[str, ...]
     grudge: dict[str, tuple[str, ...]]
@@ -56,31 +57,36 @@ class FaultWindow:
     witness: dict[str, Any]
 
     sides: str = ""
-    """The sides of a cut, the leader's first, and who meets them all, such as ``n2 n4 | n1 n5, n3 meets all``."""
+    """The sides of a cut, the leader's first, and the nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``."""
 
     measured_s: float | None = None
-    """The seconds of it in which ``rate_during`` was taken, where they are a small part of it."""
+    """Seconds over which ``rate_during`` was measured, where they are a small part of the fault."""
 
     @property
     def installed(self) -> bool:
         return self.state == "installed"
 
+    def stands(self, start: float, end: float) -> bool:
+        """Check whether the fault stood at some moment from ``start`` to ``end``."""
+        over = self.healed if self.healed is not None else float("inf")
+        return self.state != "skipped" and self.started <= end and over >= start
 
-def fault_windows(run: Run, tracks: Sequence[Track]) -> list[FaultWindow]:
-    """The faults in the order in which they were started."""
+
+def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
+    """List the faults in the order in which they were started."""
     oks = _ok_times(run.operations)
     load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
         own = figures(receipt, around.get(receipt.id), oks, load)
-        told = {**dict.fromkeys(FIGURES), **own, **_recorded(run.fault_rows.get(receipt.id))}
-        found.append(_window(receipt, told, tracks, run.nodes, load))
+        costs = {**dict.fromkeys(FIGURES), **own, **_recorded(run.fault_rows.get(receipt.id))}
+        found.append(_window(receipt, costs, timelines, run.nodes, load))
     return found
 
 
 def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
-    """When the clients were at work, as ``history.metrics.recovery`` defines it."""
+    """Find when the clients were at work, as ``history.metrics.recovery`` defines it."""
     codes = operations.phase.codes
     main = (codes == operations.phase.code("main")) | (codes < 0).all()
     invoked, returned = operations.invoked[main], operations.returned[main]
@@ -92,10 +98,10 @@ def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
 
 
 def measured_for(receipt: Receipt, load: Load) -> float | None:
-    """For how many seconds of a fault ``rate_during`` was taken, if that is a small part of it; else None.
+    """Return over how many seconds of a fault ``rate_during`` was measured, if over a small part of it; else None.
 
-    It is taken while the fault stood for certain and clients asked.  Installing and healing can take longer than that,
-    and so can a fault that was there before the load, or after it.
+    It is measured while the fault stood for certain and clients asked.  Installing and healing can take longer than
+    that, and so can a fault that was there before the load, or after it.
     """
     if receipt.state == "skipped":
         return None
@@ -106,14 +112,19 @@ def measured_for(receipt: Receipt, load: Load) -> float | None:
 
 
 def _window(
-    receipt: Receipt, told: Mapping[str, float | None], tracks: Sequence[Track], nodes: Sequence[str], load: Load
+    receipt: Receipt,
+    costs: Mapping[str, float | None],
+    timelines: Sequence[NodeTimeline],
+    nodes: Sequence[str],
+    load: Load,
 ) -> FaultWindow:
     grudge = grudge_of(receipt)
-    leader = receipt.leader or leader_at(tracks, receipt.started / SECOND)
+    leader = receipt.leader or leader_at(timelines, receipt.started / SECOND)
     return FaultWindow(
         id=receipt.id,
         fault=receipt.fault,
-        family=family_of(receipt.fault),
+        family=family_of(receipt.family),
+        summary=receipt.summary,
         state=receipt.state,
         nodes=nodes_of(receipt),
         grudge=grudge,
@@ -127,19 +138,21 @@ def _window(
         healed=_seconds(receipt.healed),
         reason=receipt.reason if receipt.state != "installed" else None,
         witness=receipt.witness if isinstance(receipt.witness, dict) else {"seen": receipt.witness},
-        never_recovered=never_recovered({**told, "state": receipt.state}),
-        **told,
+        never_recovered=never_recovered({**costs, "state": receipt.state}),
+        **costs,
     )
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:
-    """Whom a fault struck: its targets, and the successor of a leader, whom nobody knows before the fault."""
-    heir = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None
-    return (*receipt.nodes, heir) if isinstance(heir, str) and heir not in receipt.nodes else receipt.nodes
+    """List the nodes that a fault struck: its targets, and a killed successor, which is known only after the fault."""
+    successor = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None
+    if isinstance(successor, str) and successor not in receipt.nodes:
+        return (*receipt.nodes, successor)
+    return receipt.nodes
 
 
 def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
-    """Who drops packets from whom, if the receipt's targets hold a grudge."""
+    """Return the grudge in a receipt's targets (node -> the nodes whose packets it drops); empty without one."""
     grudge = receipt.targets.get("grudge") if isinstance(receipt.targets, dict) else None
     if not isinstance(grudge, dict):
         return {}
@@ -149,7 +162,7 @@ def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
 def sides_of(
     grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """The sides of a clean cut, the one with ``first`` in front; empty where links cross in another pattern.
+    """Find the sides of a clean cut, the one with ``first`` in front; empty for any other pattern of cut links.
 
     A cut is clean if nodes that exchange packets both ways form groups of which no two exchange any.
     """
@@ -168,7 +181,7 @@ def sides_of(
 
 
 def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None) -> str:
-    """The sides of a clean cut; of one that is clean but for nodes in the middle, its sides and those; else nothing."""
+    """Write the sides of a cut that is clean, apart from nodes that reach all sides; empty for any other cut."""
     touched = {node for node, peers in grudge.items() if peers} | {peer for peers in grudge.values() for peer in peers}
     middle = [node for node in nodes if node not in touched]
     sides = sides_of(grudge, [node for node in nodes if node in touched], first)
@@ -177,7 +190,7 @@ def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first:
 
 
 def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> bool | None:
-    """Whether the leader exchanges packets both ways with too few nodes for a majority (itself counted)."""
+    """Check whether the leader exchanges packets both ways with too few nodes for a majority (itself counted)."""
     if leader is None or not nodes:
         return None
     dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
@@ -189,7 +202,7 @@ def _ok_times(operations: Operations) -> Ints:
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:
-    """The pipeline's figures for the same fault; it saw the same data and is the authority."""
+    """Take the pipeline's figures for the same fault, which are the authority."""
     return {} if row is None else {name: row.get(name) for name in FIGURES}
 
 

@@ -13,11 +13,9 @@ from reports.load.columns import NONE, Floats, Ints, Operations
 
 STRIP_NS = 250_000_000
 """Width of one cell of the availability strip."""
-
-
 MAX_ERRORS = 20
 MAX_READ = 5000
-"""So many different errors are looked at."""
+"""Limit of different errors that are read."""
 _DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
 
 
@@ -43,12 +41,12 @@ QUANTILE_NAMES = ("p50", "p95", "p99", "max")
 
 
 def bin_width(end_ns: int, bins: int = 3600) -> int:
-    """One second, or whole seconds enough to keep the number of bins below ``bins``."""
+    """Choose the width of bins: one second, or as many as keep the number of bins below ``bins``."""
     return SECOND * max(1, -(-end_ns // (bins * SECOND)))
 
 
 def rates_of(operations: Operations, end_ns: int) -> Rates:
-    """Rate by outcome.  An operation without a completion counts as info where it was invoked."""
+    """Compute the rate by outcome.  An operation without a completion counts as info where it was invoked."""
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
     when = np.where(operations.returned == NONE, operations.invoked, operations.returned) // width
@@ -59,7 +57,7 @@ def rates_of(operations: Operations, end_ns: int) -> Rates:
 
 
 def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
-    """Exact quantiles (nearest rank) by completion time."""
+    """Compute exact latency quantiles (nearest rank) by completion time."""
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
     chosen = operations.which(OK) & (operations.returned != NONE)
@@ -78,7 +76,7 @@ def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
 
 
 def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
-    """Cells of the strip: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok)."""
+    """Compute the strip's cells: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok)."""
     width = max(STRIP_NS, bin_width(end_ns, 14400) // 4)
     count = int(end_ns // width) + 1
     done = operations.returned != NONE
@@ -104,7 +102,7 @@ class CountRow:
 
 
 def counts_of(operations: Operations) -> list[CountRow]:
-    """One row a phase and kind, in order of first appearance; the phase of operations without one is empty."""
+    """Count by phase and kind, in order of first appearance; operations without a phase have an empty one."""
     rows = []
     for phase_code, phase in [*enumerate(operations.phase.names), (-1, "")]:
         for f_code, f in enumerate(operations.f.names):
@@ -116,19 +114,19 @@ def counts_of(operations: Operations) -> list[CountRow]:
 
 
 def errors_of(operations: Operations) -> list[tuple[str, str, int]]:
-    """(outcome, error, how many), most frequent first, at most :data:`MAX_ERRORS`; alike but for a duration is one."""
+    """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first."""
     merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for outcome, text, times in _counted(operations):
         merged.setdefault((outcome, _DURATION.sub("#", text)), []).append((text, times))
-    told = [
+    rows = [
         (outcome, _range(shape, [text for text, _ in found]), sum(times for _, times in found))
         for (outcome, shape), found in merged.items()
     ]
-    return sorted(told, key=lambda row: -row[2])[:MAX_ERRORS]
+    return sorted(rows, key=lambda row: -row[2])[:MAX_ERRORS]
 
 
 def _range(shape: str, texts: list[str]) -> str:
-    """Texts that differ in one duration as one text with the shortest and the longest."""
+    """Merge texts that differ in one duration into one text with the shortest and the longest."""
     found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
     if len(texts) == 1 or shape.count("#") != 1 or not found:
         return texts[0]
@@ -136,7 +134,7 @@ def _range(shape: str, texts: list[str]) -> str:
 
 
 def _counted(operations: Operations) -> list[tuple[str, str, int]]:
-    """(outcome, error, how many) of the errors as they are written, most frequent first."""
+    """Count errors as they are written: (outcome, error, number), most frequent first."""
     chosen = operations.error.codes >= 0
     combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
     numbers = np.bincount(combined)
@@ -148,7 +146,7 @@ def _counted(operations: Operations) -> list[tuple[str, str, int]]:
 
 
 def longest_gap(operations: Operations, start_ns: int, end_ns: int) -> tuple[float, float]:
-    """The longest stretch without an ok in a window: (its start, its length), in seconds."""
+    """Find the longest time without an ok in a window: (its start, its length), in seconds."""
     oks = np.sort(operations.returned[operations.which(OK)])
     inside = oks[(oks >= start_ns) & (oks <= end_ns)]
     edges = np.concatenate(([start_ns], inside, [end_ns])).astype(np.float64)
@@ -157,7 +155,7 @@ def longest_gap(operations: Operations, start_ns: int, end_ns: int) -> tuple[flo
 
 
 def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
-    """A row of the timeline for every process: (row of each operation, number of rows).
+    """Assign every process a row of the timeline: (row of each operation, number of rows).
 
     A process that was retired frees its row for the one that follows it, so there are about as many rows as there
     were clients at once, not as many as there were processes.

@@ -1,4 +1,4 @@
-"""What was found wrong in a run, ready to be told: checks, violations with their surroundings, no recovery."""
+"""What was found wrong in a run: checks, violations with what the cluster did then, no recovery."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from history.records.violation_times import occasions_text
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, picture_of
 from reports.analysis.faults import FaultWindow
-from reports.analysis.lagging_nodes import stuck_of
-from reports.analysis.node_timeline import Track
-from reports.analysis.responder import Answer, answer_of, missed_write
+from reports.analysis.lagging_nodes import lagging_nodes
+from reports.analysis.node_timeline import NodeTimeline
+from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
-MAX_TOLD: Final = 100
-"""So many violations are told by their sentence, and framed in the charts."""
+MAX_LISTED: Final = 100
+"""Limit of violations that are listed by their sentence and framed in the charts."""
 ROOM_S: Final = (1.0, 1.0)
-"""Seconds before and after a violation in which the logs are looked at."""
+"""Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
-"""So much of the nodes' logs after the last heal is looked at when a cluster did not come back."""
+"""Seconds after the last heal from which log lines are shown when a cluster did not recover."""
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
@@ -52,30 +52,32 @@ class Violation:
     faults: list[FaultWindow]
     earlier: list[FaultWindow]
     logged: logs.Excerpt | None
-    suspects: list[Answer]
-    missed: Answer | None
+    suspects: list[Response]
+    missed: Response | None
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What several parts of the page, and the plots, need."""
+    """A run with everything that several parts of the page and the plots need."""
 
     run: Run
-    tracks: list[Track]
+    timelines: list[NodeTimeline]
     windows: list[FaultWindow]
     violations: list[Violation]
     snapshots: list[Snapshot]
 
 
 def prepare(run: Run) -> Drawn:
-    """Tracks, fault windows, violations and snapshots; empty where they cannot be made."""
-    no_tracks: list[Track] = []
+    """Compute timelines of the nodes, fault windows, violations and snapshots; empty where that fails."""
+    no_timelines: list[NodeTimeline] = []
     no_windows: list[FaultWindow] = []
     no_violations: list[Violation] = []
     no_snapshots: list[Snapshot] = []
-    nobody: tuple[str, ...] = ()
-    nodes = run.notes.attempt("nodes", lambda: run.nodes, nobody)
-    found = run.notes.attempt("leaders and replicas", lambda: node_timeline.tracks_of(run.probes, nodes), no_tracks)
+    no_nodes: tuple[str, ...] = ()
+    nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
+    found = run.notes.attempt(
+        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes), no_timelines
+    )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
     snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
@@ -83,7 +85,7 @@ def prepare(run: Run) -> Drawn:
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
-    """The checks and gates as recorded; ``state`` is valid, invalid, unknown or skipped."""
+    """List the checks and gates as recorded, worst first; ``state`` is valid, invalid, unknown or skipped."""
     rows = []
     for check in run.results.get("checks", ()) or ():
         details = check.get("details")
@@ -97,14 +99,13 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
 
 
 def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
-    """(check, what it found, where the page tells more) of everything that is not as it should be, the worst first.
+    """List (check, what it found, its section of the page) of failed and unknown checks, the worst first.
 
-    Empty for a valid run.  Of a run that the harness broke off only what failed: why the rest is unknown, its sentence
-    says.
+    Of a run that the harness broke off only the failed ones: the sentence says why the rest is unknown.
     """
     wanted = ("invalid",) if drawn.run.failure else ("invalid", "unknown")
     found = []
-    breaches = 0
+    sections = 0
     for row in checks_of(drawn.run):
         if row["state"] not in wanted:
             continue
@@ -114,18 +115,18 @@ def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
         elif row["state"] == "invalid" and row["name"] in LINEARIZABLE:
             place = "counterexample" if drawn.violations else ""
             if drawn.violations:
-                told = drawn.violations[0]
+                example = drawn.violations[0].example
                 count = violation_count(drawn.run)
-                text = f"{told.example.kind}. {told.example.sentence} ({count} violation{'' if count == 1 else 's'})"
+                text = f"{example.kind}. {example.sentence} ({count} violation{'' if count == 1 else 's'})"
         elif row["state"] == "invalid":
-            breaches += 1
-            place = f"breach-{breaches}"
+            sections += 1
+            place = f"invariant-{sections}"
         found.append((row["name"], text, place))
     return found
 
 
-def occasions_of(run: Run) -> str:
-    """When the violations were seen, in words: by phase, and by the faults that stood; empty if nobody counted."""
+def violation_times_of(run: Run) -> str:
+    """Write when the violations were seen, by phase and by the faults that stood; empty if they were not counted."""
     checks = run.results.get("checks", ()) or ()
     details = next((check.get("details") for check in checks if check.get("name") in LINEARIZABLE), None)
     seen = details.get("seen") if isinstance(details, dict) else None
@@ -140,7 +141,7 @@ def violation_count(run: Run) -> int:
 
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
-    """(key, kinds of the anomalies that are told, how many violations there were), most first."""
+    """List (key, kinds of its recorded anomalies, number of its violations), most first."""
     rows = [
         (str(key.get("key")), sorted({str(e.get("kind")) for e in key.get("counterexamples") or ()}), key["violations"])
         for key in run.results.get("keys", ())
@@ -150,38 +151,38 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
 
 
 def examples_of(run: Run) -> list[tuple[Any, Counterexample]]:
-    """(key, counterexample) of every violation that the results tell, earliest first, at most :data:`MAX_TOLD`."""
-    told = [
+    """List (key, counterexample) of the violations in the results, earliest first, at most :data:`MAX_LISTED`."""
+    found = [
         (key.get("key"), Counterexample.from_json(record))
         for key in run.results.get("keys", ()) or ()
         for record in key.get("counterexamples", ()) or ()
     ]
-    return sorted(told, key=lambda pair: pair[1].shown_at)[:MAX_TOLD]
+    return sorted(found, key=lambda pair: pair[1].shown_at)[:MAX_LISTED]
 
 
-def violations_of(run: Run, found: list[Track], windows: list[FaultWindow]) -> list[Violation]:
-    """The counterexamples that are drawn, earliest first."""
+def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
+    """List the counterexamples that are drawn, earliest first."""
     return [_violation(run, found, windows, key, example) for key, example in examples_of(run)[:MAX_EXAMPLES]]
 
 
 def _violation(
-    run: Run, found: list[Track], windows: list[FaultWindow], key: Any, example: Counterexample
+    run: Run, found: list[NodeTimeline], windows: list[FaultWindow], key: Any, example: Counterexample
 ) -> Violation:
     picture = run.notes.attempt("counterexample", lambda: picture_of(example), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
     culprits = [o for o, box in zip(operations, picture.boxes, strict=True) if box.culprit] if picture else []
-    told_by = culprits[0] if culprits else None
-    since = told_by.invoked / 1e9 if told_by else start
-    until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
-    standing = [window for window in windows if overlaps(window, since, until)]
-    node, leader = told_by.node if told_by else None, node_timeline.leader_at(found, until)
+    culprit = culprits[0] if culprits else None
+    since = culprit.invoked / 1e9 if culprit else start
+    until = (culprit.returned or culprit.invoked) / 1e9 if culprit else end
+    standing = [window for window in windows if window.stands(since, until)]
+    node, leader = culprit.node if culprit else None, node_timeline.leader_at(found, until)
 
-    def answer(operation: Operation) -> Answer:
-        return answer_of(operation, operations, found, windows, run.nodes)
+    def response(operation: Operation) -> Response:
+        return response_of(operation, operations, found, windows, run.nodes)
 
-    missed = missed_write(operations, told_by) if len(culprits) == 1 else None
+    missed = missed_write(operations, culprit) if len(culprits) == 1 else None
     return Violation(
         key=key,
         example=example,
@@ -190,47 +191,42 @@ def _violation(
         end=end,
         since=since,
         answered_by=node,
-        role=node_timeline.role_at(found, told_by.node, until) if told_by else None,
+        role=node_timeline.role_at(found, culprit.node, until) if culprit else None,
         leader=leader,
         term=node_timeline.term_at(found, until),
         faults=standing,
-        earlier=[window for window in windows if overlaps(window, start, end) and window not in standing],
+        earlier=[window for window in windows if window.stands(start, end) and window not in standing],
         logged=run.notes.attempt(
             "log excerpts",
             lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
             None,
         ),
-        suspects=[answer(operation) for operation in culprits],
-        missed=answer(missed) if missed else None,
+        suspects=[response(operation) for operation in culprits],
+        missed=response(missed) if missed else None,
     )
 
 
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
-    """What the page tells of a cluster that did not come back: the check, and the logs after the last heal."""
+    """Collect what the page shows of a cluster that did not recover: the check, and the logs after the last heal."""
     check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
     if check is None:
         return None
     healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
-    telling = [line for line in lines if line.weight]
+    important = [line for line in lines if line.weight]
     nothing: list[str] = []
-    late = [word.node for word in node_timeline.last_words(drawn.tracks) if word.late]
+    late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     end = drawn.run.end / 1e9
-    picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.tracks, drawn.windows, end, late), None)
+    picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
     return {
         "check": check,
         "healed": healed,
         "picture": picture,
         "until": drawn.run.end / 1e9,
-        "lines": telling or lines,
-        "stuck": drawn.run.notes.attempt(
+        "lines": important or lines,
+        "lagging": drawn.run.notes.attempt(
             "replica progress",
-            lambda: [one.sentence() for one in stuck_of(drawn.tracks, drawn.windows) if one.node in late],
+            lambda: [one.sentence() for one in lagging_nodes(drawn.timelines, drawn.windows) if one.node in late],
             nothing,
         ),
     }
-
-
-def overlaps(window: FaultWindow, start: float, end: float) -> bool:
-    over = window.healed if window.healed is not None else float("inf")
-    return window.state != "skipped" and window.started <= end and over >= start

@@ -1,6 +1,6 @@
-"""Failed checks of the nodes with their surroundings: committed entries deleted, terms forgotten or led twice, alarms.
+"""Failed checks of the nodes: committed entries deleted, terms forgotten or led twice, alarms; and what happened then.
 
-Clients may have seen nothing of it, so there is no counterexample; the evidence is what the nodes said of themselves.
+Clients may not have noticed, so there is no counterexample; the evidence is what the nodes reported.
 Linearizability and recovery have sections of their own.
 """
 
@@ -12,21 +12,21 @@ from typing import Any, Final, TypeAlias
 
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of, overlaps
+from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.style.format import number
 
-Told: TypeAlias = tuple[float, str, str]
-"""When (seconds), which node, and what it did."""
+Observation: TypeAlias = tuple[float, str, str]
+"""When (seconds), which node, and what it did, in words."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
 LOGS_TOO_SHORT: Final = ("committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed")
 DIGEST: Final = 12
-"""So many characters of a digest are shown."""
+"""Characters of a digest that are shown."""
 ROOM_S: Final = (1.0, 0.5)
-"""Seconds before and after a moment in which the logs are looked at."""
+"""Seconds before and after a moment from which log lines are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Moment:
 
     seconds: float
     node: str
-    told: str
+    text: str
     leader: str | None
     term: int
     faults: list[FaultWindow]
@@ -43,8 +43,8 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
-    """One failed check.  ``facts`` are its own words by clauses; ``picture`` shows the logs' ends, where it helps."""
+class InvariantViolation:
+    """One failed check.  ``facts``: the clauses of its own sentence; ``picture``: the ends of the logs, or None."""
 
     name: str
     asked: str
@@ -52,16 +52,16 @@ class Breach:
     moments: list[Moment]
     picture: Sketch | None
     left_out: int = 0
-    """So many moments are not among ``moments``: there were more than :data:`MAX_MOMENTS`."""
+    """Number of moments beyond the :data:`MAX_MOMENTS` in ``moments``."""
 
 
-def breaches_of(drawn: Drawn) -> list[Breach]:
-    """The checks of the system that failed and have no section of their own, in the order of the results."""
-    return [_breach(drawn, row, details) for row, details in _failed(drawn)]
+def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
+    """List the failed checks of the system without a section of their own, in the order of the results."""
+    return [_invariant_violation(drawn, row, details) for row, details in _failed(drawn)]
 
 
-def told_of(drawn: Drawn) -> list[tuple[str, list[Told]]]:
-    """(check, its moments) of the same checks, without their surroundings."""
+def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
+    """List (check, its observations) of the same checks, without what the cluster was doing."""
     return [(row["name"], _describe(drawn, details)) for row, details in _failed(drawn)]
 
 
@@ -72,31 +72,31 @@ def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
     return [(row, details if isinstance(details, Mapping) else {}) for row, details in found]
 
 
-def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
-    if say := _TOLD.get(str(details.get("kind"))):
+def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
+    if say := _WORDING.get(str(details.get("kind"))):
         return [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
     return _leaders(drawn, details)
 
 
-def _breach(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> Breach:
+def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
     deleted = details.get("kind") in LOGS_TOO_SHORT
-    told = _describe(drawn, details)
-    moments = [_moment(drawn, *rest) for rest in told[:MAX_MOMENTS]]
-    nodes = {node for _, node, _ in told}
-    marked = sorted(nodes) if len(nodes) < len(drawn.tracks) else []
+    observed = _describe(drawn, details)
+    moments = [_moment(drawn, *one) for one in observed[:MAX_MOMENTS]]
+    nodes = {node for _, node, _ in observed}
+    marked = sorted(nodes) if len(nodes) < len(drawn.timelines) else []
     end = drawn.run.end / 1e9
-    return Breach(
+    return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
         facts=[clause for clause in row["seen"].split("; ") if clause],
         moments=moments,
-        picture=sketch_of(drawn.tracks, drawn.windows, end, marked, "log_end") if deleted else None,
-        left_out=max(len(told) - MAX_MOMENTS, 0),
+        picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
+        left_out=max(len(observed) - MAX_MOMENTS, 0),
     )
 
 
 def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The check's own evidence, by node and time; nothing for results that hold none."""
+    """Return the check's own evidence, by node and time; empty for results without any."""
     found = details.get("moments")
     return found if isinstance(found, list) else []
 
@@ -124,37 +124,37 @@ def _contents(moment: Mapping[str, Any]) -> str:
     return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {number(moment['index'])}"
 
 
-_TOLD: Final = {
+_WORDING: Final = {
     "committed-entries-deleted": _deletion,
     "term-forgotten": _step_back,
     "commit-beyond-log": _beyond,
     "leader-lacks-committed": _short_leader,
     "replicas-differ": _contents,
 }
-"""What a node did, in words, for the kinds of violation whose checks keep the moments."""
+"""Kind of violation, of those whose checks record moments -> writes in words what a node did then."""
 
 
-def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Told]:
-    """Who called itself leader in the terms that had several, from when."""
+def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
+    """List the nodes that called themselves leader in terms with several leaders, and from when."""
     terms = details.get("terms")
-    found: list[Told] = []
+    found: list[Observation] = []
     for term, nodes in (terms if isinstance(terms, Mapping) else {}).items():
-        for track in drawn.tracks:
-            mine = [s for s in node_timeline.stretches(track) if s.role == "leader" and str(s.term) == str(term)]
-            if track.node in nodes and mine:
-                found.append((mine[0].start, track.node, f"led in term {term} until {mine[-1].end:.2f} s"))
+        for timeline in drawn.timelines:
+            mine = [s for s in node_timeline.stretches(timeline) if s.role == "leader" and str(s.term) == str(term)]
+            if timeline.node in nodes and mine:
+                found.append((mine[0].start, timeline.node, f"led in term {term} until {mine[-1].end:.2f} s"))
     return sorted(found)
 
 
-def _moment(drawn: Drawn, seconds: float, node: str, told: str) -> Moment:
-    run, leader = drawn.run, node_timeline.leader_at(drawn.tracks, seconds)
+def _moment(drawn: Drawn, seconds: float, node: str, text: str) -> Moment:
+    run, leader = drawn.run, node_timeline.leader_at(drawn.timelines, seconds)
     return Moment(
         seconds=seconds,
         node=node,
-        told=told,
+        text=text,
         leader=leader,
-        term=node_timeline.term_at(drawn.tracks, seconds),
-        faults=[window for window in drawn.windows if overlaps(window, seconds, seconds)],
+        term=node_timeline.term_at(drawn.timelines, seconds),
+        faults=[window for window in drawn.windows if window.stands(seconds, seconds)],
         logged=run.notes.attempt(
             "log excerpts",
             lambda: logs.around(

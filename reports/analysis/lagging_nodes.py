@@ -1,4 +1,4 @@
-"""Since when a replica has been behind: where it stopped, under which fault, and whether it has moved since."""
+"""Replicas that are behind: where and in which fault each stopped, and whether it has moved since."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.faults import FaultWindow
-from reports.analysis.node_timeline import SILENT, Track
+from reports.analysis.node_timeline import SILENT, NodeTimeline
 
 AGE_S: Final = 1.0
-"""A node is behind when it has not applied what some node had committed so long ago."""
+"""Seconds: a node is behind when it has not applied what some node had committed that long ago."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
-    """A node that was behind at its last word.  Seconds; ``moves`` are the starts of later stretches of progress."""
+class LaggingNode:
+    """A node that was behind at its last answer.  Seconds; ``moves``: the starts of later periods of progress."""
 
     node: str
     stopped: float
@@ -27,7 +27,7 @@ class Stuck:
     faults: tuple[FaultWindow, ...]
 
     def sentence(self) -> str:
-        """In words, such as "n4 stopped at 1520 at 8.0 s, in #0 bridge; it moved once since, at 21.7 s"."""
+        """Write "n4 has been behind since 8.0 s in #0 bridge, when it stood at 1520; it has not moved since"."""
         when = f" in {', '.join(f'#{fault.id} {fault.fault}' for fault in self.faults)}" if self.faults else ""
         moved = "has not moved since"
         if len(self.moves) == 1:
@@ -39,19 +39,22 @@ class Stuck:
         )
 
 
-def stuck_of(tracks: Sequence[Track], windows: Sequence[FaultWindow]) -> list[Stuck]:
-    """The nodes that were behind at their last word, in the order of the tracks."""
-    told = [(track, track.time[track.role != SILENT], track.committed[track.role != SILENT]) for track in tracks]
-    time = np.concatenate([np.empty(0), *(moments for _, moments, _ in told)])
+def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
+    """List the nodes that were behind at their last answer, in the order of the timelines."""
+    answered = [(timeline, timeline.role != SILENT) for timeline in timelines]
+    time = np.concatenate([np.empty(0), *(timeline.time[rows] for timeline, rows in answered)])
     order = np.argsort(time, kind="stable")
-    front = np.maximum.accumulate(np.concatenate([np.empty(0, np.int64), *(c for _, _, c in told)])[order])
-    found = [_stuck(track, time[order], front, windows) for track in tracks]
+    committed = [np.empty(0, np.int64), *(timeline.committed[rows] for timeline, rows in answered)]
+    front = np.maximum.accumulate(np.concatenate(committed)[order])
+    found = [_lagging_node(timeline, time[order], front, windows) for timeline in timelines]
     return [one for one in found if one is not None]
 
 
-def _stuck(track: Track, time: np.ndarray, front: np.ndarray, windows: Sequence[FaultWindow]) -> Stuck | None:
-    answered = track.role != SILENT
-    mine, applied = track.time[answered], track.applied[answered]
+def _lagging_node(
+    timeline: NodeTimeline, time: np.ndarray, front: np.ndarray, windows: Sequence[FaultWindow]
+) -> LaggingNode | None:
+    answered = timeline.role != SILENT
+    mine, applied = timeline.time[answered], timeline.applied[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
     behind = (place >= 0) & (applied < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
     if not len(behind) or not behind[-1]:
@@ -66,4 +69,4 @@ def _stuck(track: Track, time: np.ndarray, front: np.ndarray, windows: Sequence[
     stopped = float(mine[stop])
     upto = float(mine[min(stop + 1, len(mine) - 1)])
     standing = [w for w in windows if w.state != "skipped" and w.started <= upto and (w.healed or upto) >= stopped]
-    return Stuck(track.node, stopped, int(applied[stop]), moves, tuple(standing))
+    return LaggingNode(timeline.node, stopped, int(applied[stop]), moves, tuple(standing))

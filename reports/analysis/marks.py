@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from history import Counterexample
-from reports.analysis.findings import MAX_TOLD, Drawn, examples_of, violation_count
-from reports.analysis.invariant_violations import told_of
+from reports.analysis.findings import MAX_LISTED, Drawn, examples_of, violation_count
+from reports.analysis.invariant_violations import moments_by_check
 from reports.analysis.linearize import explain
 
 
@@ -25,17 +25,17 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """At ``at`` seconds of the run ``node`` was seen to break what ``check`` asks; ``told`` says how."""
+    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how."""
 
     check: str
     at: float
     node: str
-    told: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The earliest :data:`reports.analysis.findings.MAX_TOLD` of each; ``violated`` counts all violations."""
+    """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each; ``violated`` counts all violations."""
 
     violations: tuple[Violation, ...]
     findings: tuple[Finding, ...]
@@ -43,12 +43,12 @@ class Marks:
 
 
 def marks_of(drawn: Drawn) -> Marks:
-    """All marks of a run: violations in the order in which the page tells them, findings in that of their times."""
+    """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     violations = [_violation(key, example) for key, example in examples_of(drawn.run)]
-    findings = [Finding(name, *told) for name, moments in told_of(drawn) for told in moments]
+    findings = [Finding(name, *one) for name, observed in moments_by_check(drawn) for one in observed]
     return Marks(
         tuple(violations),
-        tuple(sorted(findings, key=lambda mark: mark.at)[:MAX_TOLD]),
+        tuple(sorted(findings, key=lambda mark: mark.at)[:MAX_LISTED]),
         max(violation_count(drawn.run), len(violations)),
     )
 

@@ -1,4 +1,4 @@
-"""Who answered an operation: the node, what it was then, who led, and on which side of a cut it stood."""
+"""The node that answered an operation: its role then, the leader, and the side of a cut on which it stood."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from history.records.time_format import digits_of, seconds_text
 from reports.analysis import node_timeline
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, sides_of
-from reports.analysis.node_timeline import Track
+from reports.analysis.node_timeline import NodeTimeline
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """``role``, ``leader``, ``term`` and ``side`` are of the moment of the answer; no side without a clean cut."""
+class Response:
+    """The answer to an operation; ``role``, ``leader``, ``term``, ``side`` of that moment (no side: no clean cut)."""
 
     label: str
     process: int
@@ -28,17 +28,17 @@ class Answer:
     side: str
 
 
-def answer_of(
+def response_of(
     operation: Operation,
     beside: Sequence[Operation],
-    found: Sequence[Track],
+    found: Sequence[NodeTimeline],
     windows: Sequence[FaultWindow],
     nodes: Sequence[str],
-) -> Answer:
-    """``beside`` are the operations in whose company it is told: moments get as many digits as tell them apart."""
+) -> Response:
+    """Describe the answer to an operation; times get as many digits as distinguish the operations ``beside`` it."""
     moment = operation.invoked if operation.returned is None else operation.returned
     seconds = moment / 1e9
-    return Answer(
+    return Response(
         label=label_of(operation),
         process=operation.process,
         node=operation.node,
@@ -52,7 +52,7 @@ def answer_of(
 
 
 def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> Operation | None:
-    """The last change that had been acknowledged when an operation began which shows no sign of it."""
+    """Find the last change acknowledged before ``culprit`` began, if its answer does not reflect that change."""
     if culprit is None or (culprit.f != "read" and not culprit.refused):
         return None
     saw = culprit.seen if culprit.refused else culprit.result
@@ -75,10 +75,9 @@ def _written(operation: Operation) -> object:
 
 
 def side_of(node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str]) -> str:
-    """``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment."""
+    """Write ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment."""
     for window in windows:
-        over = window.healed if window.healed is not None else float("inf")
-        if node is None or window.state == "skipped" or not window.started <= seconds <= over:
+        if node is None or not window.stands(seconds, seconds):
             continue
         sides = sides_of(window.grudge, nodes, window.leader)
         mine = next((side for side in sides if node in side), None)

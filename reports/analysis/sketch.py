@@ -1,4 +1,4 @@
-"""A small still picture of every node's index over the run, for findings about nodes; it prints, too."""
+"""A small static chart of every node's index over the run, for findings about nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from reports.analysis.faults import FaultWindow
-from reports.analysis.node_timeline import Track, progress_of
+from reports.analysis.node_timeline import NodeTimeline, progress_of
 from reports.load.columns import Floats
 from reports.style.format import number
 from reports.style.palette import node_colour
@@ -23,7 +23,7 @@ BOTTOM: Final = 22.0
 LABEL: Final = 14.0
 """Least distance between two labels."""
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
-"""Of the lines in the order in which they are drawn: of lines on top of each other every colour is seen."""
+"""Of the lines, in the order in which they are drawn, so that lines on top of each other are all visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """``bands`` are (x, width, family); ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
+    """The chart.  ``bands`` are (x, width, family); ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
 
     lines: tuple[Line, ...]
     bands: tuple[tuple[float, float, str], ...]
@@ -54,16 +54,16 @@ class Sketch:
 
 
 def sketch_of(
-    tracks: Sequence[Track],
+    timelines: Sequence[NodeTimeline],
     windows: Sequence[FaultWindow],
     end: float,
     late: Sequence[str],
     index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
-    """An index of every node over the run, the ``late`` nodes' lines thick; None without probes."""
-    progress = progress_of(tracks, end, points=360)
+    """Draw an index of every node over the run, with the ``late`` nodes' lines thick; None without probes."""
+    progress = progress_of(timelines, end, points=360)
     rows: Floats = getattr(progress, index)
-    if not len(tracks) or not np.isfinite(rows).any():
+    if not len(timelines) or not np.isfinite(rows).any():
         return None
     top = max(float(np.nanmax(rows)), 1.0)
 
@@ -77,15 +77,15 @@ def sketch_of(
     places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in ends])
     lines = tuple(
         Line(
-            node=track.node,
+            node=timeline.node,
             path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
             colour=node_colour(place),
-            late=track.node in late,
-            label=f"{track.node[:8]} {number(int(ends[place] or 0))}",
+            late=timeline.node in late,
+            label=f"{timeline.node[:8]} {number(int(ends[place] or 0))}",
             label_y=places[place],
             width=WIDTHS[min(place, len(WIDTHS) - 1)],
         )
-        for place, (track, row) in enumerate(zip(tracks, rows, strict=True))
+        for place, (timeline, row) in enumerate(zip(timelines, rows, strict=True))
     )
     bands = tuple(
         (x(w.started), x(w.healed if w.healed is not None else end) - x(w.started), w.family)
@@ -97,7 +97,7 @@ def sketch_of(
 
 
 def _levels(top: float) -> list[float]:
-    """Zero and up to four round indexes above it."""
+    """Choose zero and up to four round indexes above it."""
     power = 10.0 ** math.floor(math.log10(top))
     step = next((power * part for part in (0.25, 0.5, 1.0) if top / (power * part) <= 4), power * 2.5)
     step = max(1.0, float(math.ceil(step)))
@@ -110,7 +110,7 @@ def _last(row: Floats) -> float | None:
 
 
 def _path(points: Sequence[tuple[float, float | None]]) -> str:
-    """Move where a stretch begins, line within it; a node that was silent leaves a hole."""
+    """Write the SVG path, with a gap where the node was silent."""
     parts: list[str] = []
     drawing = False
     for x, y in points:
@@ -123,7 +123,7 @@ def _path(points: Sequence[tuple[float, float | None]]) -> str:
 
 
 def _spread(wanted: Sequence[float]) -> list[float]:
-    """Label heights near the wanted ones, apart by :data:`LABEL`, moved upwards where they would collide."""
+    """Place labels near the wanted heights, at least :data:`LABEL` apart, moved upwards where they would collide."""
     placed = [0.0] * len(wanted)
     ceiling = HEIGHT - 4
     for place in sorted(range(len(wanted)), key=lambda p: -wanted[p]):

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from reports.analysis.node_timeline import SILENT, Track
+from reports.analysis.node_timeline import SILENT, NodeTimeline
 
 Kind: TypeAlias = Literal["saved", "loaded", "installed"]
 KINDS: Final[tuple[Kind, ...]] = ("saved", "loaded", "installed")
@@ -31,30 +31,31 @@ class Snapshot:
     applied: int
 
 
-def snapshots_of(tracks: Sequence[Track]) -> list[Snapshot]:
-    """All snapshots of all nodes, earliest first."""
-    found = [snapshot for track in tracks for snapshot in _of(track)]
+def snapshots_of(timelines: Sequence[NodeTimeline]) -> list[Snapshot]:
+    """List the snapshots of all nodes, earliest first."""
+    found = [snapshot for timeline in timelines for snapshot in _of(timeline)]
     return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.node, snapshot.kind))
 
 
 def counts_of(snapshots: Sequence[Snapshot]) -> dict[str, dict[Kind, int]]:
-    """How many by node and kind; only nodes that have any."""
+    """Count snapshots by node and kind, for nodes that have any."""
     counts: Counter[tuple[str, Kind]] = Counter()
     for snapshot in snapshots:
         counts[snapshot.node, snapshot.kind] += snapshot.times
     return {node: {kind: counts[node, kind] for kind in KINDS} for node in sorted({node for node, _ in counts})}
 
 
-def _of(track: Track) -> list[Snapshot]:
-    rows = np.nonzero(track.role != SILENT)[0]
-    time, saved, loaded, applied = (column[rows] for column in (track.time, track.saved, track.loaded, track.applied))
+def _of(timeline: NodeTimeline) -> list[Snapshot]:
+    rows = np.nonzero(timeline.role != SILENT)[0]
+    time, saved = timeline.time[rows], timeline.saved[rows]
+    loaded, applied = timeline.loaded[rows], timeline.applied[rows]
     fell = [np.diff(column) < 0 for column in (saved, loaded, applied)]
     restarted = fell[0] | fell[1] | fell[2]
     found = []
     for counter, kind in ((saved, "saved"), (loaded, "installed")):
         rose = counter[1:] - np.where(restarted, 0, counter[:-1])
         for place in np.nonzero(rose > 0)[0]:
-            told: Kind = "saved" if kind == "saved" else "loaded" if restarted[place] else "installed"
+            shown: Kind = "saved" if kind == "saved" else "loaded" if restarted[place] else "installed"
             row = int(place) + 1
-            found.append(Snapshot(track.node, float(time[row]), told, int(rose[place]), int(applied[row])))
+            found.append(Snapshot(timeline.node, float(time[row]), shown, int(rose[place]), int(applied[row])))
     return found

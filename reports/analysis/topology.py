@@ -1,4 +1,4 @@
-"""Who can talk to whom during a fault: the nodes on a circle, placed by networkx, and the links between them."""
+"""The network during a fault: the nodes on a circle, placed by networkx, and the links between them."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Topology:
 
 
 def topology_of(window: FaultWindow, nodes: Sequence[str]) -> Topology:
-    """The network while a fault stood.  ``struck`` nodes were killed, paused or shaped; a partition has none."""
+    """Lay out the network while a fault stood.  ``struck``: nodes killed, paused or delayed; none in a partition."""
     return network(nodes, window.grudge, () if window.grudge else window.nodes)
 
 
 def network(nodes: Sequence[str], grudge: Mapping[str, Sequence[str]], struck: Sequence[str]) -> Topology:
-    """Positions and links under a grudge (node -> whose packets it drops)."""
+    """Lay out nodes and links under a grudge (node -> the nodes whose packets it drops)."""
     links = tuple(_link(a, b, grudge) for a, b in combinations(nodes, 2))
     return Topology(positions(nodes), links, tuple(node for node in struck if node in nodes))
 
 
 def positions(nodes: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """networkx's circle, turned so that the first node is at the top and the order is clockwise."""
+    """Place nodes on networkx's circle, turned so that the first is at the top and the order is clockwise."""
     if len(nodes) < 2:
         return dict.fromkeys(nodes, (0.5, 0.5))
     circle = nx.circular_layout(nx.complete_graph(list(nodes)), scale=0.5)

@@ -1,1 +1,1 @@
-"""Styles and scripts that are inlined into the pages."""
+"""Styles and scripts that are inlined into the pages; the scripts are built from ``web/src``."""

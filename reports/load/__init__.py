@@ -1,1 +1,1 @@
-"""What can be read of a run and of a store."""
+"""Reading of runs and stores."""

@@ -38,7 +38,7 @@ class Coded:
     names: tuple[str, ...]
 
     def code(self, name: str) -> int:
-        """The code of a name; -2, which no row has, if the column does not hold it."""
+        """Return the code of a name; -2, which no row has, for an unknown one."""
         return self.names.index(name) if name in self.names else -2
 
     def name(self, row: int) -> str | None:
@@ -73,7 +73,7 @@ class Operations:
 
     @property
     def end(self) -> int:
-        """The last moment that any operation knows of, in ns; 0 for no operations."""
+        """The last recorded moment, in ns; 0 for no operations."""
         return int(max(self.invoked.max(), self.returned.max())) if len(self) else 0
 
     def which(self, outcome: int) -> Flags:
@@ -81,7 +81,7 @@ class Operations:
 
 
 def from_operations(operations: Iterable[Operation]) -> Operations:
-    """Columns from paired operations."""
+    """Convert paired operations to columns."""
     rows = list(operations)
     columns: dict[str, list[Any]] = {
         name: [_whole(getattr(row, name)) for row in rows]
@@ -102,14 +102,14 @@ def _json(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> Any:
-    """Text without lone surrogates, which JSON can express and UTF-8 cannot; anything else as it is."""
+    """Replace lone surrogates in a text, which JSON can express and UTF-8 cannot."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode()
     return value
 
 
 def from_table(table: Any) -> Operations:
-    """Columns from an Arrow table of ``history.tables.schemas.OPERATIONS``; extra columns are passed over."""
+    """Convert an Arrow table of ``history.tables.schemas.OPERATIONS``; extra columns are ignored."""
     table = table.sort_by("invoke_index")
     outcome = _coded(table["outcome"])
     places = np.array([OUTCOMES.index(name) for name in outcome.names] or [0], dtype=np.int64)
@@ -131,12 +131,12 @@ def from_table(table: Any) -> Operations:
 
 
 def read_parquet(path: Path) -> Operations:
-    """The operations of ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
+    """Read ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
     return from_table(pq.read_table(path, columns=OPERATIONS.names))
 
 
 def read_jsonl(path: Path) -> Operations:
-    """The operations of ``history.jsonl``.  Raises OSError and FormatError."""
+    """Read the operations of ``history.jsonl``.  Raises OSError and FormatError."""
     return from_operations(pair(read_history(path).events, str(path)))
 
 
@@ -146,7 +146,7 @@ def _ints(column: Any) -> Ints:
 
 
 def _coded(column: Any) -> Coded:
-    """Codes in the order of the names' first appearance, so that the same run gives the same page."""
+    """Code texts in the order of their first appearance, so that the same run gives the same page."""
     chunk = column.combine_chunks()
     encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):

@@ -1,8 +1,8 @@
 """Excerpts of the nodes' logs around a moment, and the ends of logs when a run died.
 
 Log lines carry wall-clock times; the history's header says when the run started, which ties the two together.  A line
-without a time of its own (a stack trace) belongs to the one above it.  Files are searched by bisection, because a stuck
-node writes megabytes.
+without a time of its own (a stack trace) belongs to the one above it.  Files are searched by bisection, because a
+lagging node writes megabytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
 _NOISE: Final = re.compile(
     r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed"
 )
-_TELLING: Final = re.compile(
+_IMPORTANT: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
@@ -50,7 +50,7 @@ class LogLine:
     @property
     def weight(self) -> int:
         return (2 if self.level == "ERROR" else 1 if self.level == "WARN" else 0) + (
-            2 if _TELLING.search(self.text) else 0
+            2 if _IMPORTANT.search(self.text) else 0
         )
 
 
@@ -81,9 +81,9 @@ def around(
     room: tuple[float, float],
     limit: int,
 ) -> Excerpt:
-    """The lines of some nodes nearest to an event (its start and end), each node with its share of ``limit``.
+    """List the log lines of some nodes nearest to an event (its start and end); each node has its share of ``limit``.
 
-    ``room`` is looked at before and after the event, in seconds.  Of a stack trace only the exception is kept.
+    ``room``: seconds before and after the event that are searched.  Of a stack trace only the exception is kept.
     """
     start, end, origin = max(event[0] - room[0], 0.0), event[1] + room[1], _origin(started)
     chosen = tuple(dict.fromkeys(nodes))
@@ -99,18 +99,18 @@ def around(
 
 
 def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int) -> list[LogLine]:
-    """Half of the share for the nearest telling lines, the rest for the nearest of any kind."""
+    """Choose lines: half of the share the nearest important ones, the rest the nearest of any kind."""
 
     def away(line: LogLine) -> float:
         return max(event[0] - line.seconds, line.seconds - event[1], 0.0)
 
     kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away), key=away)
-    telling = [line for line in kinds if line.weight][: share // 2]
-    return telling + [line for line in kinds if line not in telling][: share - len(telling)]
+    important = [line for line in kinds if line.weight][: share // 2]
+    return important + [line for line in kinds if line not in important][: share - len(important)]
 
 
 def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
-    """Lines of all nodes between two moments without noise; the most telling ones if there are more than ``limit``."""
+    """List lines of all nodes between two moments without noise; if more than ``limit``, the most important ones."""
     origin = _origin(started)
     if origin is None:
         return []
@@ -120,7 +120,7 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
 
 
 def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> list[LogLine]:
-    """Lines of a node that differ in their numbers only are kept once, the one of least rank, with their number."""
+    """Keep one of a node's lines that differ in their numbers only, the one of least rank, with their count."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for line in lines:
@@ -132,7 +132,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> li
 
 
 def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:
-    """(node, log file) of every log that was collected; symbolic links are not followed."""
+    """List (node, log file) of every log that was collected; symbolic links are not followed."""
     if not files.nodes.is_dir():
         return []
     wanted = _LOG_NAME if rotated else _NEWEST_NAME
@@ -143,7 +143,7 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
 
 
 def tail(path: Path, lines: int = 20, reach: int = 65536) -> list[str]:
-    """The last lines of a file.  Raises OSError."""
+    """Read the last lines of a file.  Raises OSError."""
     with path.open("rb") as source:
         source.seek(max(0, path.stat().st_size - reach))
         return [_text(line) for line in source.read().splitlines()[-lines:]]
@@ -174,7 +174,7 @@ def _between(node: str, path: Path, origin: float, start_s: float, end_s: float)
 
 
 def _bisect(source: BinaryIO, size: int, moment: float) -> int:
-    """A place at most one block before the first line that is not older than a moment."""
+    """Find an offset at most one block before the first line that is not older than a moment."""
     low, high = 0, size
     while high - low > 65536:
         middle = (low + high) // 2

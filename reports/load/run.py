@@ -1,4 +1,4 @@
-"""One run as the reports see it: whatever of its files can be read, and a note for whatever cannot.
+"""One run as the reports see it: those of its files that can be read, and a warning for each that cannot.
 
 Nothing but the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer
 files; the page is then shorter and says why.
@@ -25,7 +25,7 @@ HARNESS_FAILURE: Final = "harness failure"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Everything that was read.  Dictionaries are as in the files; every field of them is optional."""
+    """The contents of a run's files.  Dictionaries are as in the files; every field of them is optional."""
 
     files: RunFiles
     plan: dict[str, Any]
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def started(self) -> str:
-        """The run's start as ISO text, empty if nobody wrote it down."""
+        """The run's start as ISO text, empty if not recorded."""
         return str(self.header.get("started") or self.plan.get("started") or self.state.get("started") or "")
 
     @property
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """valid, invalid, unknown or "harness failure"; a run that nobody judged is unknown."""
+        """valid, invalid, unknown or "harness failure"; a run without a verdict is unknown."""
         if self.failure:
             return HARNESS_FAILURE
         verdict = self.results.get("verdict")
@@ -103,7 +103,7 @@ class Run:
 
 
 def read_run(files: RunFiles) -> Run:
-    """Read what there is.  Never raises for the contents of a run."""
+    """Read the files of a run.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
     no_events: list[Event] = []
@@ -124,7 +124,7 @@ def read_run(files: RunFiles) -> Run:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
+    """Read a JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
     if not path.exists():
         return {}
     value = json.loads(path.read_text(encoding="utf-8", errors="replace"))
@@ -138,7 +138,7 @@ _OBJECTS: Final = ("counts", "environment", "timings")
 
 
 def tidy(results: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """``results.json`` with every list a list of objects and every object an object; what was not is noted."""
+    """Make every list of ``results.json`` a list of objects, every object an object; anything else is a warning."""
     found = dict(results)
     for name in _RECORDS:
         value = found.get(name) or []
@@ -177,7 +177,7 @@ def _header(path: Path) -> dict[str, Any]:
 
 
 def _nemesis_events(path: Path) -> list[Event]:
-    """Only the nemesis events, without parsing the (many more) lines of the clients."""
+    """Read only the nemesis events, without parsing the (many more) lines of the clients."""
     if not path.exists():
         return []
     events = []
@@ -209,7 +209,7 @@ def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
-    """(what it repeats, command line) of the commands in a plan; without ``faults`` there are none to replay.
+    """List (what it repeats, command line) of the commands in a plan; with ``faults`` also the one to replay them.
 
     Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
     then the command does not repeat the faults, and says so.
@@ -226,7 +226,7 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
-    """First invocation and last completion of a phase, in ns; None if no operation belongs to it."""
+    """Find first invocation and last completion of a phase, in ns; None if no operation belongs to it."""
     rows = operations.phase.codes == operations.phase.code(phase)
     if not bool(np.any(rows)):
         return None

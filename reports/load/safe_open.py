@@ -1,4 +1,4 @@
-"""Files of a store, and of nothing else: no symbolic link on the way to them is followed."""
+"""Opens files inside a store; no symbolic link on the way to them is followed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 
 class NotServedError(Exception):
-    """There is nothing at that path, or nothing that may be shown."""
+    """No file at that path, or none that may be served."""
 
 
 def names_of(path: str) -> list[str]:
-    """The names of a request's path.  Raises NotServedError for anything that could lead elsewhere.
+    """Split a request's path into names.  Raises NotServedError for anything that could lead elsewhere.
 
     WSGI hands the path over as already unquoted bytes, read as Latin-1.
     """
@@ -46,7 +46,7 @@ def open_inside(store: Path, names: Iterable[str]) -> BinaryIO:
 
 
 def files_of(root: Path) -> list[tuple[str, int]]:
-    """(path inside the run, bytes) of every regular file that is served, in order."""
+    """List (path inside the run, bytes) of every regular file that is served, in order."""
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

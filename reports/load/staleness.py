@@ -1,4 +1,4 @@
-"""Which verdict a page was drawn from: a digest of its words in the page's head, so that others can tell a stale page.
+"""Detection of stale pages: a page's head holds a digest of the results that it was drawn from.
 
 ``harness check`` judges a run again, which may find other words or another verdict, and draws it anew.  A page that
 could not be drawn then, or whose results were replaced by other means, is an earlier one.
@@ -17,16 +17,16 @@ from history import RunFiles
 
 NAME: Final = "drawn-from"
 HEAD: Final = 4096
-"""So many bytes of a page hold its head's first lines."""
-_SAID: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
+"""Bytes of a page that are read: they hold the first lines of its head."""
+_DIGEST: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
 STALE: Final = "page of an earlier verdict: harness report draws it anew"
 
 
 def digest_of(results: Mapping[str, Any]) -> str:
-    """Of what is told of a verdict: the same for results that differ in nothing but how long the judging took."""
-    told = {name: results.get(name) for name in ("verdict", "sentence", "harness_failure", "checks")}
+    """Digest the parts of the results that a page shows, without timings."""
+    shown = {name: results.get(name) for name in ("verdict", "sentence", "harness_failure", "checks")}
     keys = [(key.get("key"), key.get("violations"), _sentences(key)) for key in results.get("keys") or ()]
-    text = json.dumps([told, keys], sort_keys=True, default=str)
+    text = json.dumps([shown, keys], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -36,15 +36,15 @@ def _sentences(key: Mapping[str, Any]) -> list[Any]:
 
 
 def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
-    """Whether the run's page says that it was drawn from other results; pages of earlier releases say nothing."""
-    said = _said(files.report)
-    return said is not None and said != digest_of(results)
+    """Check whether the run's page was drawn from other results; pages of earlier releases do not record it."""
+    recorded = _recorded(files.report)
+    return recorded is not None and recorded != digest_of(results)
 
 
-def _said(page: Path) -> str | None:
+def _recorded(page: Path) -> str | None:
     try:
         with page.open("rb") as file:
-            found = _SAID.search(file.read(HEAD))
+            found = _DIGEST.search(file.read(HEAD))
     except OSError:
         return None
     return found[1].decode() if found else None

@@ -31,7 +31,7 @@ NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run.  Seconds, operations a second; None where the run does not tell.
+    """One run.  Seconds, operations a second; None where it is not recorded.
 
     ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
@@ -75,7 +75,7 @@ class StoreIndex:
         self._remember = remember
 
     def rows(self) -> list[RunRow]:
-        """Read what is new or changed; what has gone is forgotten.  Raises OSError if there is no store."""
+        """Read new and changed runs and drop those that are gone.  Raises OSError if there is no store."""
         fresh: dict[str, tuple[list[int], RunRow]] = {}
         changed = False
         for files in runs_of(self.store):
@@ -96,7 +96,7 @@ _MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
 
 
 def runs_of(store: Path) -> Iterator[RunFiles]:
-    """Every directory ``<test>/<run>`` that holds a plan or a history.  Raises OSError if the store cannot be read."""
+    """Yield each directory ``<test>/<run>`` with a plan or a history.  Raises OSError if the store cannot be read."""
     with os.scandir(store) as tests:
         for test in tests:
             if test.name in NOT_TESTS or test.name.startswith(".") or not test.is_dir(follow_symlinks=False):
@@ -113,7 +113,7 @@ def _holds_run(root: str) -> bool:
 
 
 def row_of(files: RunFiles) -> RunRow:
-    """The row of one run; a file that cannot be read counts as absent."""
+    """Make the row of one run; a file that cannot be read counts as absent."""
     notes = Notes()
     nothing: dict[str, Any] = {}
     plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
@@ -123,7 +123,7 @@ def row_of(files: RunFiles) -> RunRow:
 
 
 def _own_object(path: Path) -> dict[str, Any]:
-    """A link may lead out of the store: what lies there is not told."""
+    """Read a JSON object of the run; nothing from a symbolic link, which may lead out of the store."""
     return {} if path.is_symlink() else read_object(path)
 
 
@@ -160,7 +160,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
 
 
 def _bare(files: RunFiles) -> RunRow:
-    """A run whose files tell nothing."""
+    """Make the row of a run whose files cannot be read."""
     empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
     named = {
         "test": files.root.parent.name,
@@ -169,8 +169,8 @@ def _bare(files: RunFiles) -> RunRow:
         "verdict": "unknown",
     }
     texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers"), "")
-    told = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
-    return RunRow(**{**empty, **named, **texts, **told})
+    known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
+    return RunRow(**{**empty, **named, **texts, **known})
 
 
 def _at(record: Mapping[str, Any], *names: str) -> Any:
@@ -185,7 +185,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
-    """The moment in the directory's name, as ISO text; else the plan's; else when the plan was written."""
+    """Return the start in the directory's name, as ISO text; else the plan's."""
     name = files.root.name.partition("Z")[0]
     if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
         return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
@@ -193,9 +193,9 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
 
 
 def _kind(results: Mapping[str, Any], failure: str) -> str:
-    """The kind of the earliest counterexample, of which the sentence tells too, else the name of the worst check.
+    """Return the kind of the earliest counterexample, else the name of the worst check.
 
-    What a run proved before the harness failed stays proved; that much of it is unknown then says nothing.
+    Of a run in which the harness failed only what is invalid counts: that much is unknown then says nothing.
     """
     examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
     if examples:
@@ -208,7 +208,7 @@ def _kind(results: Mapping[str, Any], failure: str) -> str:
 
 
 def _describe(results: Mapping[str, Any]) -> str:
-    """The sentence; of a run whose clients saw nothing wrong what was wrong first, since a list shows its beginning."""
+    """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
     sentence = str(results.get("sentence") or "")
     checks = [
         check
@@ -218,16 +218,16 @@ def _describe(results: Mapping[str, Any]) -> str:
     ]
     if not checks or not sentence.startswith(FINE):
         return sentence
-    wrong = [f"{check.get('name')}: {_answer(check)}{check.get('seen')}" for check in checks]
+    wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
     return "; ".join([*wrong, FINE])
 
 
-def _answer(check: Mapping[str, Any]) -> str:
+def _no(check: Mapping[str, Any]) -> str:
     return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
 
 
 def _shown_at(example: Mapping[str, Any]) -> int:
-    """As ``history.Counterexample.shown_at``, from what may be anybody's JSON."""
+    """Return what ``history.Counterexample.shown_at`` does, from JSON that may be malformed."""
     operations = [o for o in example.get("operations") or () if isinstance(o, Mapping)]
     return max((_whole(operation.get("invoked")) or 0 for operation in operations), default=0)
 
@@ -270,7 +270,7 @@ _STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES
 
 
 def _stamp(files: RunFiles) -> list[int]:
-    """Times and sizes of what a row is made of; zeros for what is not there."""
+    """List times and sizes of the files that a row is made of; zeros for missing ones."""
     stamp: list[int] = []
     root = os.fspath(files.root)
     for name in _STAMPED:
@@ -283,7 +283,7 @@ def _stamp(files: RunFiles) -> list[int]:
 
 
 def _load(path: Path) -> dict[str, tuple[list[int], RunRow]]:
-    """What an earlier look wrote down; nothing if it cannot be read or is of another version."""
+    """Load the index of an earlier call; empty if it cannot be read or is of another version."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["version"] != INDEX_VERSION:

@@ -1,4 +1,4 @@
-"""Two runs over each other: what the comparison page draws of one run.
+"""Data of the comparison page, which draws two runs over each other.
 
 Time starts at the main phase of each run, so that two runs whose clusters took differently long to come up lie over
 each other.  The curves are those of the run's own page (``series``), without its operations: some kilobytes a run.
@@ -23,13 +23,13 @@ from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS
 
 DRAWN: Final = 60
-"""So many runs of a store, the newest, have their curves in a static comparison page."""
+"""Number of runs, the newest ones, whose curves are in a static comparison page."""
 POINTS: Final = 1200
-"""At most so many moments a curve."""
+"""Limit of points a curve."""
 
 
 def comparison(store: Path, rows: Iterable[RunRow], links: Mapping[str, str]) -> dict[str, Any]:
-    """The data of the page: rows and curves of some runs; ``links`` lead from a run's place to its page.
+    """Collect rows and curves of some runs; ``links`` map a run's place to its page.
 
     A run whose files cannot be read has no curves; its row is there.
     """
@@ -48,7 +48,7 @@ def comparison(store: Path, rows: Iterable[RunRow], links: Mapping[str, str]) ->
 
 
 def curves_of(files: RunFiles) -> dict[str, Any] | None:
-    """Rate, latency, availability and faults of one run, in seconds since its main phase began; None for links."""
+    """Compute the curves of a run, in seconds since its main phase began; None for symbolic links."""
     if any(path.is_symlink() for path in (files.history, files.probes, files.plan, files.results, files.tables)):
         return None
     run = read_run(files)
@@ -64,7 +64,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
     origin = (main[0] if main else 0) / 1e9
     rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
     width, cells = figures.availability_of(operations, end)
-    windows = faults.fault_windows(run, node_timeline.tracks_of(run.probes, run.nodes))
+    windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes))
     stride = -(-len(rates.time) // POINTS)
     return {
         "command": next(iter(commands_of(run.plan, faults=False)), None),
@@ -82,7 +82,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
 
 
 def _lengths(cells: Any) -> list[list[int]]:
-    """Equal neighbours as (value, how many)."""
+    """Encode run lengths as (value, count)."""
     edges = np.concatenate(([0], np.nonzero(np.diff(cells))[0] + 1, [len(cells)]))
     return [[int(cells[start]), int(stop - start)] for start, stop in pairwise(edges)]
 

@@ -24,16 +24,15 @@ import pyarrow.compute as pc
 from reports.load.columns import NONE, Coded, Ints, Operations
 from reports.style.format import short
 
-VALUE_KINDS: Final = ("null", "integer", "pair", "text", "pair after nothing")
 MAX_TEXTS: Final = 50_000
 MAX_NAMES: Final = 20_000
-"""So many keys, nodes, errors are told apart; all later ones are shown as one."""
+"""Limit of different keys, nodes and errors; all later ones are shown as one."""
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
 
 
 def pack(columns: Mapping[str, Ints], data: Mapping[str, Any], *, cleaned: bool = False) -> str:
-    """Columns and a JSON object as one base64 text; ``cleaned``: the object is what a browser reads already."""
+    """Pack columns and a JSON object into one base64 text; ``cleaned``: the object has been through :func:`clean`."""
     described, planes = [], []
     for name, column in columns.items():
         entry, bytes_of_it = _column(name, column)
@@ -65,7 +64,7 @@ def _cost(coded: Any) -> float:
 
 
 def clean(value: Any) -> Any:
-    """JSON that a browser reads: arrays as lists, NaN as null, floats with at most four decimals."""
+    """Convert to JSON that a browser reads: arrays to lists, NaN to null, floats to at most four decimals."""
     if isinstance(value, np.ndarray):
         return clean(value.tolist())
     if isinstance(value, Mapping):
@@ -78,7 +77,7 @@ def clean(value: Any) -> Any:
 
 
 def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, Ints], dict[str, Any]]:
-    """The columns of all operations, times in microseconds, and the names that their codes stand for."""
+    """List the columns of all operations, times in microseconds, and the names that their codes stand for."""
     done = operations.returned != NONE
     started = operations.invoked // 1000
     columns = {
@@ -109,7 +108,7 @@ def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, In
 
 
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:
-    """Kind and up to two numbers for every JSON value; anything else goes into ``texts`` once."""
+    """Code JSON values as a kind and two numbers: 0 null, 1 integer, 2 pair, 3 place in ``texts``, 4 pair with null."""
     count = len(column)
     kind, first, second = (np.zeros(count, dtype=np.int64) for _ in range(3))
     filled = pc.fill_null(column, "null")

@@ -9,27 +9,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import fault_summaries, figures, node_timeline, snapshots, topology
+from reports.analysis import figures, node_timeline, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
-from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import (
     Drawn,
     checks_of,
     examples_of,
     headlines_of,
-    occasions_of,
     recovery_of,
     violating_keys,
     violation_count,
+    violation_times_of,
 )
-from reports.analysis.invariant_violations import breaches_of
+from reports.analysis.invariant_violations import invariant_violations
 from reports.load import logs
 from reports.load.run import Run, commands_of, phase_bounds
 from reports.load.staleness import digest_of
@@ -37,11 +36,9 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.style import format as texts
 from reports.style.format import short
-from reports.style.palette import family_of
+from reports.style.palette import fault_styles
 from reports.text import recovery as recovery_text
 
-SHARED_SCRIPTS: Final = ("theme.js", "view.js", "decode.js", "draw.js", "charts.js", "strips.js")
-SCRIPTS: Final = (*SHARED_SCRIPTS, "timeline.js", "details.js", "find.js", "text.js", "main.js")
 MAX_TOPOLOGIES: Final = 24
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
@@ -63,16 +60,28 @@ CHECK_PLACES: Final = {
 
 
 def asset(name: str) -> str:
-    """A file of ``reports/assets``."""
+    """Read a file of ``reports/assets``."""
     return (resources.files("reports") / "assets" / name).read_text(encoding="utf-8")
 
 
+def page_styles() -> str:
+    """Write the style sheet that all pages share."""
+    return asset("page.css") + "\n" + fault_styles()
+
+
 def vendor(name: str) -> str:
+    """Read a file of uPlot."""
     return (resources.files("reports") / "vendor" / "uplot" / name).read_text(encoding="utf-8")
 
 
+def with_charts(script: str, styles: str) -> tuple[str, str]:
+    """Put uPlot before the script of a page that draws charts, and its styles before the page's."""
+    scripts = (vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), asset(script))
+    return "\n".join(scripts), vendor("uPlot.min.css") + "\n" + styles
+
+
 def environment() -> jinja2.Environment:
-    """The templates, with everything escaped that is not marked safe by this module."""
+    """Load the templates; they escape everything that this module does not mark as safe."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
@@ -93,19 +102,19 @@ def environment() -> jinja2.Environment:
 
 
 def compact(value: Any, limit: int = 160) -> str:
-    """A JSON value in one short line, without the outermost braces."""
+    """Write a JSON value in one short line, without the outermost braces."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
     return texts.one_line(text[1:-1] if text[:1] == "{" else text, limit)
 
 
 def witness_text(value: Any, limit: int = 160) -> str:
-    """A witness without JSON's punctuation, what was seen before how long it took: ``packets counted: 40; …``."""
+    """Write a witness without JSON's punctuation, durations last: ``packets counted: 40; …``."""
     if not isinstance(value, Mapping):
         return compact(value, limit)
     parts = []
     for name, item in sorted(value.items(), key=lambda pair: str(pair[0]).endswith("_ms")):
-        told = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
-        parts.append(f"{name}: {told}")
+        text = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
+        parts.append(f"{name}: {text}")
     return texts.one_line("; ".join(parts).replace("_", " "), limit)
 
 
@@ -114,7 +123,7 @@ def _plain(value: Any) -> str:
 
 
 def policy(scripts: str, styles: str) -> str:
-    """The page's content security policy: no network, no frames, only this very script and this very style sheet."""
+    """Write the page's content security policy: no network, no frames, only this script and this style sheet."""
 
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -126,10 +135,9 @@ def policy(scripts: str, styles: str) -> str:
 
 
 def render(drawn: Drawn) -> str:
-    """The whole page as text."""
+    """Render the page as text."""
     run, notes = drawn.run, drawn.run.notes
-    scripts = "\n".join([vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), *map(asset, SCRIPTS)])
-    styles = vendor("uPlot.min.css") + "\n" + asset("page.css")
+    scripts, styles = with_charts("report.js", page_styles())
 
     def part(what: str, make: Callable[[], Any], otherwise: Any) -> Any:
         return notes.attempt(what, make, otherwise)
@@ -141,23 +149,23 @@ def render(drawn: Drawn) -> str:
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "violations": drawn.violations,
-        "told": part("counterexamples", lambda: examples_of(run), []),
+        "examples": part("counterexamples", lambda: examples_of(run), []),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
-        "breaches": part("findings about nodes", lambda: breaches_of(drawn), []),
+        "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "headlines": part("headlines", lambda: headlines_of(drawn), []),
         "places": part("headlines", lambda: places_of(drawn), {}),
         "meaning": meaning_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
-        "occasions": part("counterexamples", lambda: occasions_of(run), ""),
-        "last_words": part("replica progress", lambda: node_timeline.last_words(drawn.tracks), []),
+        "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
+        "last_statuses": part("replica progress", lambda: node_timeline.last_statuses(drawn.timelines), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
-        "calm": part("topology", lambda: _network((), run.nodes, None, {}), None),
+        "calm": part("topology", lambda: _network(topology.network(run.nodes, {}, ()), None), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: node_timeline.elections_of(drawn.tracks), None),
+        "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
         "gap": part("longest gap", lambda: gap_of(run), None),
         "windows": drawn.windows,
         "costs": part("recovery figures", lambda: costs_of(run), []),
@@ -165,12 +173,11 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": fault_summaries.describe(window.fault for window in drawn.windows),
+        "does": list({w.fault: texts.one_line(w.summary, 160) for w in drawn.windows if w.summary}.items()),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),
-        "family_of": family_of,
-        "drawn_from": part("digest of the results", lambda: digest_of(run.results), ""),
+        "digest": part("digest of the results", lambda: digest_of(run.results), ""),
         "styles": Markup(styles),  # noqa: S704 (our own files)
         "scripts": Markup(scripts),  # noqa: S704
         "policy": policy(scripts, styles),
@@ -180,21 +187,21 @@ def render(drawn: Drawn) -> str:
 
 
 def places_of(drawn: Drawn) -> dict[str, str]:
-    """Check or gate -> the part of the page that tells more of it: where it failed, else where its figures are."""
+    """Map each check and gate to its part of the page: where it failed, else where its figures are."""
     run = drawn.run
     known = CHECK_PLACES if run.recorded else {}
     return {**known, **{name: place for name, _, place in headlines_of(drawn) if place}}
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
-    """Name and value of what identifies the run; what nobody wrote down is left out."""
+    """List name and value of what identifies the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
-    told = (run.results.get("environment") or {}).get("system")
+    system = (run.results.get("environment") or {}).get("system")
     rows = [
         ("test", run.test),
         ("run", run.name),
         ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
-        ("system", told or run.plan.get("version")),
+        ("system", system or run.plan.get("version")),
         ("timers", run.plan.get("timers")),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
@@ -205,7 +212,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
 
 
 def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """(title, rows with a head) of what faults cost by kind of operation, by node and by fault, where results tell."""
+    """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
     windows = [window for window in run.results.get("windows", ()) if "fault" in window]
     found = [
         ("By kind of operation", recovery_text.kinds_of(windows)),
@@ -216,7 +223,7 @@ def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def late_of(run: Run) -> dict[int, str]:
-    """By a fault's id: which nodes had not caught up when the next fault came, or until the end; nothing for others."""
+    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
     found = {}
     for window in run.results.get("windows", ()):
         nodes = (window.get("caught_up") or {}).get("nodes") or {}
@@ -237,21 +244,13 @@ def gap_of(run: Run) -> tuple[float, float] | None:
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
-    """Geometry of the network during each installed fault, scaled to a 200 by 200 picture."""
+    """Lay out the network during each installed fault on a picture of 200 by 200."""
     shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
-    return [_topology(window, drawn.run.nodes) for window in shown]
+    nodes = drawn.run.nodes
+    return [{"window": w, **_network(topology.topology_of(w, nodes), w.leader)} for w in shown]
 
 
-def _topology(window: FaultWindow, nodes: tuple[str, ...]) -> dict[str, Any]:
-    struck = () if window.grudge else window.nodes
-    return {"window": window, **_network(struck, nodes, window.leader, window.grudge)}
-
-
-def _network(
-    struck: Sequence[str], nodes: tuple[str, ...], leader: str | None, grudge: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
-    laid = topology.network(nodes, grudge, struck)
-
+def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
     def at(node: str) -> tuple[float, float]:
         x, y = laid.positions[node]
         return 30 + 140 * x, 30 + 140 * y
@@ -276,7 +275,7 @@ def _network(
 
 
 def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Plan and environment as flat rows: a group's name and its (name, value) pairs."""
+    """List plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
     groups = []
     for title, record in (
         ("plan", run.plan),
@@ -299,7 +298,7 @@ def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
 
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
-    """(node, file, last lines) of every log; the harness's own log first when it was the harness that failed."""
+    """List (node, file, last lines) of every log, the harness's own first."""
     found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files, rotated=False)[:16]]
     if run.files.log.is_file():
         found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))

@@ -10,7 +10,7 @@ from reports.analysis import figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
-from reports.analysis.node_timeline import Track
+from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.snapshots import KINDS
 from reports.load.columns import Operations
 from reports.load.run import phase_bounds
@@ -22,7 +22,7 @@ MAX_SNAPSHOTS: Final = 5000
 
 
 def data_of(drawn: Drawn) -> str:
-    """The packed columns and figures that the scripts draw."""
+    """Pack the columns and figures that the scripts draw."""
     run, end = drawn.run, drawn.run.end
     lanes, lane_count = figures.lanes_of(run.operations, end)
     columns, names = operation_columns(run.operations, lanes)
@@ -30,13 +30,15 @@ def data_of(drawn: Drawn) -> str:
 
 
 def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
-    notes, nodes = drawn.run.notes, [track.node for track in drawn.tracks]
+    notes, nodes = drawn.run.notes, [timeline.node for timeline in drawn.timelines]
 
     def part(what: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
         return notes.attempt(what, make, otherwise)
 
     return {
-        "nodes": [{"name": track.node, "colour": node_colour(place)} for place, track in enumerate(drawn.tracks)],
+        "nodes": [
+            {"name": timeline.node, "colour": node_colour(place)} for place, timeline in enumerate(drawn.timelines)
+        ],
         "faultColours": FAULT_COLOURS,
         "phases": [
             {"name": name, "start": bounds[0] / 1e9}
@@ -47,18 +49,18 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
-        "stretches": part("leaders and terms", lambda: [_stretches(track) for track in drawn.tracks]),
+        "stretches": part("leaders and terms", lambda: [_stretches(timeline) for timeline in drawn.timelines]),
         "snapshots": [
             [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
-        "progress": part("replica progress", lambda: _progress(drawn.tracks, end)) if drawn.run.probes else None,
+        "progress": part("replica progress", lambda: _progress(drawn.timelines, end)) if drawn.run.probes else None,
         **part("marks of violations", lambda: marks_data(marks_of(drawn)), {"violations": [], "findings": []}),
     }
 
 
 def marks_data(marks: Marks) -> dict[str, Any]:
-    """What charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds."""
+    """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds."""
     return {
         "violations": [
             {
@@ -78,7 +80,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
 
 
 def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
-    """What charts draw of a fault; seconds since the run's start."""
+    """List what charts draw of a fault; seconds since the run's start."""
     return {
         "id": window.id,
         "fault": short(window.fault, 60),
@@ -94,7 +96,7 @@ def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
 
 
 def _drawn_end(window: FaultWindow, end: float) -> float:
-    """A fault that was never healed is drawn to the end of the run, one that was not installed as a mark."""
+    """Return where a fault's bar ends: at the end of the run if never healed, at its start if not installed."""
     if window.healed is not None:
         return window.healed
     return end if window.installed else window.stood or window.started
@@ -110,10 +112,10 @@ def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
     return {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
 
 
-def _stretches(track: Track) -> list[list[Any]]:
-    return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(track)]
+def _stretches(timeline: NodeTimeline) -> list[list[Any]]:
+    return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(timeline)]
 
 
-def _progress(found: list[Track], end: int) -> dict[str, Any]:
+def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
     progress = node_timeline.progress_of(found, end / 1e9)
     return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}

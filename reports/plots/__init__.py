@@ -1,1 +1,1 @@
-"""The static set, drawn by matplotlib."""
+"""Static plots by matplotlib."""

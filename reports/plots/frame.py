@@ -96,10 +96,10 @@ def _nothing(_: FaultWindow) -> str:
     return ""
 
 
-def _packed(told: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
+def _packed(named: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
     free: list[float] = []
     found = []
-    for window, text in told:
+    for window, text in named:
         stop = max(end_of(window, end), window.started + end / 400)
         room = (len(text) + 2) * end * LETTER if text else 0.0
         text_at = max(min(window.started, end - room), 0.0)
@@ -141,7 +141,7 @@ class Frame:
         all_axes[0].set_title(f"{title}\n{one_line(run.test, 76)}  {one_line(run.name, 40)}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
-        """What was drawn, then the marks, then the fault families that occur; right of the panels."""
+        """Draw the legend right of the panels: what was drawn, the marks, the fault families that occur."""
         found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows)]
         self.figure.legend(handles=found, loc="outside right upper")
 
@@ -165,7 +165,7 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
 
 
 def _marks(axes: Axes, marks: Marks) -> None:
-    """A triangle at the upper edge and a thin line for each, as in the page's charts; hollow for what nodes did."""
+    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes."""
     across = axes.get_xaxis_transform()
     for times, face in ((_distinct(marks.findings), "white"), (_distinct(marks.violations), MARK)):
         if not times:
@@ -191,15 +191,15 @@ def _distinct(marks: Sequence[Any]) -> list[float]:
 
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
-    told = [
+    keys = [
         (len(marks.violations), MARK, f"{marks.violated} violation{'' if marks.violated == 1 else 's'}"),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if len(marks.violations) < marks.violated:
-        told[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
+        keys[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
     return [
         Line2D([], [], ls="", marker="v", ms=6, mfc=face, mec=MARK, mew=0.9, label=text)
-        for count, face, text in told
+        for count, face, text in keys
         if count
     ]
 

@@ -1,4 +1,4 @@
-"""The static set: PNG and SVG by matplotlib, in one style, for CI, for papers and for whoever has no browser.
+"""Static plots: PNG and SVG by matplotlib, in one style, for CI and for papers.
 
 Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
 """
@@ -48,7 +48,7 @@ MAX_POINTS: Final = 60_000
 
 
 def draw_all(drawn: Drawn) -> list[Path]:
-    """Write every picture that the run has data for; a picture that fails is a note of the run."""
+    """Write every plot that the run has data for; a plot that fails becomes a warning."""
     folder = drawn.run.files.plots
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     makers: dict[str, Callable[[], Figure | None]] = {
@@ -80,7 +80,7 @@ def _draw(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Pa
 
 
 def _log_axis(axes: Axes, low: float, high: float) -> None:
-    """Logarithmic milliseconds, whole decades, labels as plain numbers."""
+    """Set a logarithmic axis of milliseconds: whole decades, labels as plain numbers."""
     axes.set_yscale("log")
     axes.set_ylim(10 ** np.floor(np.log10(max(low, 0.01))), 10 ** np.ceil(np.log10(max(high, 1.01))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -90,7 +90,7 @@ def _log_axis(axes: Axes, low: float, high: float) -> None:
 
 
 def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Latency of every operation, log scale, by outcome."""
+    """Draw the latency of every operation, log scale, by outcome."""
     operations = drawn.run.operations
     if not len(operations):
         return None
@@ -121,7 +121,7 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Latency quantiles of ok operations by second."""
+    """Draw latency quantiles of ok operations by second."""
     found = figures.quantiles_of(drawn.run.operations, drawn.run.end)
     if not len(drawn.run.operations) or np.isnan(found.rows).all():
         return None
@@ -136,7 +136,7 @@ def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def rate(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Completions a second by outcome."""
+    """Draw completions a second by outcome."""
     if not len(drawn.run.operations):
         return None
     found = figures.rates_of(drawn.run.operations, drawn.run.end)
@@ -153,22 +153,22 @@ def rate(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Availability, roles and terms by node, then how far each replica was behind the highest commit index."""
+    """Draw availability, roles and terms by node, then how far each replica was behind the highest commit index."""
     if not drawn.run.probes:
         return None
     frame = Frame(drawn, marks, "Leaders, terms and replicas", [2.9, 2.4])
     top, bottom = frame.panels
     _roles(top, drawn)
     keys = [*_role_keys(), *_snapshots(top, drawn)]
-    progress = node_timeline.progress_of(drawn.tracks, frame.end)
-    for row, track in enumerate(drawn.tracks):
+    progress = node_timeline.progress_of(drawn.timelines, frame.end)
+    for row, timeline in enumerate(drawn.timelines):
         keys += bottom.plot(
             progress.time,
             progress.lag[row],
             color=node_colour(row),
             ls=LINE_STYLES[row % len(LINE_STYLES)],
             lw=1.2,
-            label=one_line(track.node, 12),
+            label=one_line(timeline.node, 12),
         )
     bottom.set_ylabel("entries behind the\nhighest commit index")
     bottom.set_ylim(bottom=0)
@@ -178,10 +178,10 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def _roles(axes: Axes, drawn: Drawn) -> None:
-    """A thick bar where a node led (with its term), a thin line where it followed, a hollow bar as candidate."""
-    for row, track in enumerate(drawn.tracks):
+    """Draw a thick bar for a leader (with its term), a thin line for a follower, a hollow bar for a candidate."""
+    for row, timeline in enumerate(drawn.timelines):
         colour = node_colour(row)
-        found = node_timeline.stretches(track)
+        found = node_timeline.stretches(timeline)
         for role, height, face, edge in (
             ("follower", 0.08, colour, "none"),
             ("leader", 0.62, colour, "none"),
@@ -203,8 +203,10 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
     for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
         spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
         axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
-    axes.set_yticks([-1, *range(len(drawn.tracks))], ["any ok", *(one_line(track.node, 12) for track in drawn.tracks)])
-    axes.set_ylim(len(drawn.tracks) - 0.4, -1.7)
+    axes.set_yticks(
+        [-1, *range(len(drawn.timelines))], ["any ok", *(one_line(timeline.node, 12) for timeline in drawn.timelines)]
+    )
+    axes.set_ylim(len(drawn.timelines) - 0.4, -1.7)
     axes.tick_params(length=0, axis="y")
 
 
@@ -219,8 +221,8 @@ def _role_keys() -> list[Any]:
 
 
 def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
-    """Draw them, and return what the legend says of the kinds that there are."""
-    rows = {track.node: row for row, track in enumerate(drawn.tracks)}
+    """Draw the snapshots; returns the legend's entries for the kinds that occur."""
+    rows = {timeline.node: row for row, timeline in enumerate(drawn.timelines)}
     keys: list[Line2D] = []
     for kind, marker, face, name in SNAPSHOT_MARKS:
         seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
@@ -232,7 +234,7 @@ def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
 
 
 def networks(drawn: Drawn) -> Figure | None:
-    """The network during each installed fault (the first twelve), laid out by networkx."""
+    """Draw the network during each installed fault (the first twelve), laid out by networkx."""
     shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
     if not shown:
         return None
@@ -285,7 +287,7 @@ def _network(axes: Axes, window: FaultWindow, nodes: tuple[str, ...]) -> None:
 
 
 def counterexample(drawn: Drawn) -> Figure | None:
-    """The first counterexample, as in the page."""
+    """Draw the first counterexample, as on the page."""
     found = drawn.violations
     if not found or found[0].picture is None:
         return None

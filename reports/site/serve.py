@@ -34,7 +34,7 @@ REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Around a report's own policy, which names its script: whatever lies there as report.html, it talks to nobody."""
+"""Around a report's own policy, which names its script: a file named report.html can make no request."""
 FILE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 SHOWN: Final = {".json": "application/json", ".xml": "application/xml", ".png": "image/png", ".svg": "image/svg+xml"}
 TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".properties"})
@@ -88,7 +88,7 @@ class Site:
         raise NotServedError(path)
 
     def _compare(self, query: str) -> str:
-        """The two runs that are asked for, the newest ones where none is."""
+        """Render the comparison of the two runs in the query, by default the newest ones."""
         asked = parse_qs(query, errors="surrogateescape", max_num_fields=8)
         wanted = {place for letter in ("a", "b") for place in asked.get(letter, [])[:1]}
         rows = self.rows()
@@ -140,7 +140,7 @@ def _plain(
 
 
 def _file(source: BinaryIO, inside: list[str], start_response: StartResponse) -> Iterable[bytes]:
-    """A file of a run: the report as a page, text as text, pictures as pictures, anything else as a download."""
+    """Serve a file of a run: the report as a page, text and pictures as such, anything else as a download."""
     suffix = Path(inside[-1]).suffix.lower()
     headers = [("Content-Length", str(os.fstat(source.fileno()).st_size)), *HEADERS]
     if inside == ["report.html"]:
@@ -157,7 +157,7 @@ def _file(source: BinaryIO, inside: list[str], start_response: StartResponse) ->
 
 
 class Chunks:
-    """A file's bytes, piece by piece; closed by the server."""
+    """Iterator over a file's bytes; closed by the server."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -176,11 +176,11 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class's name)
-        """Nothing: the terminal belongs to the command."""
+        """Log nothing: the terminal belongs to the command."""
 
 
 def make(store: Path, host: str = "127.0.0.1", port: int = 0) -> WSGIServer:
-    """A server that listens but does not answer yet; call ``serve_forever``.  ``port`` 0: any free one.
+    """Create a server that listens but does not answer yet; call ``serve_forever``.  ``port`` 0: any free one.
 
     Raises OSError when the address cannot be taken or the store is no directory.
     """

@@ -23,38 +23,33 @@ from reports.load.safe_open import files_of, open_inside
 from reports.load.store_index import RunRow, StoreIndex
 from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
-from reports.page.page import SHARED_SCRIPTS, asset, environment, policy, vendor
+from reports.page.page import asset, environment, page_styles, policy, with_charts
 
-SCRIPTS: Final = ("theme.js", "decode.js", "site.js")
-COMPARE_SCRIPTS: Final = (*SHARED_SCRIPTS, "compare.js")
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
 PLAIN_ROWS: Final = 200
-"""So many rows are in the page as plain HTML, for readers without scripts; the packed list holds all."""
+"""Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all."""
 
 
 @lru_cache(1024)
 def slug(name: str) -> str:
-    """A file name for any name: what is harmless of it, and a digest of all of it."""
+    """Make a file name of any name: its harmless characters, and a digest of all of it."""
     kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "_" for letter in name)
     return f"{kept[:60].strip('.') or 'none'}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
 
 
 def href(place: str, base: str = "") -> str:
-    """A relative link to a run's folder or a file in it."""
+    """Write a relative link to a run's folder or a file in it."""
     return base + "runs/" + quote(os.fsencode(place), safe="/")
 
 
 def page_of(row: RunRow) -> str:
-    """A relative link to a run's report, or to its files where it has none."""
+    """Write a relative link to a run's report, or to its files where it has none."""
     return f"{href(row.place)}/{'report' if 'report.html' in row.files else 'index'}.html"
 
 
 def _render(template: str, base: str, title: str, *, charts: bool = False, **context: Any) -> str:
-    scripts, styles = "\n".join(map(asset, SCRIPTS)), asset("page.css") + "\n" + asset("site.css")
-    if charts:
-        libraries = [vendor("LICENSE.js"), vendor("uPlot.iife.min.js")]
-        scripts = "\n".join([*libraries, *map(asset, COMPARE_SCRIPTS)])
-        styles = vendor("uPlot.min.css") + "\n" + styles
+    styles = page_styles() + "\n" + asset("site.css")
+    scripts, styles = with_charts("compare.js", styles) if charts else (asset("site.js"), styles)
     return (
         environment()
         .get_template(template)
@@ -72,7 +67,7 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
 
 
 def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
-    """The list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
+    """Render the list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
     data = pack({}, {"rows": [_packed(row) for row in rows], "base": base}, cleaned=True)
     context: dict[str, Any] = {
         "rows": rows[:PLAIN_ROWS],
@@ -84,7 +79,7 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
 
 
 def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
-    """Verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
+    """Render verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
     verdicts = {sample.place: sample.verdict for group in found.groups for sample in group.samples}
     worse = [{"regression": item, "dots": trends.evidence(item, verdicts)} for item in found.regressions]
     context: dict[str, Any] = {
@@ -97,7 +92,7 @@ def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
 
 
 def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
-    """The runs of one nemesis, with its groups above them."""
+    """Render the runs of one nemesis, with its groups above them."""
     groups = [group for group in found.groups if group.nemesis == nemesis]
     return list_page(rows, "../", nemesis or "no fault", groups)
 
@@ -107,14 +102,14 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
 
 
 def compare_page(store: Path, rows: Sequence[RunRow], base: str = "") -> str:
-    """Two of ``rows`` over each other, which two the page's address says: ``?a=<test>/<run>&b=<test>/<run>``."""
+    """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``."""
     links = {place: base + page for place, page in _links(rows).items()}
     data = pack({}, comparison(store, rows, links)) if len(rows) > 1 else ""
     return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
 
 
 def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -> str:
-    """The files of one run, for download: (path inside the run, bytes)."""
+    """Render the files of one run, (path inside the run, bytes), for download."""
     return _render("site_folder.html.j2", base, row.place, row=row, files=files, data="")
 
 
@@ -127,12 +122,12 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def _packed(row: RunRow) -> dict[str, Any]:
-    told = {name: getattr(row, name) for name in RunRow.__slots__}
-    return {**told, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+    fields = {name: getattr(row, name) for name in RunRow.__slots__}
+    return {**fields, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
-    """The rows of every nemesis, in the order of its newest run."""
+    """Group rows by nemesis, in the order of the newest run."""
     found: dict[str, list[RunRow]] = {}
     for row in rows:
         found.setdefault(row.nemesis, []).append(row)
@@ -162,7 +157,7 @@ def write_site(store: Path, target: Path) -> list[Path]:
 
 
 def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
-    """Copy what is kept of a run, files only: a link in a run's directory may lead anywhere."""
+    """Copy the kept files of a run; no symbolic links, which may lead anywhere."""
     root, folder = store / row.test / row.run, target / "runs" / row.test / row.run
     folder.mkdir(parents=True, exist_ok=True)
     copied: list[tuple[str, int]] = []

@@ -1,1 +1,1 @@
-"""Colours, numbers and text, the same everywhere."""
+"""Colours, and how numbers and text are written."""

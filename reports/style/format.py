@@ -8,31 +8,33 @@ from typing import Any, Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-#: Of a text on a page, in characters.
+#: Limit of a text on a page, in characters.
 LONGEST: Final = 240
 
 
 def printable(text: object) -> str:
-    """Text without control characters and direction marks: nothing in it can drive a terminal or reorder a line."""
+    """Replace control characters and direction marks, which could drive a terminal or reorder a line."""
     return _CONTROL.sub("\ufffd", str(text).replace("\u2028", " ").replace("\u2029", " "))
 
 
 def one_line(text: object, limit: int = 200) -> str:
+    """Write a text on one line without control characters, cut to ``limit`` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def short(text: str, limit: int = LONGEST) -> str:
+    """Cut a text to ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def xml_text(text: object) -> str:
-    """Text that an XML 1.0 document may hold (escaping is the writer's)."""
+    """Replace what an XML 1.0 document may not hold; the writer escapes the rest."""
     return _NOT_XML.sub("\ufffd", str(text))
 
 
 def number(value: Any, digits: int = 1) -> str:
-    """Thin spaces between thousands, a dash for nothing."""
+    """Write a number with thin spaces between thousands, a dash for None."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -46,7 +48,7 @@ def seconds(value: float | None, digits: int = 2) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Milliseconds without decimals from ten upwards."""
+    """Write milliseconds, from ten upwards without decimals."""
     if value is None:
         return "–"
     return number(round(value)) if value >= 10 else f"{value:.1f}"

@@ -1,4 +1,4 @@
-"""Colours and shapes: the ones that people know from Jepsen's plots, and which family a fault belongs to.
+"""Colours, as in Jepsen's plots.
 
 Colour carries three meanings only: outcome, fault family, verdict.  Every outcome has a marker as well, so that
 nothing depends on colour alone.
@@ -18,8 +18,12 @@ FAULT_COLOURS: Final = {
     "partition": "#E9DCA0",
     "packet": "#D1E8A0",
     "clock": "#A0E9E3",
+    "leadership": "#C5A0E9",
+    "disk": "#C9B08F",
+    "resource": "#A0E9B0",
     "other": "#CFCFCF",
 }
+"""One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it."""
 
 NODE_COLOURS: Final = (
     "#0072B2",
@@ -34,24 +38,15 @@ NODE_COLOURS: Final = (
 )
 """Okabe and Ito's palette, legible for colour-blind readers, one colour a node."""
 
-F_MARKERS: Final = {"read": "o", "write": "s", "cas": "^"}
 
-_FAMILY_WORDS: Final = (
-    ("packet", ("packet", "slow-link", "loss", "delay", "reorder", "duplicate")),
-    ("clock", ("clock", "skew", "strobe")),
-    ("pause", ("pause", "hammer", "stop", "starve", "slow")),
-    ("kill", ("kill", "crash", "power", "restart", "transfer")),
-    ("partition", ("partition", "bridge", "isolate", "swizzle", "reset", "majorit", "ring", "halves", "cut")),
-)
+def family_of(recorded: str) -> str:
+    """Return the family in whose colour a fault is drawn, from the family in its receipt."""
+    return recorded if recorded in FAULT_COLOURS else "other"
 
 
-def family_of(fault: str) -> str:
-    """The family whose colour a fault is drawn in; ``other`` when its name tells nothing."""
-    name = fault.lower()
-    for family, words in _FAMILY_WORDS:
-        if any(word in name for word in words):
-            return family
-    return "other"
+def fault_styles() -> str:
+    """Write the rules that fill shapes of class ``f-<family>`` with the family's colour."""
+    return "".join(f".f-{family} {{ fill: {colour}; }}\n" for family, colour in FAULT_COLOURS.items())
 
 
 def node_colour(position: int) -> str:
@@ -59,6 +54,6 @@ def node_colour(position: int) -> str:
 
 
 def bright(colour: str) -> bool:
-    """Whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
+    """Check whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return 0.3 * red + 0.59 * green + 0.11 * blue > 127

@@ -15,7 +15,7 @@ from reports.style.format import xml_text
 
 
 def junit_of(run: Run) -> ET.Element:
-    """The document's root, one suite named after the run."""
+    """Build the document: one suite named after the run."""
     checks = checks_of(run)
     suites = ET.Element("testsuites", name="harness")
     suite = ET.SubElement(

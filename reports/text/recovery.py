@@ -1,4 +1,4 @@
-"""What faults cost, as text: by kind of operation, by node, and by fault over a run."""
+"""Tables of what faults cost: by kind of operation, by node, and by fault over a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = list[tuple[str, ...]]
 
 
 def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
-    """A line for each fault and kind of operation; empty where the results hold no such figures."""
+    """List a row for each fault and kind of operation; empty where the results hold no such figures."""
     lines: Rows = []
     for window in windows:
         kinds = window.get("kinds")
@@ -42,13 +42,13 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
 
 
 def nodes_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
-    """A line for each fault: how long after the heal each node had caught up."""
-    told = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
-    names = list(dict.fromkeys(node for window in told for node in window["caught_up"]["nodes"]))
-    if not told:
+    """List for each fault how long after the heal each node had caught up."""
+    recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
+    names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
+    if not recorded:
         return []
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
-    for window in told:
+    for window in recorded:
         took = window["caught_up"]["nodes"]
         cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
         lines.append(
@@ -63,7 +63,7 @@ def nodes_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
 
 
 def faults_of(figures: Mapping[str, Any]) -> Rows:
-    """A line for each fault: the distribution over its windows, as least / median / most."""
+    """List for each fault the distribution over its windows, as least / median / most."""
     lines: Rows = []
     for fault, record in figures.items():
         if isinstance(record, Mapping):

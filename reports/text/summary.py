@@ -20,16 +20,16 @@ SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
 LEAST: Final = 60
-"""Columns of the narrowest terminal that is written for."""
+"""Columns of the narrowest supported terminal."""
 
 Paint = Callable[[str, str], str]
-"""What a word of a text looks like, by the name of its colour."""
+"""Colours a text: (text, name of the colour) -> text."""
 
 
 def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
-    """Plain text, no colours, from a ``results.json`` as it is; every field is optional.
+    """Render ``results.json`` as plain text without colours; every field is optional.
 
-    For a terminal of so many ``columns`` sentences are wrapped, and tables leave out what has no room.
+    With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
     columns = None if columns is None else max(columns, LEAST)
@@ -48,7 +48,7 @@ def render_summary(results: Mapping[str, Any], columns: int | None = None) -> st
 
 
 def wrapped(text: str, columns: int | None, indent: str = "") -> str:
-    """Each of its lines in as many as it takes."""
+    """Wrap each line of a text."""
     if columns is None:
         return textwrap.indent(printable(text), indent)
     lines = [
@@ -72,9 +72,9 @@ def table(
     between: str = "  ",
     columns: int | None = None,
 ) -> str:
-    """Columns padded to their widest cell; those in ``right`` are right-aligned.
+    """Pad columns to their widest cell; those in ``right`` are right-aligned.
 
-    Where a terminal has fewer ``columns``, those that have no room are left out, from the right, and … says so.
+    Columns that do not fit into a width of ``columns`` are left out, from the right, and … marks that.
     """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     if columns is not None and len(indent) + sum(widths) + len(between) * (len(widths) - 1) > columns:
@@ -111,7 +111,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
-    """A line each for a terminal; what was asked is told of those that are not as they should be."""
+    """Write a line for each check, for a terminal; failed and unknown ones with what was asked."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]
@@ -143,7 +143,7 @@ def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The fault windows if the results hold them, else what the receipts say, without rates."""
+    """List the fault windows if the results hold them, else the receipts, which have no rates."""
     windows = [window for window in results.get("windows") or () if "fault" in window]
     return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
 
@@ -191,7 +191,7 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
-    """The figures by kind of operation, by node and by fault, where the results hold them."""
+    """Write the figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
     parts = [
         ("The same by kind of operation", recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
@@ -202,7 +202,7 @@ def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    """Operations by phase, kind and outcome as a table where they are counted so, everything else as it is."""
+    """Write the counts of operations: by phase, kind and outcome as a table, all others one a line."""
     parts = []
     if phases := _by_outcome(counts.get("phases")):
         parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
@@ -238,7 +238,7 @@ def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]
 
 
 def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    """A sparkline of ok operations by second, if the results hold one-second windows."""
+    """Draw a sparkline of ok operations by second, if the results hold one-second windows."""
     by_second: dict[int, float] = {}
     for window in windows:
         if "second" in window and window.get("outcome", "ok") == "ok":
@@ -251,7 +251,7 @@ def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
-    """Block characters, the lowest (or highest) value in each of ``columns`` equal stretches; zero is a dot.
+    """Draw a sparkline: the lowest (or highest) value in each of ``columns`` equal stretches; zero is a dot.
 
     Without ``columns`` as many as there are values, at most :data:`SPARK_COLUMNS`.
     """
@@ -271,5 +271,5 @@ def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool =
 
 
 def _warnings(warnings: Sequence[Any], columns: int | None) -> str:
-    told = (wrapped(one_line(warning, 300), columns, "  ") for warning in warnings)
-    return "\n".join(["Warnings", *told]) if warnings else ""
+    lines = (wrapped(one_line(warning, 300), columns, "  ") for warning in warnings)
+    return "\n".join(["Warnings", *lines]) if warnings else ""

@@ -15,7 +15,7 @@ from reports.analysis import figures, node_timeline
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, Violation, checks_of, headlines_of, violation_count
-from reports.analysis.invariant_violations import Moment, breaches_of
+from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import milliseconds, number, one_line, printable, seconds
@@ -29,7 +29,7 @@ _CODES: Final = {"valid": "32", "invalid": "31", "unknown": "33", HARNESS_FAILUR
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """The text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
+    """Render the text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
     columns = min(max(columns, LEAST), MOST)
     run = drawn.run
 
@@ -40,31 +40,31 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
         ("verdict", lambda: _verdict(drawn, columns, paint)),
         ("checks", lambda: _checks(run, columns, paint)),
         ("counterexamples", lambda: _examples(drawn, columns, paint)),
-        ("findings about nodes", lambda: _breaches(drawn, columns, paint)),
+        ("findings about nodes", lambda: _invariant_violations(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
         ("sparklines", lambda: _sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
         ("commands", lambda: _commands(run, paint)),
     ]
-    told = [run.notes.attempt(name, make, "") for name, make in parts]
+    texts = [run.notes.attempt(name, make, "") for name, make in parts]
     warnings = [*run.notes.warnings, *run.results.get("warnings", ())]
-    told.append("\n".join(wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
-    return "\n\n".join(part for part in told if part) + "\n"
+    texts.append("\n".join(wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
+    return "\n\n".join(text for text in texts if text) + "\n"
 
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     heads = headlines_of(drawn)
-    told = [wrapped(run.sentence, columns)] if run.failure or not heads else []
-    told += [wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
+    lines = [wrapped(run.sentence, columns)] if run.failure or not heads else []
+    lines += [wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
-        told.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
-    return "\n".join([paint(word_of(run).upper(), run.verdict), *told, paint(where, "quiet")])
+        lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
+    return "\n".join([paint(word_of(run).upper(), run.verdict), *lines, paint(where, "quiet")])
 
 
 def _checks(run: Run, columns: int, paint: Paint) -> str:
-    """A line each, as :func:`check_lines` writes them."""
+    """Write a line for each check."""
     checks = checks_of(run)
     if not checks:
         return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
@@ -82,13 +82,13 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 def _example(violation: Violation, columns: int) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
-    told = f"{kind} of {key}" if violation.key is not None else kind
+    title = f"{kind} of {key}" if violation.key is not None else kind
     led = f"Leader then: {violation.leader}, term {violation.term}." if violation.leader else "No leader then."
     struck, before = _struck(violation.faults), _struck(violation.earlier)
     fault = f"Fault then: {struck}." if struck else "No fault was installed then."
     if before:
         fault += f" During the operations before it: {before}."
-    sentence = wrapped(f"{told}: {violation.example.sentence}", columns)
+    sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
     diagram = text_diagram.draw(violation.example, columns - text_diagram.WHO)
     return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
 
@@ -97,20 +97,20 @@ def _struck(windows: Sequence[FaultWindow]) -> str:
     return ", ".join(f"{one_line(window.fault, 40)} on {_nodes(window)}" for window in windows)
 
 
-def _breaches(drawn: Drawn, columns: int, paint: Paint) -> str:
-    """A line for each moment in which a node was seen to break a rule."""
+def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
+    """Write a line for each moment in which a node was seen to break a rule."""
     parts = []
-    for breach in breaches_of(drawn):
-        if breach.moments:
-            lines = [wrapped(_moment(moment), columns, "  ") for moment in breach.moments]
-            parts.append("\n".join([paint(f"{breach.name}, when", "strong"), *lines]))
+    for broken in invariant_violations(drawn):
+        if broken.moments:
+            lines = [wrapped(_moment(moment), columns, "  ") for moment in broken.moments]
+            parts.append("\n".join([paint(f"{broken.name}, when", "strong"), *lines]))
     return "\n\n".join(parts)
 
 
 def _moment(moment: Moment) -> str:
     struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
     led = f"{moment.leader} led in term {moment.term}" if moment.leader else "nobody led"
-    return f"{moment.seconds:.2f} s {moment.node}: {moment.told}; {led}; fault: {struck or 'none'}"
+    return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 
 def _nodes(window: FaultWindow) -> str:
@@ -155,7 +155,7 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
     rows.append(("p99 of ok, ms", np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2]), False))
     if run.probes:
-        lag = node_timeline.progress_of(drawn.tracks, run.end / 1e9).lag
+        lag = node_timeline.progress_of(drawn.timelines, run.end / 1e9).lag
         rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
     lines = [
@@ -166,7 +166,7 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
-    """A mark for each stretch of time in which a fault stood, a darker one where several did."""
+    """Draw a mark for each stretch of time in which a fault stood, a darker one where several did."""
     cells = [0] * width
     for window in windows:
         if window.state == "skipped":
@@ -186,7 +186,7 @@ def _counts(run: Run) -> str:
 
 
 def _commands(run: Run, paint: Paint) -> str:
-    """Whole lines: they are there to be copied."""
+    """List the commands, each on one line so that it can be copied."""
     named = commands_of(run.plan, faults=bool(run.receipts))
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
     if run.files.report.is_file():

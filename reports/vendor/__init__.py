@@ -1,1 +1,1 @@
-"""Code of others, unchanged, with its licence."""
+"""Third-party code, unchanged, with its licence."""

@@ -11,9 +11,9 @@ from history import Check, Counterexample, Event, Header, KeyVerdict, Operation,
 from history.records.events import Type
 from history.records.probes import Role, probes_header
 from reports.analysis.faults import fault_windows
-from reports.analysis.node_timeline import tracks_of
+from reports.analysis.node_timeline import timelines_of
 from reports.load.run import read_run
-from tests.reports.shapes import HOSTILE, NODES, Fault, S, Shape, outage_at
+from tests.reports.shapes import FAMILIES, HOSTILE, NODES, Fault, S, Shape, outage_at
 
 
 def write_history(files: RunFiles, shape: Shape, operations: list[Operation], faults: list[Fault]) -> None:
@@ -46,7 +46,8 @@ def write_history(files: RunFiles, shape: Shape, operations: list[Operation], fa
             "targets": {"grudge": fault.grudge} if fault.grudge else {"nodes": list(fault.nodes)},
         }
         witness = {n: {"packets_dropped": 40 + 7 * i} for i, n in enumerate(fault.nodes)}
-        nemesis.append((fault.start, "invoke", fault.name, {"action": "inject", **targets}))
+        own = {"family": FAMILIES.get(fault.name, "partition"), "summary": f"what a {fault.name} does"}
+        nemesis.append((fault.start, "invoke", fault.name, {"action": "inject", **own, **targets}))
         nemesis.append(
             (
                 fault.stood,
@@ -238,7 +239,7 @@ def _phases(operations: list[Operation]) -> dict[str, dict[str, dict[str, int]]]
 def windows_of(files: RunFiles) -> tuple[dict[str, Any], ...]:
     """The fault windows as the pipeline writes them, with the figures that the reports derive."""
     run = read_run(files)
-    found = fault_windows(run, tracks_of(run.probes, run.nodes))
+    found = fault_windows(run, timelines_of(run.probes, run.nodes))
     names = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
     return tuple(
         {

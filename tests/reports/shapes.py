@@ -15,6 +15,7 @@ FAULTS = (
     "packet-delay",
     "clock-skew",
 )
+FAMILIES = dict(zip(FAULTS, ("partition", "kill", "pause", "partition", "packet", "clock"), strict=True))
 HOSTILE = "</script><script>window.__hacked=1</script><img src=x onerror=window.__hacked=1>\u2028\x1b[31m&\"'"
 
 

@@ -11,7 +11,7 @@ import reports
 from history import RunFiles
 from reports.analysis.canary import meaning_of
 from reports.analysis.findings import Drawn, headlines_of, prepare
-from reports.analysis.invariant_violations import MAX_MOMENTS, breaches_of
+from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
 from reports.page.series import marks_data
@@ -43,22 +43,22 @@ DELETED: dict[str, Any] = {
 
 def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
     drawn = with_checks(fresh("valid"), DELETED)
-    (breach,) = breaches_of(drawn)
-    assert [moment.node for moment in breach.moments] == ["n1", "n2"]
-    during, before = breach.moments
-    assert during.told == "log ends at 5, 90 had been committed there"
+    (broken,) = invariant_violations(drawn)
+    assert [moment.node for moment in broken.moments] == ["n1", "n2"]
+    during, before = broken.moments
+    assert during.text == "log ends at 5, 90 had been committed there"
     assert [fault.fault for fault in during.faults] == ["partition-majorities-ring"]
     assert (before.faults, before.leader) == ([], "n1")
     assert during.term >= before.term > 0
     assert during.logged is not None
     assert during.logged.lines
-    assert breach.left_out == 0
-    assert breach.picture is not None
-    assert [line.node for line in breach.picture.lines if line.late] == ["n1", "n2"]
+    assert broken.left_out == 0
+    assert broken.picture is not None
+    assert [line.node for line in broken.picture.lines if line.late] == ["n1", "n2"]
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
-    assert '<a href="#breach-1">committed-kept</a>' in page
-    assert 'id="breach-1"' in page
+    assert '<a href="#invariant-1">committed-kept</a>' in page
+    assert 'id="invariant-1"' in page
 
 
 def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
@@ -106,9 +106,9 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     details = {**DELETED["details"], "moments": [{**one, "restarted": True}, *many]}
     files = fresh("valid")
     drawn = with_checks(files, {**DELETED, "details": details})
-    (breach,) = breaches_of(drawn)
-    assert breach.moments[0].told == "log ends at 5, 90 had been committed there before it was restarted"
-    assert (len(breach.moments), breach.left_out) == (MAX_MOMENTS, 2)
+    (broken,) = invariant_violations(drawn)
+    assert broken.moments[0].text == "log ends at 5, 90 had been committed there before it was restarted"
+    assert (len(broken.moments), broken.left_out) == (MAX_MOMENTS, 2)
     reports.write_report(files)
     assert "2 later ones are not listed." in drawn.run.files.report.read_text()
 
@@ -124,29 +124,29 @@ def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
     drawn = with_checks(
         files, {"name": "election-safety", "details": {"kind": "two-leaders", "terms": {"9": ["n2", "n4"]}}}
     )
-    (breach,) = breaches_of(drawn)
-    assert [moment.node for moment in breach.moments] == ["n2", "n4"]
-    assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.told for moment in breach.moments)
+    (broken,) = invariant_violations(drawn)
+    assert [moment.node for moment in broken.moments] == ["n2", "n4"]
+    assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.text for moment in broken.moments)
 
 
 def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
     moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
     details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
-    (breach,) = breaches_of(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
-    assert [(m.seconds, m.node, m.told) for m in breach.moments] == [(4.0, "n3", "in term 0, after term 2")]
-    assert breach.picture is None
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
+    assert [(m.seconds, m.node, m.text) for m in broken.moments] == [(4.0, "n3", "in term 0, after term 2")]
+    assert broken.picture is None
 
 
 @pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
 def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
     drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
-    (breach,) = breaches_of(drawn)
-    assert (breach.moments, breach.facts) == ([], ["3 times 'x'", "on n1"])
+    (broken,) = invariant_violations(drawn)
+    assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
 
 
-def test_checks_with_sections_of_their_own_and_good_ones_are_no_breaches(made: Maker) -> None:
+def test_checks_with_sections_of_their_own_and_good_ones_are_not_listed(made: Maker) -> None:
     for kind in ("valid", "invalid", "unknown", "no-recovery", "harness-failure"):
-        assert breaches_of(prepare(read_run(made(kind)))) == []
+        assert invariant_violations(prepare(read_run(made(kind)))) == []
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,6 @@ def test_what_nodes_say_of_their_state_is_told_with_its_moment(
     fresh: Maker, name: str, kind: str, moment: dict[str, Any], told: str
 ) -> None:
     details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}
-    (breach,) = breaches_of(with_checks(fresh("valid"), {"name": name, "details": details}))
-    assert [one.told.replace("\u2009", ",") for one in breach.moments] == [told]
-    assert (breach.picture is not None) == (kind != "replicas-differ")
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": name, "details": details}))
+    assert [one.text.replace("\u2009", ",") for one in broken.moments] == [told]
+    assert (broken.picture is not None) == (kind != "replicas-differ")

@@ -9,14 +9,12 @@ import pytest
 
 import reports
 from history import Event, Operation, Receipt, receipts_of
-from nemesis.faults.registry import FAULTS
-from reports.analysis import fault_summaries as fault_words
 from reports.analysis import faults, topology
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.page import late_of
 from reports.page.series import fault_data
-from reports.style.palette import FAULT_COLOURS, family_of
+from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
 from tests.reports.conftest import Maker
 
 S = 10**9
@@ -103,22 +101,11 @@ def test_positions_are_on_the_unit_circle_from_the_top(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "family"),
-    [
-        ("partition-majorities-ring", "partition"),
-        ("bridge", "partition"),
-        ("kill-leader-then-successor", "kill"),
-        ("crash-random-nodes", "kill"),
-        ("hammer-time", "pause"),
-        ("packet-delay", "packet"),
-        ("slow-link", "packet"),
-        ("clock-strobe", "clock"),
-        ("disk-full", "other"),
-    ],
+    ("recorded", "family"), [("kill", "kill"), ("disk", "disk"), ("", "other"), ("a family of later", "other")]
 )
-def test_families(fault: str, family: str) -> None:
-    assert family_of(fault) == family
-    assert family in FAULT_COLOURS
+def test_the_family_of_a_fault_is_its_receipts_or_neutral(recorded: str, family: str) -> None:
+    assert family_of(recorded) == family
+    assert f".f-{family} {{ fill: {FAULT_COLOURS[family]}; }}" in fault_styles()
 
 
 def test_receipts_become_windows_even_without_a_healing() -> None:
@@ -140,9 +127,23 @@ def test_a_successor_that_was_killed_is_named_as_struck(witness: dict[str, objec
     assert window.nodes == nodes
 
 
-def test_what_faults_do_is_told_in_the_words_of_the_catalogue() -> None:
-    assert dict(fault_words.SUMMARIES) == {name: fault.summary for name, fault in FAULTS.items()}
-    assert [name for name, _ in fault_words.describe(["bridge", "no such", "reset", "bridge"])] == ["bridge", "reset"]
+def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> None:
+    files = fresh("valid")
+    history = files.history.read_text()
+    own = '"family":"partition","summary":"what a partition-majorities-ring does"'
+    assert own in history
+
+    def page(told: str) -> str:
+        files.history.write_text(history.replace(own, told))
+        reports.write_report(files)
+        return files.report.read_text()
+
+    told = page('"family":"disk","summary":"cuts <all> links"')
+    assert told.count('<dd class="quiet">cuts &lt;all&gt; links</dd>') == 1
+    assert 'class="f-disk"' in told
+    older = page('"older":true')
+    assert 'class="does"' not in older
+    assert 'class="f-other"' in older
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,14 @@ def search(found: Tab, text: str) -> None:
     found.settle()
 
 
-AMBIGUOUS = """(() => { const { ops } = Timeline.data, values = new Set();
+AMBIGUOUS = """(() => { const { ops } = page.Timeline.data, values = new Set();
     for (let i = 0; i < ops.t.length; i++) if (ops.vk[i] === 1) values.add(ops.va[i]);
     for (let i = 0; i < ops.t.length; i++) if (values.has(ops.i[i]) && ops.va[i] !== ops.i[i]) return ops.i[i]; })()"""
 """A number that is both a written value and the index of another operation."""
 
-HOLDS = "(n) => { const { ops } = Timeline.data, i = View.selected; return ops.va[i] === n || ops.qa[i] === n; }"
+HOLDS = (
+    "(n) => { const { ops } = page.Timeline.data, i = page.View.selected; return ops.va[i] === n || ops.qa[i] === n; }"
+)
 
 
 def test_a_number_is_a_value_first_and_an_index_with_a_hash(shown: Tab) -> None:
@@ -38,64 +40,64 @@ def test_a_number_is_a_value_first_and_an_index_with_a_hash(shown: Tab) -> None:
     assert "by value" in said(shown)
     assert shown.page.evaluate(HOLDS, number)
     search(shown, f"#{number}")
-    assert shown.js("Timeline.data.ops.i[View.selected]") == number
+    assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == number
 
 
 def test_search_goes_round_among_what_passes_the_filters(shown: Tab) -> None:
     number, key = shown.js(
-        "(({ops}) => { const i = ops.vk.indexOf(1, 900); return [ops.va[i], ops.k[i]]; })(Timeline.data)"
+        "(({ops}) => { const i = ops.vk.indexOf(1, 900); return [ops.va[i], ops.k[i]]; })(page.Timeline.data)"
     )
     shown.page.select_option("#f-key", str(key))
     search(shown, str(number))
-    first, many = shown.js("View.selected"), int(said(shown).split(" of ")[1].split()[0])
+    first, many = shown.js("page.View.selected"), int(said(shown).split(" of ")[1].split()[0])
     places = {first}
     for _ in range(many):
         shown.page.keyboard.press("Enter")
-        places.add(shown.js("View.selected"))
+        places.add(shown.js("page.View.selected"))
     assert len(places) == many
-    assert shown.js("View.selected") == first
+    assert shown.js("page.View.selected") == first
     shown.page.select_option("#f-key", str((key + 1) % 5))
     search(shown, str(number))
     assert "none passes the filters" in said(shown)
 
 
 def test_a_number_that_no_operation_holds_is_an_index_and_one_that_is_neither_is_said_to_be(shown: Tab) -> None:
-    index = shown.js("Timeline.data.ops.i.at(-1)")
+    index = shown.js("page.Timeline.data.ops.i.at(-1)")
     search(shown, str(index))
-    assert shown.js("Timeline.data.ops.i[View.selected]") == index
+    assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == index
     search(shown, "987654321")
     assert said(shown) == "nothing holds it"
 
 
 def test_show_in_the_timeline_pins_the_violation_and_filters_its_key(shown: Tab) -> None:
-    violation = shown.js("Timeline.data.violations[0]")
+    violation = shown.js("page.Timeline.data.violations[0]")
     shown.page.click("button.go[data-violation='0']")
     shown.settle()
-    assert shown.js("Details.pins.map((i) => Timeline.data.ops.i[i])") == violation["ops"]
-    assert shown.js("Timeline.data.ops.i[View.selected]") == violation["culprit"]
+    assert shown.js("page.Selection.pins.map((i) => page.Timeline.data.ops.i[i])") == violation["ops"]
+    assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == violation["culprit"]
     assert shown.page.locator("#pinned .pin").count() == len(violation["ops"])
     assert shown.page.locator("#pinned .pin.culprit").count() == 1
-    assert shown.js("new Set([...Timeline.data.ops.k].filter((_, i) => Timeline.mask[i])).size") == 1
+    assert shown.js("new Set([...page.Timeline.data.ops.k].filter((_, i) => page.Timeline.mask[i])).size") == 1
     assert "violation 1 of 1" in said(shown)
-    assert shown.js("View.cursor") == pytest.approx(shown.js("Timeline.data.ops.t[View.selected] / 1e6"))
+    assert shown.js("page.View.cursor") == pytest.approx(shown.js("page.Timeline.data.ops.t[page.View.selected] / 1e6"))
     shown.page.click("#b-clear")
-    assert shown.js("Timeline.mask.every((m) => m)")
+    assert shown.js("page.Timeline.mask.every((m) => m)")
     shown.page.keyboard.press("Escape")
     assert shown.page.locator("#pinned .pin").count() == 0
-    assert shown.js("Timeline.focus") is None
+    assert shown.js("page.Timeline.focus") is None
 
 
 def test_errors_and_violations_are_stepped_through_apart_and_pin_nothing_by_themselves(shown: Tab) -> None:
     for _ in range(4):
         shown.page.keyboard.press("n")
-        assert shown.js("Timeline.data.ops.o[View.selected]") != 0
+        assert shown.js("page.Timeline.data.ops.o[page.View.selected]") != 0
     assert shown.page.locator("#pinned .pin").count() == 1
-    assert shown.js("Details.pins.length") == 0
+    assert shown.js("page.Selection.pins.length") == 0
     shown.page.click("#pinned button:text('Pin')")
     shown.page.keyboard.press("n")
     assert shown.page.locator("#pinned .pin").count() == 2
     shown.page.keyboard.press("v")
-    assert shown.js("Timeline.data.violations[0].culprit === Timeline.data.ops.i[View.selected]")
+    assert shown.js("page.Timeline.data.violations[0].culprit === page.Timeline.data.ops.i[page.View.selected]")
     shown.page.click("#pinned > button")
     assert shown.page.locator("#pinned .pin").count() == 0
 
@@ -108,28 +110,29 @@ def test_a_key_from_elsewhere_on_the_page_brings_the_timeline_into_view(shown: T
 
 def test_escape_works_from_a_field_too(shown: Tab) -> None:
     search(shown, "404 NOT_LEADER")
-    assert shown.js("View.selected") is not None
+    assert shown.js("page.View.selected") is not None
     assert shown.js("document.activeElement.id") == "f-search"
     shown.page.keyboard.press("Escape")
-    assert shown.js("View.selected") is None
+    assert shown.js("page.View.selected") is None
 
 
-POINT = """(() => { const { plot } = Charts.plots[0], { ops } = Timeline.data, box = plot.over.getBoundingClientRect();
-    let i = lowerBound(ops.t, (View.from + View.to) / 2 * 1e6);
+POINT = """(() => { const { plot } = page.Charts.plots[0], { ops } = page.Timeline.data;
+    const box = plot.over.getBoundingClientRect();
+    let i = page.lowerBound(ops.t, (page.View.from + page.View.to) / 2 * 1e6);
     while (ops.o[i] !== 0 || ops.d[i] < 1000) i++;
     return [box.left + plot.valToPos(ops.t[i] / 1e6, "x"), box.top + plot.valToPos(ops.d[i] / 1000, "y"), i]; })()"""
 """Where the mark of some operation is among the latencies, and which one it is."""
 
 
 def test_a_point_of_the_latencies_tells_its_operation_and_a_click_pins_it(shown: Tab) -> None:
-    shown.js("View.set(8, 8.2)")
+    shown.js("page.View.set(8, 8.2)")
     shown.page.locator("#c-scatter").scroll_into_view_if_needed()
     shown.settle()
     x, y, place = shown.js(POINT)
     shown.page.mouse.move(x, y)
     assert "completed" in shown.page.inner_text("#card")
     shown.page.mouse.click(x, y)
-    assert shown.js("Details.pins") == [place]
+    assert shown.js("page.Selection.pins") == [place]
     assert "leader then" in shown.page.inner_text("#pinned")
 
 
@@ -145,15 +148,17 @@ def test_the_strip_of_leaders_can_be_read(shown: Tab) -> None:
 
 
 def test_the_network_at_the_cursor_stays_beside_the_charts_and_follows_the_keys(shown: Tab) -> None:
-    start = shown.js("Timeline.data.faults[0].start + 1")
-    shown.js(f"View.set({start}, {start} + 0.5)")
+    start = shown.js("page.Timeline.data.faults[0].start + 1")
+    shown.js(f"page.View.set({start}, {start} + 0.5)")
     shown.page.locator("#c-timeline").scroll_into_view_if_needed()
     shown.page.keyboard.press("n")
     top, bottom = shown.js(
         "(({top, bottom}) => [top, bottom])(document.getElementById('live').getBoundingClientRect())"
     )
     assert 0 <= top < bottom <= 900
-    assert f"{shown.js('Timeline.data.ops.t[View.selected] / 1e6'):.2f} s" in shown.page.inner_text("#live-said")
+    assert f"{shown.js('page.Timeline.data.ops.t[page.View.selected] / 1e6'):.2f} s" in shown.page.inner_text(
+        "#live-said"
+    )
 
 
 def test_no_chart_is_wider_than_its_column(shown: Tab) -> None:
@@ -164,8 +169,8 @@ def test_no_chart_is_wider_than_its_column(shown: Tab) -> None:
 
 def test_a_row_of_the_fault_table_leads_to_its_stretch(shown: Tab) -> None:
     shown.page.click("#fault-1 td:nth-child(5)")
-    start, stop = shown.js("[View.from, View.to]")
-    assert 0 < start < shown.js("Timeline.data.faults[1].start") < stop
+    start, stop = shown.js("[page.View.from, page.View.to]")
+    assert 0 < start < shown.js("page.Timeline.data.faults[1].start") < stop
 
 
 def test_rows_by_key_stand_in_the_order_that_people_count(made: Maker, browser: Any) -> None:
@@ -173,7 +178,7 @@ def test_rows_by_key_stand_in_the_order_that_people_count(made: Maker, browser: 
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
         found.page.select_option("#f-rows", "key")
-        named = found.js("Timeline.rows.filter((row) => row.first).map((row) => row.label)")
+        named = found.js("page.Timeline.rows.filter((row) => row.first).map((row) => row.label)")
         assert named == [f"k{n}" for n in range(12)]
         options = found.js("[...document.querySelectorAll('#f-key option')].slice(1).map((o) => o.textContent)")
         assert options == named
@@ -190,9 +195,9 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
-        assert found.page.locator(".breach details.excerpt").count() == len(moments)
-        assert found.page.locator(".breach tr.event").count() == len(moments)
-        found.page.click("#breach-1 button.go")
+        assert found.page.locator(".invariant details.excerpt").count() == len(moments)
+        assert found.page.locator(".invariant tr.event").count() == len(moments)
+        found.page.click("#invariant-1 button.go")
         assert found.page.input_value("#progress-kind") == "log_end"
         found.until(
             "(() => { const { top, bottom } = document.getElementById('c-applied').getBoundingClientRect();"
@@ -203,8 +208,8 @@ def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: 
             found.look("light", width)
             assert found.js("document.documentElement.scrollWidth") <= width
             assert found.js("[...document.querySelectorAll('.stack')].every(t => t.scrollWidth <= innerWidth - 24)")
-            assert found.page.locator(".breach .ends li").first.is_visible() == (width == 390)
-            named = found.page.locator(".breach .sketch > svg text:is(.late, .well)").first
+            assert found.page.locator(".invariant .ends li").first.is_visible() == (width == 390)
+            named = found.page.locator(".invariant .sketch > svg text:is(.late, .well)").first
             assert named.is_visible() == (width == 1400)
 
 
@@ -224,9 +229,10 @@ def rows_of(found: Tab, selector: str) -> list[str]:
     return [str(text) for text in found.page.locator(f"{selector} tbody tr").all_inner_texts()]
 
 
-CONCURRENT = """(scope) => { const { data } = Timeline, { ops } = data, v = data.violations[0];
-    const end = (i) => endOf(data, i);
-    const members = (scope === "culprit" ? [v.culprit] : v.ops).map(placeOfIndex), key = ops.k[members[0]];
+CONCURRENT = """(scope) => { const { data } = page.Timeline, { ops } = data, v = data.violations[0];
+    const end = (i) => page.endOf(data, i);
+    const members = (scope === "culprit" ? [v.culprit] : v.ops)
+        .map(page.placeOfIndex), key = ops.k[members[0]];
     const from = Math.min(...members.map((i) => ops.t[i])), to = Math.max(...members.map(end));
     let n = 0;
     for (let i = 0; i < ops.t.length; i++)
@@ -251,20 +257,20 @@ def test_the_history_of_the_key_can_be_read_as_text(shown: Tab) -> None:
             assert count + faults == 500
             fold.locator("button:text('500 more')").click()
             assert fold.locator("tbody tr").count() == min(1000, wanted + 4)
-    index = shown.js("Timeline.data.violations[0].ops[0]")
+    index = shown.js("page.Timeline.data.violations[0].ops[0]")
     fold.locator("tbody button", has_text=str(index)).first.click()
-    assert shown.js("Timeline.data.ops.i[View.selected]") == index
+    assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == index
 
 
 def test_the_operations_in_view_can_be_read_as_text_with_the_faults(shown: Tab) -> None:
-    start = shown.js("Timeline.data.faults[0].start")
-    shown.js(f"View.set({start - 0.1}, {start + 0.2})")
+    start = shown.js("page.Timeline.data.faults[0].start")
+    shown.js(f"page.View.set({start - 0.1}, {start + 0.2})")
     shown.page.click("#as-text summary")
     shown.page.locator("#as-text tr.nemesis").wait_for()
     wide = len(rows_of(shown, "#as-text"))
     shown.page.select_option("#f-kind", "0")
     shown.until(f"document.querySelectorAll('#as-text tbody tr').length < {wide}")
-    kind = shown.js("Timeline.data.names.f[0]")
+    kind = shown.js("page.Timeline.data.names.f[0]")
     assert all(kind in row or "nemesis" in row for row in rows_of(shown, "#as-text"))
 
 

@@ -9,7 +9,7 @@ import pytest
 import reports
 from history import RunFiles
 from reports.analysis.canary import meaning_of, word_of
-from reports.analysis.findings import occasions_of
+from reports.analysis.findings import violation_times_of
 from reports.load.run import read_run
 from tests.reports.conftest import Maker
 
@@ -45,7 +45,7 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
-    assert occasions_of(read_run(files)) == ""
+    assert violation_times_of(read_run(files)) == ""
     seen = {
         "of": 9,
         "counted": 9,
@@ -55,12 +55,12 @@ def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) ->
     }
     results["checks"][0]["details"] = {"seen": seen}
     files.results.write_text(json.dumps(results))
-    assert occasions_of(read_run(files)) == "9 in main; 4 during #2 bridge, 5 with no fault installed"
+    assert violation_times_of(read_run(files)) == "9 in main; 4 during #2 bridge, 5 with no fault installed"
     reports.write_report(files)
     assert "When: 9 in main; 4 during #2 bridge, 5 with no fault installed." in files.report.read_text()
     results["checks"][0]["details"] = {"seen": {**seen, "of": 12}}
     files.results.write_text(json.dumps(results))
-    assert occasions_of(read_run(files)).startswith("Of the 9 that are told: 9 in main")
+    assert violation_times_of(read_run(files)).startswith("Of the 9 that are told: 9 in main")
 
 
 def test_the_terminal_says_so_too(fresh: Maker) -> None:

@@ -64,21 +64,21 @@ def test_hostile_values_do_nothing(made: Maker, browser: Any) -> None:
 def test_faults_at_the_same_time_have_rows_of_their_own_with_names_that_can_be_read(made: Maker, browser: Any) -> None:
     files = made("valid")
     reports.write_report(files)
-    rows = "Timeline.faultRows.map(row => row.map(({ fault }) => fault.id))"
+    rows = "page.Timeline.faultRows.map(row => row.map(({ fault }) => fault.id))"
     more = """{ const one = PAGE.faults[0];
         for (const id of [90, 91]) PAGE.faults.push({ ...one, id, start: one.start + 0.2 });
-        Timeline.laidFor = null; drawTimeline(); }""".replace("PAGE", "Timeline.data")
+        page.Timeline.laidFor = null; page.drawTimeline(); }""".replace("PAGE", "page.Timeline.data")
     with tab(browser, files.report.as_uri()) as found:
         before = found.js(rows)
         assert sorted(number for row in before for number in row) == found.js(
-            "Timeline.data.faults.map(f => f.id).sort()"
+            "page.Timeline.data.faults.map(f => f.id).sort()"
         )
-        height = found.js("Timeline.canvas.clientHeight")
+        height = found.js("page.Timeline.canvas.clientHeight")
         found.js(more)
         after = found.js(rows)
         assert [sum(number in row for row in after) for number in (90, 91)] == [1, 1]
         assert not any({90, 91} <= set(row) for row in after)
-        assert found.js("Timeline.canvas.clientHeight") >= height + 18
+        assert found.js("page.Timeline.canvas.clientHeight") >= height + 18
         assert found.complaints == []
 
 
@@ -94,7 +94,7 @@ def test_inline_script_is_refused(shown: Tab) -> None:
 
 def view(found: Tab) -> tuple[float, float]:
     found.settle()
-    start, stop = found.js("[View.from, View.to]")
+    start, stop = found.js("[page.View.from, page.View.to]")
     return start, stop
 
 
@@ -130,16 +130,18 @@ def test_the_wheel_scrolls_the_page_unless_the_timeline_was_asked_for(
         shown.page.focus("#c-timeline")
     before = view(shown)
     options = f"{{deltaY: -300, ctrlKey: {str(control).lower()}, bubbles: true, cancelable: true}}"
-    taken = shown.js(f"!Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {options}))")
+    taken = shown.js(f"!page.Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {options}))")
     assert taken is zooms
     assert (view(shown) != before) is zooms
 
 
 def test_the_wheel_scrolls_on_at_the_whole_run(shown: Tab) -> None:
     shown.page.focus("#c-timeline")
-    wheel = "Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: 300, bubbles: true, cancelable: true}))"
+    wheel = (
+        "page.Timeline.canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: 300, bubbles: true, cancelable: true}))"
+    )
     assert shown.js(wheel) is True
-    shown.js("View.set(2, 4)")
+    shown.js("page.View.set(2, 4)")
     assert shown.js(wheel) is False
 
 
@@ -150,34 +152,34 @@ def test_drag_on_a_chart_zooms_all_of_them_and_double_click_goes_back(shown: Tab
     shown.page.mouse.move(x + 150, y, steps=4)
     shown.page.mouse.up()
     start, stop = view(shown)
-    assert 0 < start < stop < shown.js("View.end")
-    for low, high in shown.js("Charts.plots.map(({plot}) => [plot.scales.x.min, plot.scales.x.max])"):
+    assert 0 < start < stop < shown.js("page.View.end")
+    for low, high in shown.js("page.Charts.plots.map(({plot}) => [plot.scales.x.min, plot.scales.x.max])"):
         assert (low, high) == (pytest.approx(start), pytest.approx(stop))
     shown.page.mouse.dblclick(x, y)
-    assert view(shown) == (0, shown.js("View.end"))
+    assert view(shown) == (0, shown.js("page.View.end"))
 
 
 def test_minimap_moves_the_view(shown: Tab) -> None:
-    shown.js("View.set(2, 4)")
+    shown.js("page.View.set(2, 4)")
     x, y = middle(shown, "#c-minimap")
     shown.page.mouse.click(x, y)
     start, stop = view(shown)
     assert stop - start == pytest.approx(2)
-    assert start < shown.js("View.end") * 0.55 < stop + 2
+    assert start < shown.js("page.View.end") * 0.55 < stop + 2
 
 
-SPOT = """(() => { const { data, row, rowHeight, canvas } = Timeline, { ops } = data;
-    const box = canvas.getBoundingClientRect(), width = box.width - GUTTER - MARGIN;
+SPOT = """(() => { const { data, row, rowHeight, canvas } = page.Timeline, { ops } = data;
+    const box = canvas.getBoundingClientRect(), width = box.width - page.GUTTER - page.MARGIN;
     const seconds = (i) => (ops.t[i] + ops.d[i] / 2) / 1e6;
-    let i = lowerBound(ops.t, (View.from + View.to) / 2 * 1e6);
+    let i = page.lowerBound(ops.t, (page.View.from + page.View.to) / 2 * 1e6);
     while (ops.d[i] < 2000 || ops.d[i] > 30000) i++;
-    const share = (seconds(i) - View.from) / (View.to - View.from);
-    return [box.left + GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
+    const share = (seconds(i) - page.View.from) / (page.View.to - page.View.from);
+    return [box.left + page.GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
 """Where the middle of some short operation is on the screen, and its index."""
 
 
 def test_hover_shows_a_card_click_pins_and_the_address_keeps_it(shown: Tab) -> None:
-    shown.js("View.set(8, 8.2)")
+    shown.js("page.View.set(8, 8.2)")
     shown.settle()
     shown.page.locator("#c-timeline").scroll_into_view_if_needed()
     place = shown.js(SPOT)
@@ -197,16 +199,16 @@ def test_hover_shows_a_card_click_pins_and_the_address_keeps_it(shown: Tab) -> N
 
 def test_keyboard_alone(shown: Tab) -> None:
     shown.page.keyboard.press("n")
-    first = shown.js("View.selected")
-    assert shown.js("isError(View.selected)")
+    first = shown.js("page.View.selected")
+    assert shown.js("page.isError(page.View.selected)")
     shown.page.keyboard.press("n")
-    assert shown.js("View.selected") > first
+    assert shown.js("page.View.selected") > first
     shown.page.keyboard.press("p")
-    assert shown.js("View.selected") == first
+    assert shown.js("page.View.selected") == first
     shown.page.keyboard.press("Escape")
-    assert shown.js("View.selected") is None
+    assert shown.js("page.View.selected") is None
     shown.page.keyboard.press("0")
-    assert view(shown) == (0, shown.js("View.end"))
+    assert view(shown) == (0, shown.js("page.View.end"))
     shown.page.focus("#c-timeline")
     shown.page.keyboard.press("+")
     zoomed = view(shown)
@@ -225,12 +227,14 @@ def test_every_control_can_be_reached_by_tab(shown: Tab) -> None:
 
 
 def test_search_by_index_and_by_value(shown: Tab) -> None:
-    index, value = shown.js("[Timeline.data.ops.i[700], Timeline.data.ops.va[Timeline.data.ops.vk.indexOf(1, 900)]]")
+    index, value = shown.js(
+        "[page.Timeline.data.ops.i[700], page.Timeline.data.ops.va[page.Timeline.data.ops.vk.indexOf(1, 900)]]"
+    )
     shown.page.fill("#f-search", str(index))
     shown.page.keyboard.press("Enter")
-    assert shown.js("Timeline.data.ops.i[View.selected]") == index
+    assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == index
     shown.page.keyboard.press("Escape")
-    shown.js("select(null), View.set(0, View.end)")
+    shown.js("page.select(null), page.View.set(0, page.View.end)")
     shown.settle()
     shown.page.fill("#f-search", str(value))
     shown.page.keyboard.press("Enter")
@@ -241,15 +245,15 @@ def test_search_by_index_and_by_value(shown: Tab) -> None:
 def test_filters_and_rows(shown: Tab) -> None:
     shown.page.select_option("#f-outcome", "errors")
     assert " of " in shown.page.inner_text("#f-said")
-    assert shown.js("Timeline.mask.reduce((a, b) => a + b, 0)") == shown.js(
-        "Timeline.data.ops.o.filter((o) => o).length"
+    assert shown.js("page.Timeline.mask.reduce((a, b) => a + b, 0)") == shown.js(
+        "page.Timeline.data.ops.o.filter((o) => o).length"
     )
     shown.page.select_option("#f-outcome", "")
     for rows in ("node", "key"):
         shown.page.select_option("#f-rows", rows)
         shown.settle()
         assert painted(shown, "#c-timeline") > 200
-        assert shown.js("Timeline.rows.length") >= 5
+        assert shown.js("page.Timeline.rows.length") >= 5
 
 
 def test_theme_button_and_progress_choice(shown: Tab) -> None:
@@ -263,7 +267,7 @@ def test_theme_button_and_progress_choice(shown: Tab) -> None:
 
 def test_cursor_moves_the_live_network_and_marks_the_fault(shown: Tab) -> None:
     middle_of_fault = float(shown.page.locator("#fault-0 button.go").get_attribute("data-from")) + 3
-    shown.js(f"View.point({middle_of_fault})")
+    shown.js(f"page.View.point({middle_of_fault})")
     assert "hot" in (shown.page.get_attribute("#fault-0", "class") or "")
     assert "leader" in shown.page.inner_text("#live-said")
     assert shown.js("document.querySelectorAll('#live .link.cut').length") == 5
@@ -272,7 +276,7 @@ def test_cursor_moves_the_live_network_and_marks_the_fault(shown: Tab) -> None:
 def test_a_click_on_a_fault_zooms_to_it(shown: Tab) -> None:
     shown.page.click("#fault-1 button.go")
     start, stop = view(shown)
-    assert stop - start < shown.js("View.end") * 0.8
+    assert stop - start < shown.js("page.View.end") * 0.8
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -315,7 +319,9 @@ def measure(browser: Any, report: Path, megabytes: float) -> None:
     with tab(browser, report.as_uri()) as found:
         paint = found.js("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         usable = found.js("performance.getEntriesByName('usable')[0].startTime")
-        frame = found.js("(() => { const t = performance.now(); drawTimeline(); return performance.now() - t; })()")
+        frame = found.js(
+            "(() => { const t = performance.now(); page.drawTimeline(); return performance.now() - t; })()"
+        )
         print(f"{size:.1f} MB, first paint {paint:.0f} ms, usable {usable:.0f} ms, timeline {frame:.0f} ms")
         assert size < megabytes
         assert paint < 10_000

@@ -82,13 +82,13 @@ def test_two_runs_are_compared(listed: Tab) -> None:
     listed.page.wait_for_url(re.compile("compare.html"))
     listed.page.wait_for_selector("html[data-ready=yes]")
     listed.settle()
-    assert [listed.js(f"Compare.{letter}.place") for letter in "ab"] == [valid, invalid]
+    assert [listed.js(f"page.Compare.{letter}.place") for letter in "ab"] == [valid, invalid]
     assert listed.page.locator(".versus-run .verdict").all_inner_texts() == ["valid", "invalid"]
     legend = listed.page.inner_text("#cmp-legend")
     for told in ("some ok", "answers, none of them ok", "no answer"):
         assert told in legend
     assert "linearizability" in listed.page.inner_text("#cmp-checks tr.differs")
-    drawn = "Charts.plots.map(({plot}) => plot.data.slice(1).map(row => row.filter(v => v > 0).length))"
+    drawn = "page.Charts.plots.map(({plot}) => plot.data.slice(1).map(row => row.filter(v => v > 0).length))"
     assert all(points > 5 for rows in listed.js(drawn) for points in rows)
     assert listed.js("document.querySelector('#c-availability').width") > 500
     compare_by_keyboard(listed)
@@ -97,23 +97,23 @@ def test_two_runs_are_compared(listed: Tab) -> None:
 
 def compare_by_keyboard(listed: Tab) -> None:
     """Zoom, move, back, swap, and another run, without a mouse."""
-    whole = listed.js("[View.from, View.to]")
+    whole = listed.js("[page.View.from, page.View.to]")
     assert whole[0] < 0 < whole[1]
     listed.page.focus("#c-availability")
     for key in ("+", "+", "ArrowRight"):
         listed.page.keyboard.press(key)
-    start, stop = listed.js("[View.from, View.to]")
+    start, stop = listed.js("[page.View.from, page.View.to]")
     assert whole[0] < start < stop <= whole[1]
     listed.page.keyboard.press("0")
-    assert listed.js("[View.from, View.to]") == pytest.approx(whole)
-    before = listed.js("[Compare.a.place, Compare.b.place]")
+    assert listed.js("[page.View.from, page.View.to]") == pytest.approx(whole)
+    before = listed.js("[page.Compare.a.place, page.Compare.b.place]")
     listed.page.focus("#cmp-swap")
     listed.page.keyboard.press("Enter")
-    assert listed.js("[Compare.b.place, Compare.a.place]") == before
+    assert listed.js("[page.Compare.b.place, page.Compare.a.place]") == before
     listed.page.focus("#cmp-a")
     listed.page.keyboard.press("Home")
     listed.settle()
-    assert listed.js("Compare.a.place") == listed.js("Compare.data.runs[0].place")
+    assert listed.js("page.Compare.a.place") == listed.js("page.Compare.data.runs[0].place")
 
 
 def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
@@ -170,7 +170,7 @@ def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> Non
             assert found.page.inner_text("#verdict-word") == "Invalid"
             found.page.keyboard.press("v")
             found.settle()
-            assert found.js("View.selected") is not None
+            assert found.js("page.View.selected") is not None
             for path in ("trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
                 found.page.goto(address + path)
                 found.page.wait_for_selector("html[data-ready=yes]")

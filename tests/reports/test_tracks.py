@@ -8,8 +8,8 @@ from typing import Any
 
 from history import Probe, Receipt
 from reports.analysis import faults, snapshots
-from reports.analysis import node_timeline as tracks
-from reports.analysis.lagging_nodes import stuck_of
+from reports.analysis import node_timeline as timelines
+from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.sketch import sketch_of
 from reports.load.columns import from_operations
 
@@ -28,21 +28,21 @@ def probe(
 def test_leader_stretches_and_elections() -> None:
     probes = [probe(t / 4, "n1", "leader" if t < 8 else "follower", 1 if t < 8 else 2) for t in range(16)]
     probes += [probe(t / 4, "n2", "follower" if t < 10 else "leader", 1 if t < 10 else 2) for t in range(16)]
-    found = tracks.tracks_of(probes, ("n1", "n2"))
-    assert [(s.role, s.term, s.start, s.end) for s in tracks.stretches(found[0])] == [
+    found = timelines.timelines_of(probes, ("n1", "n2"))
+    assert [(s.role, s.term, s.start, s.end) for s in timelines.stretches(found[0])] == [
         ("leader", 1, 0.0, 2.0),
         ("follower", 2, 2.0, 4.0),
     ]
-    assert [tracks.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
-    assert tracks.term_at(found, 2.1) == 2
-    elections = tracks.elections_of(found)
+    assert [timelines.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
+    assert timelines.term_at(found, 2.1) == 2
+    elections = timelines.elections_of(found)
     assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
 
 
 def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
     probes = [probe(0, "n1", "leader", 3), probe(2, "n1", "follower", 2), probe(2, "n2", "leader", 2)]
-    found = tracks.tracks_of(probes, ("n1", "n2"))
-    assert [(tracks.leader_at(found, t), tracks.term_at(found, t)) for t in (0.5, 1.9, 2.5)] == [
+    found = timelines.timelines_of(probes, ("n1", "n2"))
+    assert [(timelines.leader_at(found, t), timelines.term_at(found, t)) for t in (0.5, 1.9, 2.5)] == [
         ("n1", 3),
         (None, 3),
         ("n2", 2),
@@ -50,36 +50,36 @@ def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
 
 
 def test_silence_ends_a_stretch() -> None:
-    found = tracks.tracks_of([probe(0, "n1", "leader"), probe(10, "n1", "leader")], ("n1",))
-    assert [(s.start, s.end) for s in tracks.stretches(found[0])] == [(0.0, tracks.STALE_S), (10.0, 10.25)]
-    assert tracks.leader_at(found, 5.0) is None
+    found = timelines.timelines_of([probe(0, "n1", "leader"), probe(10, "n1", "leader")], ("n1",))
+    assert [(s.start, s.end) for s in timelines.stretches(found[0])] == [(0.0, timelines.STALE_S), (10.0, 10.25)]
+    assert timelines.leader_at(found, 5.0) is None
 
 
 def test_replica_progress_and_last_words() -> None:
     probes = [probe(t / 4, "n1", "leader", applied=t * 10, committed=t * 10) for t in range(40)]
     probes += [probe(t / 4, "n2", applied=min(t, 5) * 10, committed=min(t, 5) * 10) for t in range(40)]
     probes += [probe(t / 4, "n3", applied=t * 10 - 3, committed=t * 10) for t in range(40)]
-    found = tracks.tracks_of(probes, ("n1", "n2", "n3"))
-    progress = tracks.progress_of(found, 9.75)
+    found = timelines.timelines_of(probes, ("n1", "n2", "n3"))
+    progress = timelines.progress_of(found, 9.75)
     assert progress.lag[0].max() == 0
     assert progress.lag[1][39] == 340
-    late = {word.node: (word.behind, word.late) for word in tracks.last_words(found)}
+    late = {word.node: (word.behind, word.late) for word in timelines.last_statuses(found)}
     assert late == {"n1": (0, False), "n2": (340, True), "n3": (3, False)}
 
 
 def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:
-    found = tracks.tracks_of(
+    found = timelines.timelines_of(
         [probe(0, "n1", applied=-1, committed=-1), probe(0, "n2", applied=9, committed=9)], ("n1", "n2")
     )
-    assert tracks.progress_of(found, 1.0).applied[0][0] == 0
-    assert [word.behind for word in tracks.last_words(found)] == [9, 0]
+    assert timelines.progress_of(found, 1.0).applied[0][0] == 0
+    assert [word.behind for word in timelines.last_statuses(found)] == [9, 0]
 
 
 def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
     probes = [
         probe(t / 4, f"n{n}", applied=t * 10 if n < 4 else 50, committed=t * 10) for t in range(40) for n in range(1, 6)
     ]
-    found = tracks.tracks_of(probes, NODES)
+    found = timelines.timelines_of(probes, NODES)
     picture = sketch_of(found, [], 10.0, ["n4", "n5"])
     assert picture is not None
     assert [line.late for line in picture.lines] == [False, False, False, True, True]
@@ -122,7 +122,7 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
         snapshot_probe(1.75, 1, 2, 2000),
         snapshot_probe(0.0, 0, 0, 5, node="n2"),
     ]
-    found = snapshots.snapshots_of(tracks.tracks_of(rows, ("n1", "n2", "n3")))
+    found = snapshots.snapshots_of(timelines.timelines_of(rows, ("n1", "n2", "n3")))
     assert [(s.time, s.kind, s.times, s.applied) for s in found] == [
         (0.25, "saved", 2, 500),
         (0.75, "loaded", 1, 490),
@@ -135,16 +135,18 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
 def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
     roles = ["leader", "leader", "candidate", "leader", "leader"]
     probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
-    assert tracks.elections_of(tracks.tracks_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
+    assert timelines.elections_of(timelines.timelines_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
     silent = Probe(S // 2, "n1", error="no connection")
     paused = [*probes[:2], silent, *probes[3:]]
-    assert tracks.elections_of(tracks.tracks_of(paused, ("n1",))).again == ()
+    assert timelines.elections_of(timelines.timelines_of(paused, ("n1",))).again == ()
     later = [*probes[:3], probe(0.75, "n1", "leader", 2)]
-    assert tracks.elections_of(tracks.tracks_of(later, ("n1",))).again == ()
+    assert timelines.elections_of(timelines.timelines_of(later, ("n1",))).again == ()
 
 
 def test_a_last_word_has_its_own_moment() -> None:
-    found = tracks.last_words(tracks.tracks_of([probe(1.0, "n1"), probe(1.25, "n2"), probe(1.5, "n1")], ("n1", "n2")))
+    found = timelines.last_statuses(
+        timelines.timelines_of([probe(1.0, "n1"), probe(1.25, "n2"), probe(1.5, "n1")], ("n1", "n2"))
+    )
     assert [(word.node, word.at, word.silent_s) for word in found] == [("n1", 1.5, 0.0), ("n2", 1.25, 0.25)]
 
 
@@ -165,8 +167,8 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
 
     def told(moves: dict[float, int]) -> list[str]:
-        found = tracks.tracks_of(replica(moves), ("n1", "n2"))
-        return [one.sentence() for one in stuck_of(found, windows)]
+        found = timelines.timelines_of(replica(moves), ("n1", "n2"))
+        return [one.sentence() for one in lagging_nodes(found, windows)]
 
     still = "n2 has been behind since 8.0 s in #0 bridge, when it stood at 800; it "
     assert told({8.0: 800}) == [still + "has not moved since"]
@@ -176,6 +178,6 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     ]
     assert told({8.0: 800, 19.0: 1900}) == []
     assert told({}) == []
-    early = tracks.tracks_of(replica({2.0: 200}), ("n1", "n2"))
-    assert stuck_of(early, windows)[0].faults == ()
-    assert stuck_of([], []) == []
+    early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
+    assert lagging_nodes(early, windows)[0].faults == ()
+    assert lagging_nodes([], []) == []

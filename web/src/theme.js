@@ -1,8 +1,11 @@
-"use strict";
-// The button between light and dark; what is drawn on canvases is drawn again.
-function wireTheme(redraw) {
+// The button between light and dark; canvases are drawn again after it.
+
+export function wireTheme(redraw) {
   document.getElementById("theme").addEventListener("click", () => {
-    const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const root = document.documentElement;
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     redraw();
   });

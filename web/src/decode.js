@@ -1,8 +1,9 @@
-"use strict";
-// The packed data: base64 of deflate of [u32 head length | head JSON | byte planes]. See reports/page/pack.py.
+// Decodes the packed data: base64 of deflate of [u32 head length | head JSON | byte planes]. See reports/page/pack.py.
+
 function bytesOfBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   return bytes;
 }
@@ -15,20 +16,30 @@ async function inflate(bytes) {
 function column(entry, bytes, offset) {
   const { n, width, delta } = entry;
   if (width > 4 || entry.wide) return wideColumn(entry, bytes, offset);
-  const out = new Int32Array(n), at = (plane) => bytes.subarray(offset + plane * n, offset + (plane + 1) * n);
-  const [a, b, c, d] = [0, 1, 2, 3].map((plane) => plane < width ? at(plane) : null);
+  const out = new Int32Array(n);
+  const at = (plane) => bytes.subarray(offset + plane * n, offset + (plane + 1) * n);
+  const [a, b, c, d] = [0, 1, 2, 3].map((plane) => (plane < width ? at(plane) : null));
   if (width === 1) for (let i = 0; i < n; i++) out[i] = (a[i] >>> 1) ^ -(a[i] & 1);
-  else if (width === 2) for (let i = 0; i < n; i++) { const raw = a[i] | b[i] << 8; out[i] = (raw >>> 1) ^ -(raw & 1); }
-  else for (let i = 0; i < n; i++) { const raw = a[i] | b[i] << 8 | c[i] << 16 | (d ? d[i] << 24 : 0); out[i] = (raw >>> 1) ^ -(raw & 1); }
-  if (delta) for (let i = 1, sum = out[0]; i < n; i++) out[i] = sum = sum + out[i] | 0;
+  else if (width === 2)
+    for (let i = 0; i < n; i++) {
+      const raw = a[i] | (b[i] << 8);
+      out[i] = (raw >>> 1) ^ -(raw & 1);
+    }
+  else
+    for (let i = 0; i < n; i++) {
+      const raw = a[i] | (b[i] << 8) | (c[i] << 16) | (d ? d[i] << 24 : 0);
+      out[i] = (raw >>> 1) ^ -(raw & 1);
+    }
+  if (delta) for (let i = 1, sum = out[0]; i < n; i++) out[i] = sum = (sum + out[i]) | 0;
   return out;
 }
 
-// What 32 bits do not hold: doubles, which are exact up to 2 ** 53, without bit operations.
+// Numbers of more than 32 bits, as doubles, which are exact up to 2 ** 53; bit operations would cut them.
 function wideColumn({ n, width, delta }, bytes, offset) {
   const out = new Float64Array(n);
   for (let i = 0; i < n; i++) {
-    let raw = 0, weight = 1;
+    let raw = 0;
+    let weight = 1;
     for (let plane = 0; plane < width; plane++, weight *= 256) raw += bytes[offset + plane * n + i] * weight;
     out[i] = raw % 2 ? -(raw + 1) / 2 : raw / 2;
   }
@@ -36,10 +47,11 @@ function wideColumn({ n, width, delta }, bytes, offset) {
   return out;
 }
 
-// Unpacked when it is first asked for: the first picture needs half of the columns.
+// A column is unpacked when it is first read: the first drawing needs only half of them.
 function laterColumn(columns, entry, bytes, offset) {
   Object.defineProperty(columns, entry.name, {
-    configurable: true, enumerable: true,
+    configurable: true,
+    enumerable: true,
     get() {
       const value = column(entry, bytes, offset);
       Object.defineProperty(columns, entry.name, { value, enumerable: true });
@@ -48,7 +60,7 @@ function laterColumn(columns, entry, bytes, offset) {
   });
 }
 
-async function unpack(text) {
+export async function unpack(text) {
   const bytes = await inflate(bytesOfBase64(text.trim()));
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
@@ -60,16 +72,3 @@ async function unpack(text) {
   }
   return { ops: columns, ...head.data };
 }
-
-function textOfValue(data, letter, i) {
-  const { ops, names } = data, kind = ops[letter + "k"][i], a = ops[letter + "a"][i], b = ops[letter + "b"][i];
-  if (kind === 1) return String(a);
-  if (kind === 2) return `${a} → ${b}`;
-  if (kind === 3) return names.texts[a] ?? "…";
-  if (kind === 4) return `absent → ${b}`;
-  return "";
-}
-
-function nameOf(data, column, i) { const code = data.ops[column][i]; return code < 0 ? "" : data.names[column][code]; }
-
-function plainKey(text) { return text.length > 1 && text[0] === '"' && text.at(-1) === '"' ? text.slice(1, -1) : text; }

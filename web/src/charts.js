@@ -1,0 +1,71 @@
+// The charts of a run: rate, latency quantiles, applied and committed index, lag behind the leader.
+
+import { Ink } from "./canvas.js";
+import { OUTCOMES } from "./operations.js";
+import { line, logAxis, logScale, makePlot, shareView } from "./plots.js";
+import { scatterChart } from "./scatter.js";
+
+export function initCharts(data) {
+  const { rates, quantiles, progress } = data;
+  scatterChart(data);
+  if (rates)
+    makePlot(
+      data,
+      "c-rate",
+      170,
+      OUTCOMES.map((name) =>
+        line(name, () => Ink[`${name}-ink`], {
+          dash: name === "ok" ? [] : name === "info" ? [6, 3] : [2, 3],
+          paths: uPlot.paths.stepped({ align: 1 }),
+        }),
+      ),
+      [rates.time.map((t) => t - rates.width / 2), ...rates.rows],
+      {},
+    );
+  if (quantiles)
+    makePlot(
+      data,
+      "c-quantiles",
+      170,
+      quantiles.names.map((name, i) =>
+        line(name, () => Ink["ok-ink"], { width: [2, 1.25, 1, 1][i], dash: [[], [8, 3], [4, 3], [1, 3]][i] }),
+      ),
+      [quantiles.time, ...quantiles.rows],
+      { scale: logScale(), axis: logAxis },
+    );
+  if (progress) progressCharts(data, progress);
+  hideEmpty(["c-rate", "c-quantiles", "c-applied", "c-lag"]);
+  shareView();
+}
+
+// Replicas often have the same index: what is drawn first is wider and each has a dash of its own, so that lines on top
+// of each other show both.
+const NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]];
+
+const NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
+
+function progressCharts(data, progress) {
+  const series = () =>
+    data.nodes.map((node, i) =>
+      line(node.name, () => node.colour, {
+        width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
+        dash: NODE_DASHES[i % NODE_DASHES.length],
+      }),
+    );
+  const thousands = (kind) => [
+    progress.time,
+    ...progress[kind].map((row) => row.map((v) => (v === null ? null : v / 1000))),
+  ];
+  const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
+  makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
+  document
+    .getElementById("progress-kind")
+    .addEventListener("input", (event) => plot.setData(thousands(event.target.value)));
+}
+
+function hideEmpty(ids) {
+  for (const id of ids) {
+    const host = document.getElementById(id);
+    if (!host.firstChild) host.parentElement.hidden = true;
+  }
+}

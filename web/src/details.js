@@ -1,0 +1,83 @@
+// The fields of one operation in words, and the card under the pointer that shows them.
+
+import { el } from "./dom.js";
+import { boxLabel, endOf, nameOf, OUTCOMES, plainKey, Timeline } from "./operations.js";
+import { leaderAt, ROLE_NAMES, stretchAt } from "./roles.js";
+
+export function describe(i) {
+  const { data } = Timeline;
+  const { ops } = data;
+  const ms = ops.d[i] / 1000;
+  const rows = [
+    ["operation", boxLabel(i)],
+    ["outcome", OUTCOMES[ops.o[i]]],
+    ["error", nameOf(data, "e", i)],
+    ["process", String(ops.p[i])],
+    ["node", nameOf(data, "n", i)],
+    ["key", plainKey(nameOf(data, "k", i))],
+    ["invoked", secondsText(ops.t[i])],
+    ["completed", ops.d[i] < 0 ? "" : secondsText(ops.t[i] + ops.d[i])],
+    ["took", ops.d[i] < 0 ? "never answered" : `${ms.toLocaleString("en", { maximumFractionDigits: 3 })} ms`],
+    ["index", ops.r[i] < 0 ? String(ops.i[i]) : `${ops.i[i]} to ${ops.i[i] + ops.r[i]}`],
+    ["phase", nameOf(data, "ph", i)],
+    ["leader then", leaderText(data, Math.min(endOf(data, i), data.end * 1e6) / 1e6)],
+    ["its node then", roleText(data, nameOf(data, "n", i), endOf(data, i) / 1e6)],
+    ["violation", violationText(data, ops.i[i])],
+    [
+      "fault",
+      data.faults
+        .filter((f) => f.state !== "skipped" && f.start <= endOf(data, i) / 1e6 && f.end >= ops.t[i] / 1e6)
+        .map((f) => f.fault)
+        .join(", "),
+    ],
+  ];
+  return rows.filter(([, text]) => text !== "");
+}
+
+function secondsText(microseconds) {
+  return `${(microseconds / 1e6).toFixed(6)} s`;
+}
+
+function leaderText(data, seconds) {
+  if (!data.stretches?.length) return "";
+  const led = leaderAt(data, seconds);
+  return led ? `${led.node}, term ${led.term}` : "none";
+}
+
+function roleText(data, name, seconds) {
+  const place = data.nodes.findIndex((node) => node.name === name);
+  const found = place < 0 ? undefined : stretchAt(data, place, seconds);
+  return found ? `${ROLE_NAMES[found[0]]}${found[1] >= 0 && found[0] < 4 ? `, term ${found[1]}` : ""}` : "";
+}
+
+function violationText(data, index) {
+  const texts = [];
+  for (const [place, { kind, ops, suspects }] of data.violations.entries()) {
+    if (!ops.includes(index)) continue;
+    const blame = suspects.length > 1 ? ", one of those that cannot all be placed" : ", cannot be placed";
+    texts.push(`${kind} (${place + 1})${suspects.includes(index) ? blame : ""}`);
+  }
+  return texts.slice(0, 4).join("; ");
+}
+
+export function listOf(rows) {
+  const list = el("dl");
+  for (const [name, text] of rows) {
+    list.append(el("dt", name), el("dd", text));
+  }
+  return list;
+}
+
+export function showCard(rows, x, y) {
+  const card = document.getElementById("card");
+  card.hidden = rows === null;
+  if (rows === null) return;
+  card.replaceChildren(listOf(rows));
+  const box = card.getBoundingClientRect();
+  card.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+  card.style.top = `${y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18}px`;
+}
+
+export function hideCard() {
+  document.getElementById("card").hidden = true;
+}

@@ -1,0 +1,67 @@
+// The rows of faults below the timeline.
+
+import { clip, GUTTER, Ink, MARGIN, scaleX } from "./canvas.js";
+import { Timeline } from "./operations.js";
+
+export const FAULT_ROW = 18;
+
+const MAX_FAULT_ROWS = 8;
+
+// Faults in the order of their starts, in as few rows as keep bars and names apart when the whole run is in view; those
+// that find no row have their name cut to their bar. Computed again when the width has changed.
+export function layFaults() {
+  const { data, canvas } = Timeline;
+  const width = canvas.parentElement.clientWidth;
+  const right = width - MARGIN;
+  if (Timeline.laidFor === width) return;
+  const context = canvas.getContext("2d");
+  const toX = scaleX({ left: GUTTER, right }, 0, data.end);
+  const rows = [];
+  context.font = Ink.font;
+  for (const fault of [...data.faults].sort((a, b) => a.start - b.start)) {
+    const text = faultText(context, fault, toX(fault.start), toX(fault.end), right);
+    let row = rows.find((row) => row.until <= text.from);
+    const squeezed = !row && rows.length >= MAX_FAULT_ROWS;
+    if (squeezed) row = rows.reduce((best, other) => (other.until < best.until ? other : best));
+    if (!row) {
+      row = { bars: [], until: 0 };
+      rows.push(row);
+    }
+    row.bars.push({ fault, squeezed });
+    row.until = Math.max(row.until, text.to);
+  }
+  Object.assign(Timeline, { faultRows: rows.map(({ bars }) => bars), laidFor: width });
+}
+
+// A name stands in its bar, else right of it, else left of it; from and to are the ends of both.
+function faultText(context, fault, a, b, right) {
+  const name = `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : `, ${fault.state}`}`;
+  const wide = context.measureText(name).width;
+  if (wide <= b - a - 6) return { name, x: a + 3, inside: true, from: a, to: b };
+  return b + wide + 6 <= right
+    ? { name, x: b + 3, from: a, to: b + wide + 6 }
+    : { name, x: a - wide - 3, from: a - wide - 6, to: b };
+}
+
+// What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.
+export function drawFaultRow(area, toX, row, y) {
+  const { context } = area;
+  const { data } = Timeline;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const { fault, squeezed } of row) {
+    const a = Math.max(toX(fault.start), area.left);
+    const b = Math.min(Math.max(toX(fault.end), toX(fault.start) + 2), area.right);
+    if (b <= a) continue;
+    context.fillStyle = Ink.paper;
+    context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
+    context.globalAlpha = fault.state === "installed" ? 1 : 0.4;
+    context.fillStyle = data.faultColours[fault.family];
+    context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
+    context.globalAlpha = 1;
+    const text = faultText(context, fault, a, b, area.right);
+    const cut = !text.inside && (squeezed || text.x < area.left);
+    context.fillStyle = fault.state === "installed" && (text.inside || cut) ? "#10151a" : Ink.ink;
+    context.fillText(cut ? clip(context, text.name, b - a - 6) : text.name, cut ? a + 3 : text.x, y + FAULT_ROW / 2);
+  }
+}

@@ -1,0 +1,114 @@
+// Fault bands, phases and violations, drawn the same way on every canvas.
+
+import { Ink } from "./canvas.js";
+
+export function drawBands(context, data, toX, left, right, top, height) {
+  context.save();
+  context.globalAlpha = Ink.dark ? 0.26 : 0.45;
+  for (const fault of data.faults) {
+    if (fault.state === "skipped") continue;
+    const a = Math.max(toX(fault.start), left);
+    const b = Math.min(Math.max(toX(fault.end), a + 1), right);
+    if (b <= left || a >= right) continue;
+    context.fillStyle = data.faultColours[fault.family];
+    // Full colour while the fault stood for certain, half while it was being installed and healed.
+    const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
+    const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
+    const full = context.globalAlpha;
+    context.fillRect(stood, top, Math.max(heal - stood, 1), height);
+    context.globalAlpha = full / 2;
+    context.fillRect(a, top, stood - a, height);
+    context.fillRect(heal, top, b - heal, height);
+    context.globalAlpha = full;
+  }
+  context.restore();
+}
+
+// Where the main and the final phase begin.
+export function drawPhases(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = Ink.quiet;
+  context.lineWidth = ratio;
+  context.setLineDash([2 * ratio, 3 * ratio]);
+  for (const phase of data.phases) {
+    const x = toX(phase.start);
+    if (x < left || x > right) continue;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, top + height);
+    context.stroke();
+  }
+  context.restore();
+}
+
+// The names of the phases, over everything else, and below the triangles where there are any.
+export function namePhases(context, data, toX, left, right, top, ratio) {
+  context.save();
+  context.fillStyle = Ink.quiet;
+  context.strokeStyle = Ink.paper;
+  context.lineWidth = 3 * ratio;
+  context.lineJoin = "round";
+  context.setLineDash([]);
+  context.font = Ink.font.replace("12px", `${11 * ratio}px`);
+  context.textBaseline = "top";
+  for (const { name, start } of data.phases) {
+    const x = toX(start);
+    const room = right - x > context.measureText(name).width + 6 * ratio;
+    if (x < left || x > right) continue;
+    const at = [x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 : 1) * ratio];
+    context.textAlign = room ? "left" : "right";
+    context.strokeText(name, ...at);
+    context.fillText(name, ...at);
+  }
+  context.restore();
+}
+
+// A triangle at the top and a thin line down where an operation that cannot be placed was invoked, and (hollow) where a
+// node was seen to break a rule.
+export function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
+  context.save();
+  context.strokeStyle = Ink.mark;
+  context.lineWidth = ratio;
+  context.setLineDash([]);
+  const marked = [
+    ...(data.findings ?? []).map(({ at }) => [at, true]),
+    ...(data.violations ?? []).map(({ at }) => [at, false]),
+  ];
+  for (const [at, hollow] of marked) {
+    const x = toX(at);
+    if (x < left || x > right) continue;
+    context.globalAlpha = 0.4;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, top + height);
+    context.stroke();
+    context.globalAlpha = 1;
+    triangle(context, x, top + (hollow ? 7 : 6) * ratio, 4 * ratio, hollow);
+  }
+  context.restore();
+}
+
+// Whether operations were answered: 1 some ok, a bar; 2 none of them ok, a wider bar; 0 no answer, a thin line.
+export function drawAvailable(context, value, colour, from, to, top, step) {
+  context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
+  const inset = value === 1 ? 5 : value === 2 ? 3 : step / 2 - 0.5;
+  context.fillRect(from, top + inset, to - from, step - 2 * inset);
+}
+
+// A triangle that points down to (x, y).
+export function triangle(context, x, y, size, hollow = false) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x - size, y - size * 1.5);
+  context.lineTo(x + size, y - size * 1.5);
+  context.closePath();
+  context.strokeStyle = Ink.paper;
+  context.lineWidth = 3;
+  context.stroke();
+  context.fillStyle = hollow ? Ink.paper : Ink.mark;
+  context.strokeStyle = Ink.mark;
+  context.lineWidth = 1.25;
+  context.fill();
+  if (hollow) context.stroke();
+  context.lineWidth = 1;
+}

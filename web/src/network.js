@@ -1,0 +1,45 @@
+// The fault under the cursor is marked in the table and among the networks; the live network shows that moment.
+
+import { leaderAt } from "./roles.js";
+import { View } from "./view.js";
+
+export function wireFaults(data) {
+  const live = document.getElementById("live");
+  let hot = null;
+  if (live) live.calm = live.querySelector(".links").cloneNode(true);
+  View.cursorListeners.push((seconds) => {
+    const fault =
+      seconds === null
+        ? undefined
+        : data.faults.find((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
+    const id = fault ? fault.id : null;
+    if (live && seconds !== null) showMoment(data, live, seconds, fault);
+    if (id === hot) return;
+    hot = id;
+    for (const element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))
+      element.classList.toggle(
+        "hot",
+        id !== null && (element.dataset.fault === String(id) || element.id === `fault-${id}`),
+      );
+  });
+}
+
+function showMoment(data, live, seconds, fault) {
+  const shown = fault && document.querySelector(`.network[data-fault="${Number(fault.id)}"]`);
+  const id = shown ? fault.id : -1;
+  const led = leaderAt(data, seconds);
+  if (live.shown !== id) {
+    live.shown = id;
+    live.querySelector(".links").replaceWith((shown ? shown.querySelector(".links") : live.calm).cloneNode(true));
+    for (const node of live.querySelectorAll(".node"))
+      node.classList.toggle(
+        "struck",
+        Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(node.dataset.node)}"]`)),
+      );
+  }
+  for (const node of live.querySelectorAll(".node"))
+    node.classList.toggle("leader", led !== null && node.dataset.node === led.node);
+  const leader = led ? `leader ${led.node}, term ${led.term}` : "no leader";
+  const texts = [`${seconds.toFixed(2)} s`, leader, ...(fault ? [fault.fault] : [])];
+  document.getElementById("live-said").textContent = texts.join(", ");
+}

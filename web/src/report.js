@@ -1,0 +1,99 @@
+// The page of one run: unpacks the data, draws it, then wires keys, buttons, links and the address.
+
+import { readHash, writeHash } from "./address.js";
+import { GUTTER, MARGIN, readInk } from "./canvas.js";
+import { initCharts } from "./charts.js";
+import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
+import { unpack } from "./decode.js";
+import { wireFaults } from "./network.js";
+import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
+import { Charts, resizeCharts } from "./plots.js";
+import { groupRows } from "./rows.js";
+import { Selection, select } from "./selection.js";
+import { initStrips } from "./strips.js";
+import { initText } from "./text.js";
+import { wireTheme } from "./theme.js";
+import { drawTimeline, initTimeline } from "./timeline.js";
+import { View } from "./view.js";
+import { isError } from "./violations.js";
+
+function redrawAll() {
+  readInk();
+  resizeCharts();
+  if (Timeline.data) View.changed();
+}
+
+function nothingToDraw() {
+  const waiting = document.getElementById("waiting");
+  const timeline = document.getElementById("timeline");
+  if (waiting) waiting.textContent = "There is nothing to draw.";
+  if (timeline) timeline.hidden = true;
+  document.documentElement.dataset.ready = "yes";
+}
+
+// Only when the width has changed: the observer's first call reports the width that everything was drawn for.
+function redrawWhenResized(element) {
+  let width = element.clientWidth;
+  new ResizeObserver(() => {
+    if (element.clientWidth !== width) {
+      width = element.clientWidth;
+      redrawAll();
+    }
+  }).observe(element);
+}
+
+async function start() {
+  wireTheme(redrawAll);
+  wireButtons();
+  wireWords();
+  readInk();
+  const packed = document.getElementById("packed").textContent;
+  if (!packed.trim()) {
+    nothingToDraw();
+    return;
+  }
+  const data = await unpack(packed);
+  document.getElementById("packed").remove();
+  View.reset(data.end);
+  document.getElementById("waiting").hidden = true;
+  for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
+  initTimeline(data);
+  initCharts(data);
+  initStrips(data);
+  if (Timeline.data) {
+    fillFilters(data);
+    initText();
+  }
+  wireKeys();
+  wireFaults(data);
+  readHash();
+  addEventListener("hashchange", readHash);
+  View.listeners.push(writeHash);
+  redrawWhenResized(document.getElementById("charts"));
+  document.documentElement.dataset.ready = "yes";
+  performance.mark("usable");
+}
+
+// For the browser's console and the tests, as page.View and so on.
+window.page = {
+  Charts,
+  drawTimeline,
+  endOf,
+  GUTTER,
+  groupRows,
+  isError,
+  lowerBound,
+  MARGIN,
+  placeOfIndex,
+  Selection,
+  select,
+  Timeline,
+  View,
+};
+
+start().catch((error) => {
+  const place = document.getElementById("waiting") ?? document.querySelector(".sentence");
+  place.hidden = false;
+  place.textContent = `The charts could not be drawn: ${error.message}`;
+  console.error(error);
+});

@@ -1,0 +1,18 @@
+// Which role and term a node had at a moment.
+
+export const ROLE_NAMES = ["leader", "follower", "candidate", "unknown", "no answer"];
+
+// The stretch of one role and term, [role, term, from, to], that a node was in at a moment.
+export function stretchAt(data, place, seconds) {
+  return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
+}
+
+export function leaderAt(data, seconds) {
+  let best = null;
+  data.stretches?.forEach((_, place) => {
+    const found = stretchAt(data, place, seconds);
+    if (found && found[0] === 0 && (best === null || found[1] > best.term))
+      best = { node: data.nodes[place].name, term: found[1] };
+  });
+  return best;
+}

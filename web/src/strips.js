@@ -1,0 +1,172 @@
+// The strip of roles and terms: a row a node, and one for whether any operation was answered ok.
+
+import {
+  clip,
+  cursorLine,
+  drawTimeAxis,
+  followPointer,
+  GUTTER,
+  Ink,
+  luminance,
+  MARGIN,
+  prepareCanvas,
+  rowLabel,
+  scaleX,
+} from "./canvas.js";
+import { hideCard, showCard } from "./details.js";
+import { drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
+import { ROLE_NAMES, stretchAt } from "./roles.js";
+import { View } from "./view.js";
+
+export function initStrips(data) {
+  const canvas = document.getElementById("c-leaders");
+  if (!data.stretches?.length && !data.available) {
+    canvas.parentElement.hidden = true;
+    return;
+  }
+  const draw = () => drawStrips(data, canvas);
+  View.listeners.push(draw);
+  followPointer(canvas, true);
+  stripPointer(data, canvas);
+  cursorLine(canvas.parentElement);
+  draw();
+}
+
+const STRIP_STEP = 18;
+
+const AVAILABILITY = ["nothing was answered", "some were answered ok", "answered, but none ok"];
+
+function stripPointer(data, canvas) {
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const seconds =
+      View.from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN)) * (View.to - View.from);
+    const place = Math.floor((event.clientY - box.top) / STRIP_STEP) - 1;
+    showCard(
+      event.buttons || seconds < View.from || seconds > View.to ? null : stripRows(data, place, seconds),
+      event.clientX,
+      event.clientY,
+    );
+  });
+  canvas.addEventListener("pointerleave", hideCard);
+}
+
+function stripRows(data, place, seconds) {
+  const at = ["at", `${seconds.toFixed(2)} s`];
+  const fault = [
+    "fault",
+    data.faults
+      .filter((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end)
+      .map((f) => f.fault)
+      .join(", ") || "none",
+  ];
+  if (place === -1)
+    return data.available
+      ? [at, ["operations", AVAILABILITY[data.available[1][Math.floor(seconds / data.available[0])]] ?? "–"], fault]
+      : null;
+  const found = place < data.nodes.length ? stretchAt(data, place, seconds) : undefined;
+  if (place >= data.nodes.length) return null;
+  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"]];
+  const [role, term, from, to] = found;
+  return [
+    at,
+    ["node", data.nodes[place].name],
+    ["role", ROLE_NAMES[role]],
+    ["term", role === 4 || term < 0 ? "–" : String(term)],
+    ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`],
+    fault,
+  ];
+}
+
+function drawStrips(data, canvas) {
+  const rows = data.nodes;
+  const step = STRIP_STEP;
+  const height = (rows.length + 1) * step + 26;
+  const area = prepareCanvas(canvas, height);
+  const { context } = area;
+  const toX = scaleX(area, View.from, View.to);
+  drawBands(context, data, toX, area.left, area.right, 0, height - 22);
+  drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1);
+  context.textBaseline = "middle";
+  drawAvailability(data, area, toX, step);
+  for (const [place, node] of rows.entries())
+    drawRoles(area, toX, node, data.stretches[place], (place + 1) * step, step);
+  drawSnapshots(data, area, toX, step);
+  drawViolationMarks(context, data, toX, area.left, area.right, 0, height - 22, 1);
+  drawTimeAxis(area, toX, height - 22);
+}
+
+function drawAvailability(data, area, toX, step) {
+  rowLabel(area, "any ok", step / 2);
+  if (!data.available) return;
+  const [width, cells] = data.available;
+  const { context } = area;
+  for (let start = 0; start < cells.length; ) {
+    let stop = start + 1;
+    while (stop < cells.length && cells[stop] === cells[start]) stop++;
+    const a = Math.max(toX(start * width), area.left);
+    const b = Math.min(toX(stop * width), area.right);
+    if (b > a) {
+      drawAvailable(context, cells[start], Ink.ok, a, b, 0, step);
+    }
+    start = stop;
+  }
+}
+
+// A leader is a full bar, a follower a thin line, a candidate a hollow bar, no answer a dotted line.
+function drawRoles(area, toX, node, stretches, y, step) {
+  const { context } = area;
+  const middle = y + step / 2;
+  rowLabel(area, node.name, middle);
+  for (const [role, term, from, to] of stretches) {
+    const a = Math.max(toX(from), area.left);
+    const b = Math.min(toX(to), area.right);
+    if (b <= a) continue;
+    context.fillStyle = node.colour;
+    if (role === 0) {
+      context.fillRect(a, y + 3, Math.max(b - a, 1.5), step - 6);
+      context.fillStyle = luminance(node.colour) > 0.5 ? "#000" : "#fff";
+      context.textAlign = "left";
+      const label = clip(context, `term ${term}`, b - a - 8);
+      if (label && !label.endsWith("…")) context.fillText(label, a + 4, middle);
+    } else if (role === 1) context.fillRect(a, middle - 1, b - a, 2);
+    else if (role === 2) {
+      context.fillStyle = Ink.paper;
+      context.strokeStyle = Ink.ink;
+      context.fillRect(a, middle - 4, Math.max(b - a, 2), 8);
+      context.strokeRect(a + 0.5, middle - 3.5, Math.max(b - a - 1, 1), 7);
+    } else {
+      context.fillStyle = Ink.quiet;
+      for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1);
+    }
+  }
+}
+
+// A snapshot that the leader sent is a full diamond, one that a process loaded at its start a hollow one, a saved one a
+// tick.
+function drawSnapshots(data, area, toX, step) {
+  const { context } = area;
+  for (const kind of [0, 1, 2])
+    for (const [node, seconds, what] of data.snapshots ?? []) {
+      const x = toX(seconds);
+      const y = (node + 1.5) * step;
+      if (what !== kind || x < area.left || x > area.right) continue;
+      context.fillStyle = context.strokeStyle = Ink.ink;
+      context.lineWidth = 1.25;
+      context.beginPath();
+      if (what === 0) {
+        context.moveTo(x, y + 3);
+        context.lineTo(x, y + step / 2 - 1);
+        context.stroke();
+        continue;
+      }
+      context.moveTo(x, y - 5);
+      context.lineTo(x + 5, y);
+      context.lineTo(x, y + 5);
+      context.lineTo(x - 5, y);
+      context.closePath();
+      if (what === 1) context.fillStyle = Ink.paper;
+      context.fill();
+      context.stroke();
+    }
+}

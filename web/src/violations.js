@@ -1,0 +1,61 @@
+// Going from error to error and from violation to violation.
+
+import { applyFilters, clearFilters, say } from "./filters.js";
+import { endOf, lowerBound, placeOfIndex, plainKey, Timeline } from "./operations.js";
+import { reveal, Selection } from "./selection.js";
+import { View } from "./view.js";
+
+export function step(direction, accepts) {
+  const { data, mask } = Timeline;
+  const count = data.ops.t.length;
+  let i =
+    View.selected ??
+    (direction > 0 ? lowerBound(data.ops.t, View.from * 1e6) - 1 : lowerBound(data.ops.t, View.to * 1e6));
+  for (i += direction; i >= 0 && i < count; i += direction)
+    if (mask[i] && accepts(i)) {
+      reveal(i);
+      say("");
+      return true;
+    }
+  say(direction > 0 ? "none after this" : "none before this");
+  return false;
+}
+
+export function isError(i) {
+  return Timeline.data.ops.o[i] !== 0;
+}
+
+// The operations of one violation: its key alone, its time, all of it pinned, the one that cannot be placed selected.
+export function showViolation(place) {
+  const { data } = Timeline;
+  const violation = data.violations[place];
+  const members = violation.ops.map(placeOfIndex).filter((i) => i >= 0);
+  if (!members.length) {
+    say("the page holds none of its operations");
+    return;
+  }
+  const culprit = placeOfIndex(violation.culprit ?? -1);
+  const key = data.names.k.indexOf(violation.key ?? "");
+  clearFilters();
+  document.getElementById("f-key").value = key < 0 ? "" : String(key);
+  applyFilters();
+  const from = Math.min(...members.map((i) => data.ops.t[i])) / 1e6;
+  const to = Math.max(...members.map((i) => endOf(data, i))) / 1e6;
+  const room = (to - from) * 0.25 + 0.005;
+  View.set(from - room, to + room);
+  Timeline.focus = place;
+  Selection.pins = members;
+  reveal(culprit >= 0 ? culprit : members.at(-1));
+  document.getElementById("timeline").scrollIntoView();
+  const only = key < 0 ? "" : `; only ${plainKey(violation.key)} is shown`;
+  say(`violation ${place + 1} of ${data.violations.length}, ${violation.kind}${only}`);
+}
+
+export function stepViolation(direction) {
+  const many = Timeline.data.violations.length;
+  if (!many) {
+    say("no violation");
+    return;
+  }
+  showViolation(Timeline.focus === null ? (direction > 0 ? 0 : many - 1) : (Timeline.focus + direction + many) % many);
+}
