@@ -232,7 +232,7 @@ case "$1" in */harness) mkdir -p elsewhere; exit "${HARNESS_CODE:-0}" ;; esac
 def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """``scripts/run`` with a bootstrap that has nothing to do, as root or as somebody else."""
     shutil.copy(SCRIPTS / "run", clone.root / "scripts")
-    clone.script(clone.root / "scripts" / "bootstrap", "")
+    clone.script(clone.root / "scripts" / "bootstrap", "[ $# = 0 ] && touch bootstrapped")
     clone.script(clone.root / ".venv/bin/harness", 'echo "harness $*" >>"$CALLS"; exit "${HARNESS_CODE:-0}"')
     (clone.farm / "id").unlink()
     clone.program("id", f"echo {user}")
@@ -259,3 +259,15 @@ def test_what_a_run_leaves_belongs_to_whoever_called(clone: Clone) -> None:
 def test_a_run_without_sudo(clone: Clone, user: str, words: list[str]) -> None:
     assert run_script(clone, user, *words, HARNESS_CODE="2").returncode == 2
     assert clone.calls.read_text() == f"harness run {' '.join(words)}\n"
+    assert (clone.farm / "bootstrapped").exists() == (words != ["--help"])
+
+
+def test_help_is_there_before_anything_is_set_up(clone: Clone) -> None:
+    shutil.copy(SCRIPTS / "run", clone.root / "scripts")
+    done = subprocess.run(
+        [str(clone.root / "scripts" / "run"), "--seed", "7", "-h"],
+        env={"PATH": str(clone.farm), "CALLS": str(clone.calls)}, text=True, check=False, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage: scripts/run [OPTIONS]\n")
+    assert clone.calls.read_text() == ""
