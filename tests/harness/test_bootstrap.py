@@ -50,7 +50,8 @@ class Clone:
         shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
-        self.write("checker/__init__.py", "")
+        self.write("checker/kernels/search.py", "")
+        self.write("history/codes.py", "")
         self.write("harness/clusters/provision.sh", 'cat "$FARM/nodes-need" 2>/dev/null; true')
         self.write("dledger_register/pom.xml", "<project/>")
         self.write("dledger_register/core/target/x.class", "")
@@ -155,7 +156,7 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
 def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
     clone.program("mvn", MVN)
     for text, times in (("", 1), ("", 1), ("changed", 2)):
-        clone.write("checker/__init__.py", text)
+        clone.write("checker/kernels/search.py", text)
         clone.run()
         assert (clone.farm / "compiled").read_text().split() == ["compiled"] * times
 
