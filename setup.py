@@ -1,4 +1,7 @@
-"""Puts the register server's jars into the wheel; everything else is said in pyproject.toml."""
+"""Puts the register server's jars into the wheel, and gives the same bytes for the same commit.
+
+Everything else is said in pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 SERVER = Path(__file__).resolve().parent / "dledger_register"
@@ -38,6 +43,17 @@ class BuildWithJars(build_py):
         return [*super().get_outputs(include_bytecode), *(str(jar) for jar in jars if jar.is_file())]
 
 
+class SameBytes(bdist_wheel):
+    """A wheel in which the umask of a checkout is not to be seen, nor that of the build."""
+
+    def write_wheelfile(self, wheelfile_base: str, **options: Any) -> None:
+        super().write_wheelfile(wheelfile_base, **options)
+        # The last that is written before all of it is packed.
+        for path in Path(self.bdist_dir).rglob("*"):
+            if path.is_file():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
 def _build_jars() -> None:
     if shutil.which("mvn") is None:
         sys.exit(
@@ -50,4 +66,14 @@ def _build_jars() -> None:
         sys.exit(f"mvn package failed in {SERVER.name}; see above (it needs a JDK of 17 or later)")
 
 
-setup(cmdclass={"build_py": BuildWithJars})
+def _pin_time() -> None:
+    """Let all files of the wheel bear the time of the last commit; without a clone they bear their own."""
+    told = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=SERVER.parent, capture_output=True, text=True, check=False
+    ) if shutil.which("git") else None  # fmt: skip
+    if told is not None and told.returncode == 0:
+        os.environ.setdefault("SOURCE_DATE_EPOCH", told.stdout.strip())
+
+
+_pin_time()
+setup(cmdclass={"build_py": BuildWithJars, "bdist_wheel": SameBytes})

@@ -10,6 +10,7 @@
 ``compiled``   numba's compiler, with a cache that knows all of our compiled code
 ``packed``     how a packed file is known where a text is expected
 ``errors``     what readers raise
+``extras``     the optional parts of an installation, and what is said where one is missing
 =============  =================================================================================
 """
 

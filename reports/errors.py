@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from history.extras import missing_extra
+
 T = TypeVar("T")
 
 
@@ -33,5 +35,6 @@ class Notes:
         try:
             return make()
         except Exception as error:  # noqa: BLE001 (a part that cannot be drawn must not cost the page or the verdict)
-            self.add(f"{what}: {type(error).__name__}: {error}"[:500])
+            missing = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+            self.add(f"{what}: {missing or f'{type(error).__name__}: {error}'}"[:500])
             return otherwise

@@ -24,7 +24,7 @@ MAY_IMPORT = {
 # Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
 # rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
-    "history": ["errors packed codes compiled", "toml_file records", "tables metrics readers", "__init__"],
+    "history": ["errors packed codes compiled extras", "toml_file records", "tables metrics readers", "__init__"],
     "checker": [
         "core", "models kernels", "search", "engines", "dispatch", "counterexamples", "explain", "per_key",
         "columnar monitor warmup", "check", "engines_page __init__",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -49,11 +50,9 @@ def copy_tree(target: Path) -> Path:
     return Path(shutil.copytree(ROOT, target, ignore=left_out))
 
 
-def build(tree: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "build", *words, str(tree)]
-    return subprocess.run(
-        command, text=True, check=False, capture_output=True, env={**os.environ, **environment}, cwd=tree.parent
-    )
+def build(tree: Path, *words: str, umask: int = 0o022, **environment: str) -> subprocess.CompletedProcess[str]:
+    command, names = [sys.executable, "-m", "build", *words, str(tree)], {**os.environ, **environment}
+    return subprocess.run(command, text=True, check=False, capture_output=True, env=names, cwd=tree.parent, umask=umask)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +97,33 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
     refused = harness("run", "--cluster", "netns:never")
     assert refused.returncode == 254
     assert "was not built; run scripts/bootstrap, or install a wheel that holds it" in refused.stderr
+
+
+def git(tree: Path, *words: str) -> None:
+    dates = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
+    who = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *who, *words], cwd=tree, check=True, capture_output=True, env={**os.environ, **dates})
+
+
+@pytest.mark.slow
+def test_two_builds_of_a_commit_are_the_same_bytes(tmp_path: Path) -> None:
+    """Whenever and under whatever umask the tree was checked out, and the wheel was built."""
+    digests = set()
+    for name, umask in (("one", 0o022), ("two", 0o077)):
+        tree = copy_tree(tmp_path / name)
+        git(tree, "init", "-q")
+        git(tree, "add", "--all")
+        git(tree, "commit", "-q", "-m", "all")
+        for path in tree.rglob("*"):
+            os.utime(path, (umask * 10**7, umask * 10**7))
+            path.chmod(path.stat().st_mode & ~umask)
+        done = build(tree, "--wheel", "--no-isolation", umask=umask, HARNESS_WITHOUT_JARS="1")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (made,) = (tree / "dist").iterdir()
+        digests.add((made.name, hashlib.sha256(made.read_bytes()).hexdigest()))
+        with zipfile.ZipFile(made) as archive:
+            assert {entry.date_time for entry in archive.infolist()} == {(2023, 11, 14, 22, 13, 20)}
+    assert len(digests) == 1
 
 
 def test_the_jar_of_the_package_comes_before_the_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +173,7 @@ def test_from_the_source_distribution_to_a_run(tmp_path: Path) -> None:
         assert {f"harness/systems/jars/{jar}" for jar in JARS} <= set(whole.namelist())
     venv.create(tmp_path / "venv", with_pip=True)
     lock = [str(tmp_path / "venv/bin/pip"), "install", "-q", "-c", str(_constraints(tmp_path))]
-    subprocess.run([*lock, str(wheel)], check=True)
+    subprocess.run([*lock, f"{wheel}[run,plots]"], check=True)
     harness = str(tmp_path / "venv" / "bin" / "harness")
     where = tmp_path / "elsewhere"
     where.mkdir()

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ from harness.cli.nightly import nightly
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+# What the jobs of a release may do more than read.
+RIGHTS = {
+    "attest": {"contents": "read", "id-token": "write", "attestations": "write"},
+    "publish": {"contents": "write"},
+}
 
 
 def tool() -> Any:
@@ -70,9 +76,9 @@ def test_actions_are_pinned_by_hash_rights_are_read_only_and_every_job_has_an_en
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["group"]
-    for job in jobs(path).values():
+    for name, job in jobs(path).items():
         assert job["timeout-minutes"] > 0
-        assert "permissions" not in job
+        assert job.get("permissions") == (RIGHTS.get(name) if path.name == "release.yml" else None)
     for line in re.findall(r"uses: .*", path.read_text()):
         assert re.fullmatch(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
 
@@ -82,6 +88,27 @@ def test_nothing_is_ever_put_into_the_text_of_a_shell_step(path: Path) -> None:
     runs = [step["run"] for step in all_steps(path) if "run" in step]
     assert runs
     assert [text for text in runs if "${{" in text] == []
+
+
+def test_nothing_is_published_before_a_person_has_approved_it() -> None:
+    release = jobs(ROOT / ".github" / "workflows" / "release.yml")
+    assert [name for name, job in release.items() if "write" in str(job.get("permissions", ""))] == [
+        "attest",
+        "publish",
+    ]
+    assert release["publish"]["environment"] == "release"
+    assert release["publish"]["needs"] == "attest"
+    assert release["attest"]["needs"] == "test"
+    runs = [step.get("run", "") for job in release.values() for step in job["steps"]]
+    assert [text for text in runs if "gh release" in text and "--draft" not in text] == []
+    assert [text for text in runs if "twine" in text] == []
+
+
+@pytest.mark.parametrize(("name", "job"), [("ci.yml", "wheel"), ("release.yml", "test")])
+def test_the_wheel_is_tested_on_every_python_that_is_claimed(name: str, job: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    claimed = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    assert jobs(ROOT / ".github" / "workflows" / name)[job]["strategy"]["matrix"] == {"python": claimed}
 
 
 def test_the_night_shares_the_cells_among_jobs_none_of_which_ends_another() -> None:

@@ -15,6 +15,7 @@ from harness.cli.json_output import json_line, json_option, progress_of, run_doc
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
+from history.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,6 +87,7 @@ def _found(target: str, store: Path) -> RunFiles:
 
 
 def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
+    require("report")
     from harness.exits import exit_code
     from harness.judge.conclude import conclude, draw, feed, summary_of
     from harness.store import require_history
@@ -95,6 +97,8 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     require_history(files)
     progress = progress_of(as_json=as_json)
     through_spark, why = _way(files, spark)
+    if through_spark:
+        require("spark")
     progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")
     # Nobody else needs the cores, and the first job is the only one.
     session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if through_spark else None

@@ -7,12 +7,14 @@ import shlex
 import click
 
 from harness.cli.shared_options import CLUSTER_HELP
+from history.extras import require
 
 
 @click.command("heal")
 @click.option("--cluster", default="netns", help=CLUSTER_HELP)
 def heal(cluster: str) -> int:
     """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
+    require("run")
     from harness.clusters import open_cluster
     from harness.execution.faults import heal_leftovers
     from harness.remote.nodes import Remote

@@ -14,6 +14,7 @@ from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
+from history.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ def ingest(
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
     all others are brought. Prints what got worse in the newest run of a kind.
     """
+    require("report")
     from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
@@ -61,6 +63,7 @@ def ingest(
     session = None
     try:
         if spark or remote or (spark is None and (len(chosen) >= MANY or any(map(is_large, chosen)))):
+            require("spark")
             from pipeline import start_session
 
             session = start_session(spark_master, app="harness ingest", memory=spark_memory)

@@ -8,12 +8,14 @@ import click
 
 from harness.cli.json_output import json_line, json_option
 from harness.terminal.screen import hanging
+from history.extras import require
 
 
 @click.command("list-nemeses")
 @json_option
 def list_nemeses(as_json: bool) -> int:
     """Every fault that --nemesis knows, by family."""
+    require("run")
     from nemesis.faults.registry import FAULTS
 
     width = max(len(name) for name in FAULTS)

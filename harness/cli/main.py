@@ -12,6 +12,7 @@ import click
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
+from history.extras import missing_extra
 
 #: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
 #: no verb pays for another one's imports.
@@ -89,7 +90,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE
-    except Exception:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
+    except Exception as error:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
+            click.echo(f"harness: {missing}", err=True)
+            return EXIT_USAGE
         traceback.print_exc()
         click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
         return EXIT_FAILURE

@@ -10,6 +10,7 @@ import click
 from harness.cli.shared_options import spark_master_option
 from harness.cli.suite_options import suite_options
 from harness.execution.progress import Progress
+from history.extras import require
 
 
 @click.command("nightly")
@@ -26,6 +27,7 @@ def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, d
     A run that failed is never removed before somebody has looked at it: `harness ack RUN --reason …`.
     The exit code is the suite's, or 255 when a later step failed.
     """
+    require("run", *(("spark",) if spark else ()))
     from harness.suite.night import Night, plan_night, run_night
     from harness.suite.retention import Limits
     from harness.suite.session import SuiteOptions

@@ -11,6 +11,7 @@ from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
 from harness.plan import validate
+from history.extras import require
 
 
 @click.command("replay")
@@ -23,6 +24,7 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
 
     Threads and networks are not deterministic: what is repeated is what was done to the cluster, not what came of it.
     """
+    require("run")
     from harness.execution.faults import replayed
     from harness.execution.run import Run
     from harness.judge.conclude import read_recorded
@@ -36,6 +38,8 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     if (main := recorded.state.moments.get("main")) is None:
         raise UsageError(f"{run_path} never came to its main phase: there is nothing to replay")
     plan = replayed(recorded.plan, recorded.receipts, main)
+    if plan.spark:
+        require("spark")
     plan = validate(replace(plan, cluster=cluster or plan.cluster))
     code, _ = Run(plan, store, Progress(), keep_cluster=keep_cluster).execute()
     return code

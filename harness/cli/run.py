@@ -16,6 +16,7 @@ from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
+from history.extras import require
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
 
@@ -108,6 +109,7 @@ def run(
     Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
     standard output, how the run gets on to standard error.
     """
+    require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
     from nemesis.core.errors import ScheduleError
     from nemesis.schedule.steps import turns_of

@@ -11,6 +11,7 @@ import click
 from harness.cli.json_output import json_line, json_option
 from harness.cli.suite_options import suite_options
 from harness.execution.progress import Progress
+from history.extras import require
 
 
 @click.command("suite")
@@ -27,6 +28,7 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     Exit code: 1 for a violation that nobody expected or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
+    require("run")
     from harness.suite.session import SuiteOptions, list_cells, run_suite
 
     dry_run = options.pop("dry_run")

@@ -5,7 +5,7 @@ Deterministic: the same run gives the same bytes (no dates, no software versions
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -51,23 +51,16 @@ def draw_all(drawn: Drawn) -> list[Path]:
     """Write every plot that the run has data for; a plot that fails becomes a warning."""
     folder = drawn.run.files.plots
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
-    makers: dict[str, Callable[[], Figure | None]] = {
-        "latency-raw": lambda: scatter(drawn, marks),
-        "latency-quantiles": lambda: quantiles(drawn, marks),
-        "rate": lambda: rate(drawn, marks),
-        "leaders": lambda: leaders(drawn, marks),
-        "topology": lambda: networks(drawn),
-        "counterexample": lambda: counterexample(drawn),
-    }
     written: list[Path] = []
     nothing: list[Path] = []
     with mpl.rc_context(STYLE):
-        for name, make in makers.items():
-            written += drawn.run.notes.attempt(f"plots/{name}", partial(_draw, make, folder, name), nothing)
+        for name, plot in PLOTS.items():
+            write = partial(_write, partial(plot, drawn, marks), folder, name)
+            written += drawn.run.notes.attempt(f"plots/{name}", write, nothing)
     return written
 
 
-def _draw(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Path]:
+def _write(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Path]:
     figure = make()
     if figure is None:
         return []
@@ -233,7 +226,7 @@ def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
     return keys
 
 
-def networks(drawn: Drawn) -> Figure | None:
+def networks(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one shape for all plots)
     """Draw the network during each installed fault (the first twelve), laid out by networkx."""
     shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
     if not shown:
@@ -286,7 +279,7 @@ def _network(axes: Axes, window: FaultWindow, nodes: tuple[str, ...]) -> None:
     axes.set_title(f"#{window.id} {one_line(window.fault, 28)}\n{window.started:.1f} s, leader {led}", fontsize=8)
 
 
-def counterexample(drawn: Drawn) -> Figure | None:
+def counterexample(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one shape for all plots)
     """Draw the first counterexample, as on the page."""
     found = drawn.violations
     if not found or found[0].picture is None:
@@ -329,3 +322,14 @@ def _proof(axes: Axes, picture: Picture) -> None:
             axes.text(span.x + span.width / 2, picture.axis_y + 13, one_line(span.text, 20), ha="center", fontsize=8)
     for tick in picture.ticks:
         axes.text(tick.x, picture.axis_y + 46, tick.text, ha="center", fontsize=7, color="#5b6470")
+
+
+#: Every picture by the name of its files; None where the run has no data for it.  A new one is a file and a line here.
+PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
+    "latency-raw": scatter,
+    "latency-quantiles": quantiles,
+    "rate": rate,
+    "leaders": leaders,
+    "topology": networks,
+    "counterexample": counterexample,
+}

@@ -50,7 +50,8 @@ class Clone:
         shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
-        self.write("checker/__init__.py", "")
+        self.write("checker/kernels/search.py", "")
+        self.write("history/codes.py", "")
         self.write("harness/clusters/provision.sh", 'cat "$FARM/nodes-need" 2>/dev/null; true')
         self.write("dledger_register/pom.xml", "<project/>")
         self.write("dledger_register/core/target/x.class", "")
@@ -155,7 +156,7 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
 def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
     clone.program("mvn", MVN)
     for text, times in (("", 1), ("", 1), ("changed", 2)):
-        clone.write("checker/__init__.py", text)
+        clone.write("checker/kernels/search.py", text)
         clone.run()
         assert (clone.farm / "compiled").read_text().split() == ["compiled"] * times
 
@@ -232,7 +233,7 @@ case "$1" in */harness) mkdir -p elsewhere; exit "${HARNESS_CODE:-0}" ;; esac
 def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """``scripts/run`` with a bootstrap that has nothing to do, as root or as somebody else."""
     shutil.copy(SCRIPTS / "run", clone.root / "scripts")
-    clone.script(clone.root / "scripts" / "bootstrap", "")
+    clone.script(clone.root / "scripts" / "bootstrap", "[ $# = 0 ] && touch bootstrapped")
     clone.script(clone.root / ".venv/bin/harness", 'echo "harness $*" >>"$CALLS"; exit "${HARNESS_CODE:-0}"')
     (clone.farm / "id").unlink()
     clone.program("id", f"echo {user}")
@@ -259,3 +260,15 @@ def test_what_a_run_leaves_belongs_to_whoever_called(clone: Clone) -> None:
 def test_a_run_without_sudo(clone: Clone, user: str, words: list[str]) -> None:
     assert run_script(clone, user, *words, HARNESS_CODE="2").returncode == 2
     assert clone.calls.read_text() == f"harness run {' '.join(words)}\n"
+    assert (clone.farm / "bootstrapped").exists() == (words != ["--help"])
+
+
+def test_help_is_there_before_anything_is_set_up(clone: Clone) -> None:
+    shutil.copy(SCRIPTS / "run", clone.root / "scripts")
+    done = subprocess.run(
+        [str(clone.root / "scripts" / "run"), "--seed", "7", "-h"],
+        env={"PATH": str(clone.farm), "CALLS": str(clone.calls)}, text=True, check=False, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage: scripts/run [OPTIONS]\n")
+    assert clone.calls.read_text() == ""

@@ -1,0 +1,61 @@
+"""The optional parts of an installation, and what is said where one of them is missing.
+
+``pip install dledger-harness`` brings the checker of history files.  Every extra of ``pyproject.toml`` brings a part
+more; its modules are imported where they are used, so that nothing else needs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """``about``: what it is for, ``modules``: what it brings beside the extras that it ``includes``."""
+
+    about: str
+    modules: tuple[str, ...]
+    includes: tuple[str, ...] = ()
+    otherwise: str = ""
+
+
+EXTRAS: Final = {
+    "fast": Extra("the compiled searches (of a large history, or of more than 400 operations)", ("numba",)),
+    "report": Extra("the tables and pages of runs", ("jinja2", "markupsafe", "networkx", "pyarrow"), ("fast",)),
+    "plots": Extra("the static plots", ("matplotlib",), ("report",)),
+    "run": Extra("nodes and faults", ("cryptography", "paramiko"), ("report",)),
+    "spark": Extra("Spark", ("pandas", "py4j", "pyspark"), ("report",), ", or leave it out with --no-spark"),
+}
+
+
+def require(*extras: str) -> None:
+    """Raise ModuleNotFoundError for the first module of these extras that is not installed.  Imports none of them."""
+    for extra in extras:
+        for module in modules_of(extra):
+            if find_spec(module) is None:
+                raise MissingExtraError(extra, module)
+
+
+def modules_of(extra: str) -> tuple[str, ...]:
+    """The modules that an extra brings, with those of the extras that it includes."""
+    part = EXTRAS[extra]
+    return (*(module for included in part.includes for module in modules_of(included)), *part.modules)
+
+
+class MissingExtraError(ModuleNotFoundError):
+    """A module of an extra is not installed; the message names both, and the mend."""
+
+    def __init__(self, extra: str, module: str) -> None:
+        part = EXTRAS[extra]
+        mend = f"pip install 'dledger-harness[{extra}]'{part.otherwise}"
+        super().__init__(f"this needs {part.about}, and {module} is not installed: {mend}", name=module)
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """The error with the mend, if it is a module of an extra that is missing; None for any other."""
+    if isinstance(error, MissingExtraError):
+        return error
+    module = (error.name or "").partition(".")[0]
+    return next((MissingExtraError(name, module) for name, extra in EXTRAS.items() if module in extra.modules), None)
