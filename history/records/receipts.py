@@ -25,7 +25,8 @@ class Receipt:
     is over by then, such as a rolling restart: ``started``), ``heal_started`` and ``healed`` likewise for the way back
     (None: never).  ``targets`` is what was aimed at, as JSON: nodes, and for a partition the grudge (node -> the nodes
     whose packets it drops).  ``witness`` is what was seen that is not the command's own exit code; ``installed``
-    without a witness cannot be expressed.
+    without a witness cannot be expressed.  ``family`` and ``summary`` are the fault's own; runs recorded before they
+    were written have neither.
     """
 
     id: int
@@ -40,6 +41,8 @@ class Receipt:
     healed: int | None = None
     reason: str | None = None
     witness: dict[str, Any] = field(default_factory=dict)
+    family: str = ""
+    summary: str = ""
 
     def __post_init__(self) -> None:
         if self.state == "installed" and not self.witness:
@@ -80,6 +83,8 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
             nodes=tuple(value.get("nodes", ())),
             targets=value.get("targets", {}),
             leader=value.get("leader"),
+            family=value.get("family", ""),
+            summary=value.get("summary", ""),
             reason="the injection never completed",
         )
     if value.get("action") == "heal":

@@ -18,7 +18,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from nemesis.core.clock import Clock
 from nemesis.core.errors import FaultError, SkippedError
@@ -26,7 +26,9 @@ from nemesis.core.facts import Facts
 from nemesis.core.options import OPTIONS
 from nemesis.core.ports import Command, Completed, Nodes, System
 
-Family: TypeAlias = Literal["network", "process", "machine"]
+Family: TypeAlias = Literal["partition", "packet", "kill", "pause", "leadership", "disk", "clock", "resource"]
+#: Families of faults between nodes; all others are faults of nodes, of which one at a time may hit a node.
+LINK_FAMILIES: Final = frozenset({"partition", "packet"})
 Witness: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
@@ -159,6 +161,7 @@ class Context:
 class Fault(Protocol):
     """One kind of fault.
 
+    ``family`` and ``summary`` (one line, no full stop) go into its receipts; reports colour faults by family.
     ``stops`` tells that the targeted nodes do not serve while it stands: the quorum guard counts them.
     ``beyond_quorum`` tells that stopping a majority is the fault's own point (kill-all), or that it sees to the
     quorum itself.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nemesis.core.fault import Context, Fault, Targets
+from nemesis.core.fault import LINK_FAMILIES, Context, Fault, Targets
 from nemesis.core.grudges import majority
 
 
 def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
     """The nodes under a process or machine fault."""
-    held = (targets for fault, targets in active if fault.family != "network")
+    held = (targets for fault, targets in active if fault.family not in LINK_FAMILIES)
     return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
 
 
@@ -22,7 +22,7 @@ def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: 
     """Why this fault may not be added to those that stand, or None."""
     if any(other.name == fault.name for other, _ in active.values()):
         return f"{fault.name} stands already"
-    if fault.family == "network":
+    if fault.family in LINK_FAMILIES:
         return None
     if both := sorted(locked(active.values()) & {*targets.nodes, *targets.reserved}):
         return f"{', '.join(both)} is under another fault"

@@ -93,7 +93,7 @@ class Tune:
 class ClockFault:
     """Clocks of random nodes, a minority, go wrong; the subclasses say how."""
 
-    family: Family = "machine"
+    family: Family = "clock"
     stops = False
     beyond_quorum = False
     SEEN_WITHIN_S = 5.0

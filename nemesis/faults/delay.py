@@ -149,7 +149,7 @@ def helper_source() -> str:
 class Shaping:
     """Two random halves; what the smaller half hears from the larger is shaped."""
 
-    family: Family = "network"
+    family: Family = "packet"
     stops = False
     beyond_quorum = False
 

@@ -101,7 +101,7 @@ class DiskFull:
 
     name = "disk-full"
     summary = "the data filesystem of random nodes is filled to the last block"
-    family: Family = "machine"
+    family: Family = "disk"
     stops = True
     beyond_quorum = False
 
@@ -144,7 +144,7 @@ class Damage:
     What is damaged is never mended, so the nodes damaged over a whole run stay a minority unless the plan allows more.
     """
 
-    family: Family = "machine"
+    family: Family = "disk"
     stops = True
     beyond_quorum = False
     destroys = True

@@ -33,7 +33,7 @@ class LeaderThenSuccessor:
 
     name = "kill-leader-then-successor"
     summary = "SIGKILL to the leader, and to the next one up to 2 s after it leads"
-    family: Family = "process"
+    family: Family = "kill"
     stops = True
     beyond_quorum = True  # sees to the quorum itself: only one of the reserved nodes will be hit
 
@@ -98,7 +98,7 @@ class RestartRolling:
 
     name = "restart-rolling"
     summary = "one node after another is killed and started, each after the last one answers"
-    family: Family = "process"
+    family: Family = "kill"
     stops = True
     beyond_quorum = True  # sees to the quorum itself: one node is down at a time
 
@@ -147,7 +147,7 @@ class LeaderTransfer:
 
     name = "leader-transfer"
     summary = "the leader is asked to hand over to a random follower"
-    family: Family = "process"
+    family: Family = "leadership"
     stops = False
     beyond_quorum = False
 

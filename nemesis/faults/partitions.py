@@ -64,7 +64,7 @@ def firewall_refusal(ctx: Context) -> str | None:
 class RuleFault:
     """A network fault made of packet filter rules; the subclasses say whom to hit and what is done to packets."""
 
-    family: Family = "network"
+    family: Family = "partition"
     stops = False
     beyond_quorum = False
 

@@ -195,7 +195,7 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
 class PowerCut:
     """The nodes' data filesystems are shut down without a flush, their processes killed."""
 
-    family: Family = "machine"
+    family: Family = "kill"
     stops = True
 
     def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
@@ -275,6 +275,8 @@ class DiskError(PowerCut):
 
     What had reached the journal is flushed first, so this tells how a system takes errors, not what it loses.
     """
+
+    family = "disk"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         paths = {node: ctx.settings.data_dir(node) for node in targets.nodes}

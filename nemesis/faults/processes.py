@@ -122,7 +122,7 @@ def a_majority(ctx: Context, rng: random.Random) -> list[str]:
 class ProcessFault:
     """Something done to the processes of some nodes; the subclasses say whom and what."""
 
-    family: Family = "process"
+    family: Family
     stops = True
 
     def __init__(
@@ -163,6 +163,8 @@ def leader_hit(targets: Targets) -> Witness:
 class Kill(ProcessFault):
     """SIGKILL; healed by starting the process again and waiting until it answers."""
 
+    family = "kill"
+
     def inject(self, ctx: Context, targets: Targets) -> None:
         kill(ctx, pids_of(targets))
 
@@ -184,6 +186,8 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
 
 class Pause(ProcessFault):
     """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the process: connections stay open."""
+
+    family = "pause"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         ctx.run_checked({node: signal(pid, "STOP") for node, pid in pids_of(targets).items()})

@@ -172,7 +172,7 @@ def look(ctx: Context, kind: Kind, pids: Mapping[str, int]) -> dict[str, list[st
 class Starve:
     """The processes of a random minority under limits."""
 
-    family: Family = "machine"
+    family: Family = "resource"
     stops = False
     beyond_quorum = False
 

@@ -42,6 +42,8 @@ def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, siz
 class Throttle(RuleFault):
     """Something that hits a share of the packets between two random halves."""
 
+    family = "packet"
+
     def __init__(self, name: str, summary: str, action: Action, option: str) -> None:
         super().__init__(name, summary, action)
         self.option = option

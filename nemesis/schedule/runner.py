@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from nemesis.core.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
-from nemesis.core.fault import Context, Destroys, Fault, Targets
+from nemesis.core.fault import LINK_FAMILIES, Context, Destroys, Fault, Targets
 from nemesis.core.guard import locked, objection
 from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import StartError
@@ -126,7 +126,7 @@ class Runner:
         with self._lock:
             self._closed |= final
             # Links first: what is started again should find its peers.
-            order = sorted(self._active, key=lambda number: self._active[number][0].family != "network")
+            order = sorted(self._active, key=lambda number: self._active[number][0].family not in LINK_FAMILIES)
             unhealed = [self._heal(number) for number in order]
             return tuple(one for one in unhealed if one)
 
@@ -226,6 +226,8 @@ class Runner:
         **more: Any,
     ) -> bool:
         """Record an event; False when that failed.  A history that cannot be written must not keep us from healing."""
+        if (kind, action) == ("invoke", "inject"):
+            more = {"family": fault.family, "summary": fault.summary, **more}
         try:
             self._record(kind, fault.name, {"action": action, "id": number, **more})
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from history import receipts_of
+from nemesis.core.fault import LINK_FAMILIES
 from nemesis.faults.registry import FAULTS, find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
@@ -56,7 +57,7 @@ def test_a_second_fault_on_a_locked_node_is_skipped_and_the_first_stands():
     assert (second.state, second.reason) == ("skipped", "n2 is under another fault")
 
 
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.family == "network"])
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.family in LINK_FAMILIES])
 def test_a_partition_of_one_node_is_refused(name):
     ctx, *_ = world(1)
     why = find(name).precheck(ctx)
