@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import store_option
 
 
 @click.command("ack")
-@click.argument("run_path", metavar="RUN")
+@click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
 @click.option("--reason", required=True, help="What was found, for whoever reads it next.")
 @store_option
 def ack(run_path: str, reason: str, store: Path) -> int:

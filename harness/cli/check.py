@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
@@ -26,7 +27,7 @@ DEADLINE_S: Final = 60.0
 
 
 @click.command("check")
-@click.argument("target", metavar="RUN|FILE")
+@click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
 @click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
@@ -25,7 +26,7 @@ MANY = 200
 
 
 @click.command("ingest")
-@click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...")
+@click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...", shell_complete=complete_runs)
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
 @click.option(
     "--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on, and for large ones]"

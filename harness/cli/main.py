@@ -31,6 +31,7 @@ VERBS = {
     "cluster": "cluster",
     "doctor": "doctor",
     "list-nemeses": "list_nemeses",
+    "completion": "completion",
 }
 
 
@@ -84,8 +85,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_FAILURE
-    except SystemExit:  # click's way of saying that output was not written: its code, too, is 1
-        return EXIT_FAILURE
+    except SystemExit as ending:  # click's: 0 after a completion; 1 when output could not be written
+        return EXIT_FAILURE if ending.code else 0
     except OSError as error:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE

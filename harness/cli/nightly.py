@@ -7,13 +7,15 @@ from typing import Any
 
 import click
 
-from harness.cli.shared_options import spark_master_option
-from harness.cli.suite_options import suite_options
+from harness.cli.completion import complete_suites
+from harness.cli.shared_options import spark_master_option, suite_options
 from harness.execution.progress import Progress
 
 
 @click.command("nightly")
-@click.argument("file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"))
+@click.argument(
+    "file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"), shell_complete=complete_suites
+)
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")

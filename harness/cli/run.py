@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.completion import complete_faults
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
@@ -26,7 +27,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
     callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
 )  # fmt: skip
 @click.option(
-    "--nemesis", "-n", default="",
+    "--nemesis", "-n", default="", shell_complete=complete_faults,
     help="Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
     "cluster; `harness list-nemeses` names them.",
 )  # fmt: skip

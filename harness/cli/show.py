@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.json_output import json_line, json_option, run_document
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
@@ -17,7 +18,7 @@ from history import RunFiles
 
 
 @click.command("show")
-@click.argument("run_path", metavar="RUN", default="latest")
+@click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
 @json_option
 @store_option
 def show(run_path: str, as_json: bool, store: Path) -> int:

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from harness.cli.completion import complete_suites
 from harness.cli.json_output import json_line, json_option
-from harness.cli.suite_options import suite_options
+from harness.cli.shared_options import suite_options
 from harness.execution.progress import Progress
 
 
 @click.command("suite")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_suites)
 @suite_options
 @click.option("--retries", type=click.IntRange(0, 5), help="Of harness failures, instead of the file's.")
 @click.option("--on-failure", type=click.Choice(["continue", "stop"]), help="Instead of the file's.")
