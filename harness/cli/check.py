@@ -97,7 +97,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     progress = progress_of(as_json=as_json)
     through_spark, why = _way(files, spark)
     progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")
-    # Nobody else needs the cores, and the first job is the only one.
+    # No run needs the cores now, and there is only one job.
     session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if through_spark else None
     started: list[object] = []
 
@@ -124,7 +124,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
 
 
 def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
-    """Whether a run is judged through Spark, and why; by the size of its history where nobody says."""
+    """Whether a run is judged through Spark, and why; by default by the size of its history."""
     from pipeline.spark.jobs import LARGE_BYTES
     from pipeline.warehouse.ingest import is_large
 

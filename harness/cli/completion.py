@@ -1,4 +1,4 @@
-"""``harness completion``: the shells' completion scripts, and what they complete."""
+"""``harness completion``: completion scripts for shells, and completion of faults, suites and runs."""
 
 from __future__ import annotations
 

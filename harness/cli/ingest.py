@@ -1,4 +1,4 @@
-"""``harness ingest``: many runs into the warehouse, and what they come to."""
+"""``harness ingest``: bring many runs into the warehouse and report regressions."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def ingest(
     finally:
         if session is not None:
             session.stop()
-    return _tell(outcomes, store / WAREHOUSE)
+    return _print(outcomes, store / WAREHOUSE)
 
 
 def _place(text: str, store: Path) -> str:
-    """A URI or a history file as it is, else the run of that name.  Raises UsageError when there is none."""
+    """A URI or a history file unchanged, else the run of that name.  Raises UsageError when there is none."""
     from harness.files import file_type
     from harness.store import LATEST, find_run, require_history
     from pipeline.spark.hadoop_fs import is_remote
@@ -88,7 +88,7 @@ def _place(text: str, store: Path) -> str:
 
 
 def _runs_of(store: Path) -> list[str]:
-    """All but those that broke off before their first operation."""
+    """All runs of a store except those that broke off before their first operation."""
     from harness.store import has_history, require_store
     from reports.load.store_index import runs_of
 
@@ -96,7 +96,7 @@ def _runs_of(store: Path) -> list[str]:
     return sorted(str(files.root) for files in runs_of(store) if has_history(files))
 
 
-def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     from history.tables.warehouse import read_trends
 
     out = Progress()

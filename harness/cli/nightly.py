@@ -1,4 +1,4 @@
-"""``harness nightly``: what cron, a systemd timer or a CI system runs every night."""
+"""``harness nightly``: the command for cron, a systemd timer or a CI system."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from harness.execution.progress import Progress
 @spark_master_option
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
 def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, dry_run: bool, **options: Any) -> int:
-    """Run the suite FILE, bring its runs into the warehouse, tell the trends, remove old runs, write the site.
+    """Run the suite FILE, bring its runs into the warehouse, report the trends, remove old runs, write the site.
 
-    A run that failed is never removed before somebody has looked at it: `harness ack RUN --reason …`.
+    A run that failed is never removed before it was acknowledged: `harness ack RUN --reason …`.
     The exit code is the suite's, or 255 when a later step failed.
     """
     from harness.suite.night import Night, plan_night, run_night

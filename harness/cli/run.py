@@ -107,7 +107,7 @@ def run(
     """Run the register on DLedger under faults, and judge what clients saw.
 
     Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
-    standard output, how the run gets on to standard error.
+    standard output, progress to standard error.
     """
     from harness.execution.run import Run
     from nemesis.core.errors import ScheduleError
@@ -132,7 +132,7 @@ def run(
         except HarnessError as error:
             if not codes:
                 raise
-            Progress().say(f"harness failure: {error}")  # and what the runs before it found stays found
+            Progress().say(f"harness failure: {error}")  # the findings of earlier runs stand
             return worst_code([*codes, EXIT_FAILURE])
         if as_json:
             Progress().result(json_line(run_document(files, code)))

@@ -1,4 +1,4 @@
-"""Options that several verbs have, written once."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.clusters import CLUSTER_SPECS
 
 
 class Directory(click.Path):
-    """A directory, which may be yet to make; no name at all would be the working directory."""
+    """A directory, which need not exist; an empty name is refused, as it would be the working directory."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
@@ -26,7 +26,7 @@ class Directory(click.Path):
 
 store_option: Final = click.option("--store", type=Directory(), default=Path("store"), help="The run store.")
 spark_master_option: Final = click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
-#: What stands behind ``--cluster`` in the help.
+#: The help of ``--cluster``.
 CLUSTER_HELP: Final = f"{CLUSTER_SPECS}."
 
 _SUITE_OPTIONS: Final = (

@@ -43,7 +43,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
 
 
 def _broke_off(files: RunFiles) -> bool:
-    """The harness failed before anything could be judged: that is what there is to show."""
+    """Whether the harness failed before anything could be judged; then its failure is shown."""
     try:
         return bool(RunState.read(files.state).failures)
     except ValueError:

@@ -25,7 +25,7 @@ from harness.execution.progress import Progress
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
-    Exit code: 1 for a violation that nobody expected or an expected one that did not appear, else 255 if the harness
+    Exit code: 1 for an unexpected violation or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
     from harness.suite.session import SuiteOptions, list_cells, run_suite
@@ -33,7 +33,7 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     dry_run = options.pop("dry_run")
     asked = SuiteOptions(file=file, **options)
     if dry_run and as_json:
-        raise click.UsageError("--json tells what a suite came to: leave out --dry-run")
+        raise click.UsageError("--json gives the results of a suite: leave out --dry-run")
     if dry_run:
         for line in list_cells(asked):
             click.echo(line)

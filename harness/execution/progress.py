@@ -60,7 +60,7 @@ class Progress:
     @property
     def columns(self) -> int | None:
         """How wide a result may be; None for a file or a pipe, which take any width."""
-        return self._results.columns if self._results.is_terminal else None
+        return self._results.room
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """The state of the run, ``seconds`` after its start."""

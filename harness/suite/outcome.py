@@ -12,6 +12,7 @@ from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
+from harness.terminal import tables
 from reports.style.format import one_line
 
 FORMAT: Final = "harness-suite-results"
@@ -101,8 +102,11 @@ def retried(cells: Sequence[CellResult]) -> int:
     return sum(max(len(result.attempts) - 1, 0) for result in cells)
 
 
-def summary(results: SuiteResults) -> str:
-    """The page for a terminal: what is not as expected first, how to do it again, then every cell in a line."""
+def summary(results: SuiteResults, columns: int | None = None) -> str:
+    """The page for people: what is not as expected first, how to do it again, then a row for every cell.
+
+    Rows are wrapped within ``columns``; None: a line each.
+    """
     begun = results.journal.begun
     minutes, seconds = divmod(round(results.seconds), 60)
     head = (
@@ -116,8 +120,7 @@ def summary(results: SuiteResults) -> str:
     for outcome, heading in _HEADINGS.items():
         lines += _part(results, outcome, heading)
     lines += [f"warning: {warning}" for warning in results.warnings]
-    width = max((len(result.cell.name) for result in results.cells), default=0)
-    lines += ["cells", *(_line(result, width) for result in results.cells)]
+    lines += ["cells", tables.render(map(_row, results.cells), columns)]
     return "\n".join(lines) + "\n"
 
 
@@ -165,13 +168,13 @@ def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
     return [*lines, ""]
 
 
-def _line(result: CellResult, width: int) -> str:
+def _row(result: CellResult) -> tuple[str, ...]:
     last = result.last
-    told = "" if last is None else last.found
+    found = "" if last is None else last.found
     seconds = "" if last is None else f"{last.seconds:.0f} s"
     tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
     expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"
-    return f"  {result.outcome:<18}{seconds:>7}  {result.cell.name:<{width}}  {told}{tries}{expected}".rstrip()
+    return f"  {result.outcome:<18}", f"{seconds:>5}", result.cell.name, f"{found}{tries}{expected}"
 
 
 def is_as_expected(outcome: Outcome) -> bool:

@@ -27,6 +27,7 @@ from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
 from harness.systems.dledger import find_jar
+from harness.terminal import tables
 
 #: In a run's directory: which cell it was and whether it ended as expected.  Retention goes by it.
 NOTE: Final = "suite.json"
@@ -75,13 +76,13 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
     """A line for each cell, and one for all of them.  Raises UsageError."""
     suite = read_suite(asked.file)
     cells = cells_of(asked, suite, asked.seed or 0)
-    width = max((len(cell.name) for cell in cells), default=0)
-    total = 0.0
+    rows, total = [], 0.0
     for number, cell in enumerate(cells, 1):
         seconds = likely_seconds(cell.plan, OVERHEAD_S)
         total += 0.0 if cell.skip else seconds
-        told = f"skipped: {cell.skip}" if cell.skip else f"{seconds:4.0f} s  {cell.expected.words()}"
-        yield f"[{number:3}]  {cell.name:<{width}}  {told}"
+        plan = f"skipped: {cell.skip}" if cell.skip else f"{seconds:4.0f} s  {cell.expected.words()}"
+        rows.append((f"[{number:3}]", cell.name, plan))
+    yield tables.fitted(rows)
     budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
     yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
 
@@ -110,10 +111,10 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
         except HarnessError as error:
             failure = str(error)
         results = conclude(journal, time.monotonic() - began, runner.why_ended, failure, renewed)
-        return write(results, asked.store, table.say, draw_site=asked.draw_site)
+        return write(results, asked.store, table, draw_site=asked.draw_site)
 
 
-def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, draw_site: bool) -> SuiteResults:
+def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) -> SuiteResults:
     """results.json, the summaries, junit.xml, and the site.  Raises StoreError when the first cannot be written."""
     root = results.journal.root
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
@@ -126,9 +127,9 @@ def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, dra
         (root / "summary.md").write_text(markdown(results))
     except OSError as error:
         raise StoreError(f"cannot write {root}: {error.strerror}") from None
-    say("")
-    say(summary(results).rstrip())
-    say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
+    table.say("")
+    table.say(summary(results, table.columns).rstrip())
+    table.say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
     return results
 
 

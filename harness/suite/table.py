@@ -47,6 +47,11 @@ class Table:
         self._current: tuple[Cell, int, Path, float] | None = None
         self._began = clock()
 
+    @property
+    def columns(self) -> int | None:
+        """How wide the summary may be; None for a file or a pipe."""
+        return self._screen.room
+
     def say(self, text: str) -> None:
         self._clear()
         self._screen.write(printable(text) + "\n")

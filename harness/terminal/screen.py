@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import textwrap
 from contextlib import suppress
 from typing import Final, TextIO
 
@@ -15,10 +13,14 @@ _COLUMNS: Final = 80
 
 
 class Screen:
-    """``living``: lines can be drawn over in place; ``coloured``: and be coloured.
+    """What one stream can show, and writing to it that never raises.
 
-    Neither holds for a file, a pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
+    ``living``: lines can be drawn over in place; ``coloured``: and be coloured.  Neither holds for a file, a pipe or
+    ``TERM=dumb``, and no colour where NO_COLOR is set.
     """
+
+    # Lines that are drawn over are ours, not rich's Live: that ends the process when its reader goes away (SystemExit),
+    # hides the cursor, which a run that is killed could not show again, and would need all of this class beneath it.
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -38,6 +40,11 @@ class Screen:
         told = os.environ.get("COLUMNS", "")
         return int(told) if told.isdecimal() and int(told) else _COLUMNS
 
+    @property
+    def room(self) -> int | None:
+        """How wide a table may be; None for a file or a pipe, which take any width."""
+        return self.columns if self.is_terminal else None
+
     def cut(self, line: str) -> str:
         """What of a line fits: one that fills the last column would scroll a living part away."""
         room = self.columns - 1
@@ -55,19 +62,3 @@ class Screen:
         except (OSError, ValueError) as error:
             self._gone = True
             log.warning("nobody is told anything any more: %s", error)
-
-
-def hanging(head: str, text: str) -> str:
-    """``text`` behind ``head``, on a terminal wrapped beneath itself; one line for a file or a pipe, as for grep."""
-    screen = Screen(sys.stdout)
-    if not screen.is_terminal or len(head) + len(text) <= screen.columns:
-        return head + text
-    beneath = " " * min(len(head), screen.columns // 2)
-    return textwrap.fill(
-        text,
-        screen.columns,
-        initial_indent=head,
-        subsequent_indent=beneath,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
