@@ -1,7 +1,7 @@
-"""Who is under which fault, and what may be added to it.
+"""Decide which faults may stand together.
 
-A node is under one process or machine fault at a time, and a majority of nodes stays up unless the plan, or the
-nature of the fault, says otherwise.  Network faults take no locks.
+A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of nodes stays up unless the plan,
+or the nature of the fault, says otherwise.  Faults of links take no locks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nemesis.core.grudges import majority
 
 
 def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
-    """The nodes under a process or machine fault."""
+    """The nodes that are under a fault of nodes."""
     held = (targets for fault, targets in active if fault.family not in LINK_FAMILIES)
     return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
 

@@ -1,4 +1,4 @@
-"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash does not say goodbye."""
+"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash is not a shutdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATE: Final = """while read -r key value rest; do
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
-# Ends with 0 when the process is gone afterwards or was before; the kill itself proves nothing.
+# Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
 _SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")
@@ -49,7 +49,7 @@ def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
 
 
 def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
-    """What each of these nodes said of itself last, as far as it answered: what it was when it was hit."""
+    """The newest probe of each of these nodes that answered: its role and term when it was hit."""
     probes = ctx.system.probes()
     said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
     return {
@@ -69,7 +69,7 @@ def kill(ctx: Context, pids: Mapping[str, int]) -> None:
 
 
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
-    """Wait until /proc has lost every one of them; a zombie is gone.  Raises FaultError at the deadline."""
+    """Wait until none of them is in /proc; a zombie counts as gone.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
     last: dict[str, str] = {}
 
@@ -91,7 +91,7 @@ def spare(ctx: Context) -> int:
 
 
 def random_subset(ctx: Context, rng: random.Random) -> list[str]:
-    """Mostly few of the free nodes, never so many that the rest is no majority."""
+    """A random subset of the free nodes, mostly small, that leaves a majority."""
     most = min(spare(ctx), len(ctx.free))
     return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
 
@@ -120,7 +120,7 @@ def a_majority(ctx: Context, rng: random.Random) -> list[str]:
 
 
 class ProcessFault:
-    """Something done to the processes of some nodes; the subclasses say whom and what."""
+    """A fault of the processes of some nodes; the subclasses define targets and action."""
 
     family: Family
     stops = True
@@ -128,7 +128,7 @@ class ProcessFault:
     def __init__(
         self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False, leads: bool = False
     ) -> None:
-        """``leads``: the fault is only what its name says when one of the targets leads."""
+        """``leads``: one of the targets must lead."""
         self.name = name
         self.summary = summary
         self.choose = choose
@@ -145,7 +145,7 @@ class ProcessFault:
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def led(self, targets: Targets) -> Witness:
-        """The target that led, with its term, by its last probe.  Raises FaultError when there had to be one."""
+        """The target that led by its last probe, with its term.  Raises FaultError when one must and none did."""
         return leader_hit(targets) if self.leads else {}
 
 
