@@ -88,7 +88,7 @@ def _found(target: str, store: Path) -> RunFiles:
 
 def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
     from harness.exits import exit_code
-    from harness.judge.conclude import conclude, draw, feed, summary_of
+    from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
     from harness.store import require_history
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
@@ -116,7 +116,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     progress.result(f"report: {files.report}")
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        progress.warn(feed(files, home))
+        progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
         Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))

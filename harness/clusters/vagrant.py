@@ -111,7 +111,7 @@ class VagrantCluster(Machines):
 
 
 def parse_ssh_config(text: str) -> tuple[Node, ...]:
-    """The nodes in what ``vagrant ssh-config`` prints.  Raises ClusterError when there are none, or an incomplete one."""
+    """The nodes in the output of ``vagrant ssh-config``.  Raises ClusterError when none is complete."""
     hosts: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in text.splitlines():

@@ -39,5 +39,5 @@ def _row(result: CellResult) -> str:
 
 
 def _cell(text: str) -> str:
-    """Nothing in it can end the cell, start a tag, a link or a mention."""
+    """Escape a text, so that it cannot end the cell or start a tag, a link or a mention."""
     return one_line(text, 300).translate(_ESCAPED)

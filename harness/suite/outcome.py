@@ -1,4 +1,4 @@
-"""What a suite came to: ``results.json``, ``summary.txt`` and the exit code."""
+"""The results of a suite: ``results.json``, ``summary.txt`` and the exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT: Final = "harness-suite-results"
 VERSION: Final = 1
 
 _HEADINGS: Final[dict[Outcome, str]] = {
-    "violation": "violations that nobody expected",
+    "violation": "unexpected violations",
     "missing-violation": "expected violations that did not appear",
     "harness-failure": "failures of the harness",
     "unknown": "proved nothing",
@@ -55,7 +55,7 @@ class SuiteResults:
 
     @property
     def code(self) -> int:
-        """The worst of all: a violation that was proven stands, whatever became of the suite itself."""
+        """The worst of all: a proven violation stands, even if the suite itself failed."""
         codes = [CODE_OF[result.outcome] for result in self.cells]
         codes += [EXIT_FAILURE] if self.failure else []
         return worst_code([*codes, EXIT_INTERRUPTED] if self.why_ended == "interrupted" else codes)
@@ -92,7 +92,7 @@ def conclude(
     renewed: int = 0,
     warnings: Sequence[str] = (),
 ) -> SuiteResults:
-    """From what was written down; pure."""
+    """The results by the journal; pure."""
     cells = tuple(_result(cell, tuple(journal.of(cell)), failure or why_ended) for cell in journal.begun.cells)
     return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed, tuple(warnings))
 
@@ -103,7 +103,7 @@ def retried(cells: Sequence[CellResult]) -> int:
 
 
 def summary(results: SuiteResults, columns: int | None = None) -> str:
-    """The page for people: what is not as expected first, how to do it again, then a row for every cell.
+    """The page for people: what is not as expected first, how to repeat it, then a row for every cell.
 
     Rows are wrapped within ``columns``; None: a line each.
     """

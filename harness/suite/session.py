@@ -1,4 +1,4 @@
-"""A suite from its file to its exit code: what was asked for, the cluster, the cells, what is written at the end."""
+"""A suite from its file to its exit code: options, cluster, cells, results."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from harness.suite.warm import WarmCluster
 from harness.systems.dledger import find_jar
 from harness.terminal import tables
 
-#: In a run's directory: which cell it was and whether it ended as expected.  Retention goes by it.
+#: In a run's directory: its cell and whether it ended as expected; read by retention.
 NOTE: Final = "suite.json"
-#: In a suite's directory once it has brought its cluster up: if it is killed, whoever resumes it takes the nodes down.
+#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
 OURS: Final = "cluster-is-ours"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """What was asked for on the command line; None and empty leave it to the file."""
+    """The options of the command line; None and empty leave it to the file."""
 
     file: Path
     store: Path = Path("store")
@@ -55,7 +55,7 @@ class SuiteOptions:
 
 
 def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
-    """The cells that were asked for.  Raises UsageError when none is left."""
+    """The selected cells.  Raises UsageError when none is left."""
     changes: dict[str, Any] = {} if asked.time_limit is None else {"time_limit": asked.time_limit}
     wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
 
@@ -69,7 +69,7 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
             f"no cell of {asked.file} has this --nemesis and --dledger-version; `harness suite {asked.file} "
             "--dry-run` lists them"
         )
-    return Shard.parse(asked.shard).of(cells)  # none, where few cells were asked for: the other shards have them
+    return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
 
 
 def list_cells(asked: SuiteOptions) -> Iterator[str]:
@@ -88,7 +88,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
-    """Run what is due, told on ``stream`` (None: standard output), and write everything down.
+    """Run what is due, with progress on ``stream`` (None: standard output), and write the results.
 
     Raises UsageError before anything is touched, and StoreError.
     """
@@ -115,7 +115,7 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
 
 
 def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) -> SuiteResults:
-    """results.json, the summaries, junit.xml, and the site.  Raises StoreError when the first cannot be written."""
+    """Write results.json, the summaries, junit.xml and the site.  Raises StoreError when the first fails."""
     root = results.journal.root
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
     if draw_site:
@@ -147,7 +147,7 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
-    """Raises UsageError when there is nothing to go on with, or when something else is asked for than was begun."""
+    """The journal to go on with.  Raises UsageError without one, or for options that differ from those at its start."""
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
@@ -164,7 +164,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
-    """Run what is due; how often the nodes had to be made anew."""
+    """Run what is due; return how often the nodes had to be made anew."""
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:
         return 0
@@ -202,7 +202,7 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
 
 
 def site(store: Path) -> Iterator[str]:
-    """Write the static pages over all runs, and say where they are."""
+    """Write the static pages over all runs, and yield their path."""
     from reports.site.site import write_site
 
     pages = write_site(store, store / "site")
@@ -210,7 +210,7 @@ def site(store: Path) -> Iterator[str]:
 
 
 def _attempted(what: str, action: Callable[[], object]) -> list[str]:
-    """A failure to draw never changes an outcome."""
+    """Warnings of a drawing that failed, which never changes an outcome."""
     try:
         action()
     except Exception as error:  # noqa: BLE001 (whatever a recorded run holds)

@@ -14,7 +14,7 @@ COLOURS: Final = {"ok": "green", "up": "green", "MISSING": "red", "down": "red",
 
 
 def render(rows: Iterable[Sequence[str]], columns: int | None = None, colours: Mapping[str, str] | None = None) -> str:
-    """Rows without borders, wrapped within ``columns`` (None: not at all); a cell's text may have a colour."""
+    """Rows without borders, wrapped within ``columns`` (None: not at all); ``colours`` by a cell's text."""
     from rich.console import Console  # here, because it takes some 50 ms: only the verbs that draw tables pay for it
     from rich.table import Table
     from rich.text import Text

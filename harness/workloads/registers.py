@@ -39,7 +39,7 @@ class Register:
                 yield Invocation("write", key, next(values))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a key, in the strongest mode there is, whatever the main phase used."""
+        """One read a key, in the strongest mode."""
         return [Invocation("read", key, read_mode="log") for key in self._keys]
 
 
