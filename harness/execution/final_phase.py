@@ -181,10 +181,10 @@ def _at_rest(probes: Sequence[Probe], nodes: Iterable[str]) -> list[Probe]:
     """The newest probe of each answering node; none while one of them changes, or was probed only once."""
     newest: list[Probe] = []
     for node in nodes:
-        told = [probe for probe in probes if probe.node == node][-2:]
-        if len(told) < 2:
+        last = [probe for probe in probes if probe.node == node][-2:]
+        if len(last) < 2:
             return []
-        before, now = told
+        before, now = last
         if not now.answered:
             continue
         if not before.answered or (before.applied, before.state_index) != (now.applied, now.state_index):

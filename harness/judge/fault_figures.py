@@ -101,14 +101,14 @@ def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    told = [{**row, "caught_up_ms": (row.get("caught_up") or {}).get("last_ms")} for row in rows]
+    windows = [{**row, "caught_up_ms": (row.get("caught_up") or {}).get("last_ms")} for row in rows]
     record: dict[str, Any] = {
-        "windows": len(told),
-        "never_recovered": sum(map(never_recovered, told)),
-        "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in told),
+        "windows": len(windows),
+        "never_recovered": sum(map(never_recovered, windows)),
+        "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in windows),
     }
     for name in SUMMED:
-        known = [row[name] for row in told if row.get(name) is not None]
+        known = [row[name] for row in windows if row.get(name) is not None]
         if known:
             record[name] = {"least": min(known), "median": statistics.median(known), "most": max(known)}
     return record

@@ -24,7 +24,7 @@ LEAST_SHARE: Final = 0.01
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
 STILL_SHARE: Final = 0.1
-_TOLD: Final = 4
+_LISTED: Final = 4
 
 
 def gates(recorded: Recorded) -> tuple[Check, ...]:
@@ -114,8 +114,8 @@ def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[i
 
 
 def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
-    more = f" and {len(windows) - _TOLD} more" if len(windows) > _TOLD else ""
-    return ", ".join(word(window) for window in windows[:_TOLD]) + more
+    more = f" and {len(windows) - _LISTED} more" if len(windows) > _LISTED else ""
+    return ", ".join(word(window) for window in windows[:_LISTED]) + more
 
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
@@ -123,7 +123,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     asked = "writes acknowledged under a fault, and their registers read afterwards"
     writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f != "read"]
     if not any(window.asked for window in windows) or not writes:
-        return _gate("read-back", met=True, asked=asked, seen="no fault left anybody able to acknowledge one")
+        return _gate("read-back", met=True, asked=asked, seen="under no fault could one be acknowledged")
     last: dict[Any, int] = {}
     for ops in within(windows, writes).values():
         for op in ops:

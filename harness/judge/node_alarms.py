@@ -59,10 +59,10 @@ def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
     if missing := [node for node in recorded.nodes if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
-    told = f"; noted: {'; '.join(notes)}" if notes else ""
+    noted = f"; noted: {'; '.join(notes)}" if notes else ""
     if doubts:
-        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + told, {"notes": notes})
-    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{told}", {"notes": notes})
+        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
+    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
 
 
 def setup_failures(log_hits: Hits, probes: Sequence[Probe] = ()) -> list[str]:
@@ -118,13 +118,13 @@ def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> boo
 
 def _with_faults(log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
     """The alarms of the logs, and those only in the ``fault`` of a status: each process once."""
-    told = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
+    faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
     hits = {node: dict(found) for node, found in log_hits.items()}
     for pattern, _, _ in ALARMS:
-        for node in {node for node, _, _ in told}:
-            said = sum(pattern in str(fault) for who, _, fault in told if who == node)
-            if said > hits.get(node, {}).get(pattern, 0):
-                hits.setdefault(node, {})[pattern] = said
+        for node in {node for node, _, _ in faults}:
+            count = sum(pattern in str(fault) for name, _, fault in faults if name == node)
+            if count > hits.get(node, {}).get(pattern, 0):
+                hits.setdefault(node, {})[pattern] = count
     return hits
 
 
@@ -165,8 +165,8 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
 
 def _faults(probes: Sequence[Probe]) -> list[str]:
     """The first ``fault`` of each process."""
-    told = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
-    return [f"{node} says: {fault}" for node, fault in told]
+    first = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
+    return [f"{node} says: {fault}" for node, fault in first]
 
 
 def _nodes_of(hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:

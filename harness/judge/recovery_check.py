@@ -117,7 +117,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     wrong = _wrong(found, limit)
     if wrong is None:
         if min(found.since_heal.target, found.since_load.target) < 0:
-            return check("unknown", "no node ever told a commit index: there is nothing to reach")
+            return check("unknown", "no node ever reported a commit index: there is nothing to reach")
         return check("valid", _well(found, limit), _seconds(found))
     recovery, seen = wrong
     if ours := _ours(found, recorded, limit):
@@ -176,7 +176,7 @@ def _well(found: Found, limit: float) -> str:
     if _took(load) > max(_took(heal), limit + SLACK_S):
         seen += f", but at {load.target} only {_took(load):.1f} s after the load"
     elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
-        seen += f", and probes tell up to {SLACK_S:g} s late"
+        seen += f", and probes report up to {SLACK_S:g} s late"
     return seen + _refusals(found)
 
 

@@ -33,24 +33,24 @@ class Difference:
 
     of: str
     index: int
-    told: dict[str, dict[str, int]]  # digest -> node -> ns since the run's start
+    digests: dict[str, dict[str, int]]  # digest -> node -> ns since the run's start
 
     @property
     def against(self) -> tuple[str, ...]:
         """The nodes without the most common digest; all of them where two are equally common."""
-        ranked = Counter({digest: len(nodes) for digest, nodes in self.told.items()}).most_common()
+        ranked = Counter({digest: len(nodes) for digest, nodes in self.digests.items()}).most_common()
         tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
-        others = [nodes for digest, nodes in self.told.items() if tied or digest != ranked[0][0]]
+        others = [nodes for digest, nodes in self.digests.items() if tied or digest != ranked[0][0]]
         return tuple(sorted({node for nodes in others for node in nodes}))
 
     @property
     def time(self) -> int:
         """When it was seen: the latest of the digests' first reports."""
-        return max(min(nodes.values()) for nodes in self.told.values())
+        return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self) -> str:
         """Text such as "at index 120 n3 stands against n1 and n2"."""
-        sides = sorted(self.told.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
+        sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
         words = " against ".join(" and ".join(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
@@ -58,7 +58,7 @@ class Difference:
     def to_json(self) -> list[dict[str, Any]]:
         return [
             {"node": node, "time": time, "of": self.of, "index": self.index, "digest": digest}
-            for digest, nodes in self.told.items()
+            for digest, nodes in self.digests.items()
             for node, time in nodes.items()
         ]
 
@@ -67,22 +67,22 @@ def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
     """Every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
     found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
     if quiet is not None:
-        met = {(node, digest) for one in found for digest, nodes in one.told.items() for node in nodes}
+        met = {(node, digest) for one in found for digest, nodes in one.digests.items() for node in nodes}
         still = _differing("applied index", ((probe.applied, probe) for probe in at_rest(probes, quiet)))
         found += [one for one in still if not _known(one, met)]
     return found
 
 
 def _known(one: Difference, met: set[tuple[str, str]]) -> bool:
-    return all((node, digest) in met for digest, nodes in one.told.items() for node in nodes)
+    return all((node, digest) in met for digest, nodes in one.digests.items() for node in nodes)
 
 
 def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[Difference]:
-    told: dict[int, dict[str, dict[str, int]]] = {}
+    seen: dict[int, dict[str, dict[str, int]]] = {}
     for index, probe in indexed:
         assert probe.digest is not None
-        told.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
-    return [Difference(of, index, digests) for index, digests in sorted(told.items()) if len(digests) > 1]
+        seen.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
+    return [Difference(of, index, digests) for index, digests in sorted(seen.items()) if len(digests) > 1]
 
 
 def comparable(probes: Sequence[Probe]) -> list[Probe]:
@@ -137,12 +137,12 @@ def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, 
 def not_compared(probes: Sequence[Probe], nodes: Iterable[str], since: int, quiet: int | None) -> list[str]:
     """Those of ``nodes`` whose contents could not be compared with another's after ``since`` (ns)."""
     late = [probe for probe in probes if probe.time >= since]
-    told: dict[tuple[str, int], set[str]] = {}
+    nodes_at: dict[tuple[str, int], set[str]] = {}
     for probe in comparable(late):
-        told.setdefault(("index", probe.state_index), set()).add(probe.node)
+        nodes_at.setdefault(("index", probe.state_index), set()).add(probe.node)
     for probe in at_rest(late, quiet) if quiet is not None else ():
-        told.setdefault(("applied", probe.applied), set()).add(probe.node)
-    compared = {node for who in told.values() if len(who) > 1 for node in who}
+        nodes_at.setdefault(("applied", probe.applied), set()).add(probe.node)
+    compared = {node for found in nodes_at.values() if len(found) > 1 for node in found}
     return [node for node in nodes if node not in compared]
 
 
@@ -153,9 +153,9 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     Contents of one of them that could not be compared with another's make the check unknown: a valid run has seen that
     all nodes hold the same.
     """
-    told = comparable(probes)
-    if not told:
-        seen = "the servers tell no digest of their contents: not compared"
+    answers = comparable(probes)
+    if not answers:
+        seen = "the servers report no digest of their contents: not compared"
         return Check("replicas-agree", "check", "valid", _ASKED, seen)
     found = differences(probes, quiet)
     if found:
@@ -163,13 +163,14 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     back = list(recovered)
     alone = not_compared(probes, back, since, quiet) if since is not None and len(back) > 1 else []
     if alone:
-        seen = f"after the last heal {' and '.join(alone)} told no index that another node told: contents not compared"
+        names = " and ".join(alone)
+        seen = f"after the last heal {names} reported no index that another node reported: contents not compared"
         return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
-    indexes = {probe.state_index: set[str]() for probe in told}
-    for probe in told:
+    indexes = {probe.state_index: set[str]() for probe in answers}
+    for probe in answers:
         indexes[probe.state_index].add(probe.node)
     common = sum(len(nodes) > 1 for nodes in indexes.values())
-    seen = f"{len(told)} digests, {common} indexes that several nodes told"
+    seen = f"{len(answers)} digests, {common} indexes that several nodes reported"
     return Check("replicas-agree", "check", "valid", _ASKED, seen)
 
 

@@ -4,7 +4,8 @@ A process and not a call: a run that is killed, runs out of memory or hangs must
 without what an earlier one left in this process (a JVM, compiled kernels, signal handlers, open connections); and
 a cell can be repeated by its command.  It costs the start of Python, about two seconds a cell.
 
-The child leads a session of its own, so that Ctrl-C reaches it once and through us; the kernel sends it SIGTERM when we die.
+The child leads a session of its own, so that Ctrl-C reaches it once and through us; the kernel sends it SIGTERM when we
+die.
 """
 
 from __future__ import annotations

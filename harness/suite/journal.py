@@ -46,8 +46,8 @@ class Begun:
         """Raises ValueError, KeyError, TypeError, UsageError when it is not such a record."""
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
-        told = {name: record[name] for name in cls.__slots__ if name != "cells"}
-        return cls(**told, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
+        fields = {name: record[name] for name in cls.__slots__ if name != "cells"}
+        return cls(**fields, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
 
 
 @dataclass(slots=True)

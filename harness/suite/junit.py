@@ -63,8 +63,8 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.command}
     properties["expected"] = result.cell.expected.words()
     if last is not None:
-        told = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
-        properties |= {key: value for key, value in told.items() if value}
+        known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
+        properties |= {key: value for key, value in known.items() if value}
         properties["attempts"] = len(result.attempts)
     _properties(case, properties)
     text = "\n\n".join(part for part in (result.sentence, *_examples(result, store)) if part)

@@ -75,11 +75,11 @@ class Defect:
 
     def _lines(self, violation: Violation, logs: Path) -> int:
         """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node."""
-        everybody = sorted(path.name for path in logs.glob("*") if path.is_dir())
-        named = [node for node in violation.nodes if node in everybody] or everybody
+        every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
+        named = [node for node in violation.nodes if node in every_node] or every_node
         searched, pattern = named, self.log
         if "{node}" in self.log:
-            searched, pattern = everybody, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
+            searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
         return sum(_count(mark, logs / node, self.times) for node in searched)
 

@@ -144,7 +144,7 @@ def sweep(store: Path) -> None:
 def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
     """Acknowledge a failing run.  Raises UsageError without a reason, StoreError."""
     if not reason.strip():
-        raise UsageError("--reason is empty: say what was found, for whoever reads it next")
+        raise UsageError("--reason is empty: say what was found, for later readers")
     path = run.root / ACKNOWLEDGED
     try:
         path.write_text(f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n")

@@ -17,7 +17,7 @@ class SystemOnNodes(Protocol):
         """Install the program on every node where it is missing.  Raises HarnessError."""
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start it where it is not running; wait until each answers.  Raises NotReadyError with the log's last lines."""
+        """Start it where it does not run; wait until each answers.  Raises NotReadyError with the log's last lines."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
         """The process ids inside the nodes, None where it is not running."""

@@ -50,7 +50,7 @@ def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
     for node in nodes:
         try:
             seen[node] = fault.heal(ctx, targets.only(node))
-        except Exception as error:  # noqa: BLE001 (told by node, when all others are healed)
+        except Exception as error:  # noqa: BLE001 (raised by node, when all others are healed)
             reasons[node] = error
     if reasons:
         raise UnhealedError(reasons)

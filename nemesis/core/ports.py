@@ -78,7 +78,7 @@ def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, C
     for node, one in running.items():
         try:
             answers.update(one.result())
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is told)
+        except Exception as error:  # noqa: BLE001 (returned with the answers)
             errors[node] = error
     return answers, errors
 

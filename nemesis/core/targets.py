@@ -108,7 +108,7 @@ def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
         else:
             chosen |= set(_one_word(word, ctx, rng, frozenset(chosen)))
     if not chosen:
-        raise SkippedError(f"{words} is nobody at this moment")
+        raise SkippedError(f"{words} matches no node at this moment")
     return tuple(name for name in ctx.nodes.names if name in chosen)
 
 

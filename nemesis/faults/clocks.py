@@ -115,7 +115,7 @@ class ClockFault:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
         before = self._against_the_others(ctx, nodes)
         if any(node not in before for node in nodes):
-            raise NotYetError("a node does not tell its time")
+            raise NotYetError("a node does not report its time")
         tunes = {node: self.tune(rng) for node in nodes}
         offsets: dict[str, Any] = {node: list(tune.offsets_s) for node, tune in tunes.items()}
         pauses: dict[str, Any] = {node: tune.pause_s for node, tune in tunes.items()}
@@ -142,7 +142,7 @@ class ClockFault:
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):
             silent = [node for node in targets.nodes if node not in seen]
-            raise FaultError(f"the process did not tell a wrong time on {', '.join(silent)}")
+            raise FaultError(f"the process did not report a wrong time on {', '.join(silent)}")
         return {"clock_off_ms": seen}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
@@ -155,9 +155,9 @@ class ClockFault:
             return None if any(wrong) else True
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):
-            raise FaultError("the process still tells a wrong time")
-        told = {n: round(last[n] - targets.detail["before_ms"][n]) for n in targets.nodes if n in last}
-        return {"clock_off_ms_now": told}
+            raise FaultError("the process still reports a wrong time")
+        offsets = {n: round(last[n] - targets.detail["before_ms"][n]) for n in targets.nodes if n in last}
+        return {"clock_off_ms_now": offsets}
 
     def _tune_of(self, targets: Targets, node: str) -> Tune:
         return Tune(tuple(targets.detail["offsets_s"][node]), targets.detail["pause_s"][node])

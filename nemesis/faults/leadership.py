@@ -68,7 +68,7 @@ class LeaderThenSuccessor:
 
         heir = ctx.until(look, SUCCESSOR_S)
         if heir is None:
-            raise FaultError(f"nobody else led within {SUCCESSOR_S:g} s")
+            raise FaultError(f"no other node led within {SUCCESSOR_S:g} s")
         if ctx.clock.wait(targets.detail["delay_s"], ctx.stop):
             raise FaultError(f"stopped before {heir}, the successor, was killed")
         kill(ctx, {heir: pids[heir]})

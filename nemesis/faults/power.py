@@ -19,7 +19,7 @@ from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.ports import Command
 from nemesis.faults.processes import (
     Choose,
-    everybody,
+    all_nodes,
     kill,
     last_probes,
     pids_of,
@@ -46,7 +46,7 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel can tell
+# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel shows it
 # (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
@@ -302,6 +302,6 @@ class DiskError(PowerCut):
 
 POWER: Iterable[PowerCut] = (
     PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
-    PowerCut("crash-all", "a power cut of all nodes at once", everybody, beyond_quorum=True),
+    PowerCut("crash-all", "a power cut of all nodes at once", all_nodes, beyond_quorum=True),
     DiskError("disk-error", "every write to the disks of random nodes is answered with an I/O error", random_subset),
 )

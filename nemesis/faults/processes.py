@@ -111,7 +111,7 @@ def the_followers(ctx: Context, rng: random.Random) -> list[str]:
     return rng.sample(followers, min(len(followers), spare(ctx)))
 
 
-def everybody(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
     return list(ctx.free)
 
 
@@ -226,7 +226,7 @@ PROCESSES: tuple[Kill | Pause, ...] = (
     Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
     Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
     Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
-    Kill("kill-all", "SIGKILL to every process at once", everybody, beyond_quorum=True),
+    Kill("kill-all", "SIGKILL to every process at once", all_nodes, beyond_quorum=True),
     Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
     Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
     Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),

@@ -178,7 +178,7 @@ def main(arguments: list[str]) -> None:
     rng = random.Random(int(arguments[6]))
     helper = Helper(queue, Timing(delay_ms / 1000, jitter_ms / 1000, reorder, rng), duplicate)
     signal.signal(signal.SIGTERM, lambda *_: setattr(helper, "stopped", True))
-    signal.signal(signal.SIGUSR1, lambda *_: tell(helper, ready))
+    signal.signal(signal.SIGUSR1, lambda *_: write_counts(helper, ready))
     gc.disable()
     ready.write_text(f"{os.getpid()}\n")
     helper.run()
@@ -186,7 +186,7 @@ def main(arguments: list[str]) -> None:
     ready.unlink()
 
 
-def tell(helper: Helper, ready: Path) -> None:
+def write_counts(helper: Helper, ready: Path) -> None:
     """Write the counts; renamed into place, so that a reader never sees half a file."""
     part = ready.with_suffix(".part")
     part.write_text(helper.counts())

@@ -83,7 +83,7 @@ _LEAVE: Final = r"""note=/run/harness-cgroup-$0
 [ -e "$note" ] || exit 0
 read -r root home group own <"$note"
 if [ -d "$group" ]; then
-  # What waits for memory must be let go before it can be told to leave.
+  # What waits for memory must get memory before it can leave the group.
   [ ! -e "$group/memory.high" ] || echo max >"$group/memory.high"
   [ ! -e "$group/memory.limit_in_bytes" ] || echo -1 >"$group/memory.limit_in_bytes"
   for pid in $(cat "$group/cgroup.procs"); do echo "$pid" >"$root$home/cgroup.procs"; done

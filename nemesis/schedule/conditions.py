@@ -11,7 +11,7 @@
     OPERATOR   = > | >= | < | <= | ==
 
 ``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
-``followers`` the greatest over all but the leader (and nothing while nobody leads).  Nodes that do not answer have no
+``followers`` the greatest over all but the leader (and nothing without a leader).  Nodes that do not answer have no
 figures.
 """
 

@@ -130,8 +130,8 @@ def _one_track(
     steps, now, number = list[Step](), 0.0, first_id
     while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
         now, parts = start + interval_s, list(enumerate(turn_parts(next(turns)), start=number))
-        wishes = {place: {"choose": words} if words else None for place, (_, words) in parts}
-        steps += [Step(round(start, 3), "inject", name, place, wishes[place]) for place, (name, _) in parts]
+        targets = {place: {"choose": words} if words else None for place, (_, words) in parts}
+        steps += [Step(round(start, 3), "inject", name, place, targets[place]) for place, (name, _) in parts]
         steps += [Step(round(now, 3), "heal", name, place) for place, (name, _) in parts]
         number += len(parts)
     return steps

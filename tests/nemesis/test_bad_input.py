@@ -36,7 +36,7 @@ def aimed(fault, words, at=0.0, number=0):
     [
         ([aimed("hammer-time", "n2")], {"down": ("n2",)}, "n2 is down already"),
         ([aimed("hammer-time", "n9")], {}, "no node is called 'n9'"),
-        ([aimed("hammer-time", "n1/!n1")], {}, "n1/!n1 is nobody at this moment"),
+        ([aimed("hammer-time", "n1/!n1")], {}, "n1/!n1 matches no node at this moment"),
         ([aimed("partition-random-node", "all")], {}, "no link would be cut"),
         ([aimed("kill-random-processes", "all")], {}, "would leave 0 of 5 nodes up, 3 are needed"),
         ([aimed("leader-transfer", "n1")], {}, "n1 leads already"),
