@@ -1,4 +1,4 @@
-"""``python -m harness``: the command line of whichever Python this is."""
+"""``python -m harness``: the command line under this Python."""
 
 from harness.cli.main import main
 

@@ -1,4 +1,4 @@
-"""What this machine can do for the harness, found out by trying where that is harmless."""
+"""Examine what this machine supports, by trying it where that is harmless."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JAVA_MAJOR: Final = 17
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the table.  ``value`` is what was found; ``mend`` is empty when it is good."""
+    """One line of the table.  ``value`` is what was found; ``mend`` is the remedy, empty when it is good."""
 
     name: str
     good: bool
@@ -39,7 +39,7 @@ class Finding:
 
 
 def examine(directory: Path = Path()) -> tuple[Finding, ...]:
-    """Look at everything; ``directory`` is where runs will be stored.  Takes about a second, changes nothing."""
+    """Examine everything; ``directory`` is where runs will be stored.  Takes about a second, changes nothing."""
     return (
         _finding(
             "root", os.geteuid() == 0, "needed", f"uid {os.geteuid()}", "run with sudo, or --cluster inventory:FILE"
@@ -116,7 +116,7 @@ def _amount(name: str, found: float, wanted: float, unit: str) -> Finding:
 
 
 def _available_memory() -> int:
-    """Bytes."""
+    """Available memory in bytes."""
     found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     return int(found[1]) << 10 if found else 0
 
@@ -140,7 +140,7 @@ class FaultFinding:
 
 @dataclass(frozen=True, slots=True)
 class FaultTable:
-    """Every fault of the catalogue; ``untried`` says why there is none."""
+    """All faults; ``untried`` is the reason why none was tried."""
 
     cluster: str
     faults: tuple[FaultFinding, ...] = ()
@@ -148,10 +148,10 @@ class FaultTable:
 
 
 def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -> FaultTable:
-    """Ask every fault's own precheck, on nodes of this cluster.
+    """Run the precheck of every fault on nodes of this cluster.
 
     A cluster that is not up is brought up for it and taken down again.  Snapshots and a start under libfaketime are
-    taken for granted: a run has them when it asks for them.  Never raises for what the machine lacks.
+    assumed: a run has them on request.  Never raises for what the machine lacks.
     """
     from harness.clusters import open_cluster
     from harness.plan import Plan
@@ -175,7 +175,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
 
 
 def ask_faults(nodes: Machines, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
-    """The prechecks of the whole catalogue, by family and name."""
+    """The prechecks of all faults, by family and name."""
     from harness.execution.faults import RunClock, SystemView
     from nemesis.core.facts import survey
     from nemesis.core.fault import Context, Settings

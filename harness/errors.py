@@ -1,23 +1,23 @@
-"""What can go wrong with the harness itself, and never what the system under test answers.
+"""Failures of the harness itself; never answers of the system under test.
 
-Every error is one line that says what happened and, where there is one, the mend.  ``exit_code`` is what the command
-line ends with::
+Every message is one line with what happened and, where there is one, the remedy.  ``exit_code`` is that of the command
+line::
 
     HarnessError                      255
     ├── UsageError                    254  bad arguments, plan or machine; raised before anything is touched
     ├── ClusterError                       nodes could not be provided or removed
-    │   └── ClusterBusyError               somebody else holds the cluster
-    ├── RemoteError                        a node could not be asked; ``node`` says which
+    │   └── ClusterBusyError               another process holds the cluster
+    ├── RemoteError                        a node could not be reached or used; ``node`` is its name
     │   ├── HostUnreachableError           no SSH server answered at that address
     │   ├── AuthenticationFailedError      our key was refused, or cannot be read
-    │   ├── HostKeyError                   the server is not the one that we know, or we know none
-    │   ├── ConnectionDroppedError         the connection went away under a command, which may or may not have run
+    │   ├── HostKeyError                   the server's key differs from the known one, or none is known
+    │   ├── ConnectionDroppedError         the connection was lost during a command, which may or may not have run
     │   ├── RemoteTimeout                  a command outlived its deadline and was killed
-    │   ├── OutputTooLargeError            a command said more than anybody wants to keep
+    │   ├── OutputTooLargeError            a command's output passed the limit
     │   └── TransferError                  a file did not arrive as it was sent
     ├── NotReadyError                      the system under test did not come up
-    ├── StoreError                         the control node cannot write the run down
-    └── CheckError                         what was recorded cannot be read or judged
+    ├── StoreError                         the control node cannot record the run
+    └── CheckError                         the recorded data cannot be read or judged
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class HarnessError(Exception):
 
 
 class UsageError(HarnessError):
-    """Asked for in the wrong way.  The message names the option and the mend."""
+    """Wrong usage.  The message names the option and the remedy."""
 
     exit_code: ClassVar[int] = 254
 
@@ -42,11 +42,11 @@ class ClusterError(HarnessError):
 
 
 class ClusterBusyError(ClusterError):
-    """Another process holds the cluster's lock; the message says which."""
+    """Another process holds the cluster's lock; the message names it."""
 
 
 class RemoteError(HarnessError):
-    """A node could not be asked.  ``node`` is its name, which the message starts with."""
+    """A node could not be reached or used.  ``node`` is its name, with which the message starts."""
 
     def __init__(self, node: str, message: str) -> None:
         super().__init__(f"{node}: {message}")
@@ -58,7 +58,7 @@ class HostUnreachableError(RemoteError):
 
 
 class AuthenticationFailedError(RemoteError):
-    """The node refused our key, or the key file is of no use."""
+    """The node refused our key, or the key file is unusable."""
 
 
 class HostKeyError(RemoteError):
@@ -66,7 +66,7 @@ class HostKeyError(RemoteError):
 
 
 class ConnectionDroppedError(RemoteError):
-    """The connection went away under a command: nobody knows whether it ran."""
+    """The connection was lost during a command, which may or may not have run."""
 
 
 class RemoteTimeout(RemoteError):  # noqa: N818 - reads like the TimeoutError that it is
@@ -86,8 +86,8 @@ class NotReadyError(HarnessError):
 
 
 class StoreError(HarnessError):
-    """The control node cannot write the run down (disk full, no permission)."""
+    """The control node cannot record the run (disk full, no permission)."""
 
 
 class CheckError(HarnessError):
-    """What was recorded cannot be read or judged; names the file and the place."""
+    """The recorded data cannot be read or judged; names the file and the place."""

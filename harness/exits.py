@@ -1,4 +1,4 @@
-"""How the command line ends: one table of exit codes."""
+"""The exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ORDER: Final = (0, 2, EXIT_USAGE, EXIT_FAILURE, 1, EXIT_INTERRUPTED)
 
 
 def exit_code(verdict: str, harness_failure: str | None) -> int:
-    """The exit code of one run: a violation is proven whatever else failed; else a failure of ours comes first."""
+    """The exit code of one run: a violation is proven whatever else failed; otherwise a failure of ours wins."""
     if verdict == "invalid" or not harness_failure:
         return EXIT_OF_VERDICT[verdict]
     return EXIT_FAILURE
@@ -22,6 +22,6 @@ def exit_code(verdict: str, harness_failure: str | None) -> int:
 def worst_code(codes: Iterable[int]) -> int:
     """Over many runs the worst wins: interrupted, 1, 255, 254, 2, 0; 0 if there are none.
 
-    A code that is none of ours, such as that of a signal, is a failure.
+    Any other code, such as that of a signal, counts as a failure.
     """
     return max((code if code in _ORDER else EXIT_FAILURE for code in codes), key=_ORDER.index, default=0)

@@ -1,4 +1,4 @@
-"""History files that a user names: checked and shrunk, with errors that name the file and the place in it."""
+"""Check and shrink history files that a user names, with errors that name file and place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from history.records.events import load_json
 
 
 def file_type(path: Path) -> int:
-    """What stands there, as ``stat`` numbers it: 0 for nothing, also under what can be no file's name.
+    """The type of a file as in ``stat``; 0 where there is none, also for an impossible name.
 
     ``-``, standard input, counts as a pipe.
     """
@@ -34,7 +34,7 @@ def file_type(path: Path) -> int:
 
 @contextmanager
 def _at_rest(path: Path) -> Iterator[Path]:
-    """The file itself, or a copy of what a pipe brings: readers look at a file more than once."""
+    """The file itself, or a copy of a pipe's content, because readers read a file more than once."""
     if file_type(path) != stat.S_IFIFO:
         yield path
         return
@@ -47,7 +47,7 @@ def _at_rest(path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about a history file; ``model`` None: the one that it names, else a register.
+    """How to check a history file; ``model`` None: the one that it names, else a register.
 
     ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
     """
@@ -68,7 +68,7 @@ class Checked:
 
 
 def check_file(path: Path, asked: Asked) -> Checked:
-    """Check one history file, or what a pipe (``-``: standard input) brings.
+    """Check one history file or pipe (``-``: standard input).
 
     Raises UsageError for a file that is no history, or no history of that model.
     """
@@ -101,7 +101,7 @@ def _scalar(text: str) -> Any:
 
 
 def _worth(report: Report) -> Report:
-    """A history of which no operation takes part proves nothing: it is unknown, not valid."""
+    """The verdict unknown for a history of which no operation takes part, because it proves nothing."""
     if report.verdict != "valid" or any(key.operations for key in report.keys):
         return report
     reason = "there was no operation to judge: none took effect or was answered"
@@ -109,7 +109,7 @@ def _worth(report: Report) -> Report:
 
 
 def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:
-    """Write the first counterexample of a history as a history of its own; answers how many operations stand in it.
+    """Write the first counterexample of a history as a history of its own; return it and its number of operations.
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
     """

@@ -1,4 +1,4 @@
-"""One option of a plan as a suite file or a plan file writes it, checked against the plan's field."""
+"""Options in suite files and plan files, checked against the plan's fields."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from harness.plan import Plan
 
 @cache
 def option_types() -> Mapping[str, Any]:
-    """What a file may set, by the plan's fields, with their types: all but a schedule, which a script writes."""
+    """The plan's fields that a file may set, with their types: all but a schedule, which a script defines."""
     hints = get_type_hints(Plan)
     return types.MappingProxyType({f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"})
 
 
 def require_known(names: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Raises UsageError that names the first key that nobody knows, and those that look like it."""
+    """Raises UsageError that names the first unknown key, and similar ones."""
     choices = sorted(known)
     for name in names:
         if name not in choices:

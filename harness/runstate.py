@@ -1,5 +1,4 @@
-"""``run.json``: the moments of a run and its failures, written as they happen, so that a killed run tells how far it
-came."""
+"""``run.json``: times and failures of a run, written as they happen, so that a killed run shows how far it came."""
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ MOMENTS: Final = (
 
 @dataclass(slots=True)
 class RunState:
-    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended`` tells that nothing was cut.
+    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended``: the run was not cut.
 
-    ``stopped`` is the violation at which the run was told to stop (``--stop-on-violation``).  ``unhealed`` are the
+    ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` are the
     faults that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
     ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
-    still.  ``pace`` says how well operations were issued when they were due, in ms and operations a second (``Load``).
+    still.  ``pace``: how well operations were issued when they were due, in ms and operations a second (``Load``).
     ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not ours.
     """
 
@@ -46,7 +45,7 @@ class RunState:
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, moment: str, time: int) -> None:
-        """Note a moment, once; whoever goes on saves it (see :meth:`save`)."""
+        """Record the time of a moment, once; written by the next :meth:`save`."""
         assert moment in MOMENTS
         self.moments.setdefault(moment, time)
 
@@ -56,7 +55,7 @@ class RunState:
             self.failures.append(text)
 
     def warn(self, text: str) -> None:
-        """Record what a reader should know and what is nobody's failure, once."""
+        """Record a warning, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 

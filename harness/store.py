@@ -63,8 +63,8 @@ def _cannot_write(store: Path, error: OSError) -> StoreError:
 def find_run(text: str, store: Path) -> RunFiles:
     """The run that a user named: a path below the store, such as ``latest``, a run's directory, or its history file.
 
-    What is not plainly a path (``/…``, ``./…``, ``../…``) is looked up in the store first: whatever of that name lies
-    in the working directory, ``--store`` decides.  ``latest`` is the store's and nobody else's.  Raises UsageError when
+    What is not plainly a path (``/…``, ``./…``, ``../…``) is looked up in the store first, and only then in the working
+    directory; ``latest`` only in the store.  Raises UsageError when
     there is none.
     """
     places = [Path(text)] if text.startswith(("/", "./", "../")) else [store / text, Path(text)]
@@ -76,12 +76,12 @@ def find_run(text: str, store: Path) -> RunFiles:
 
 
 def has_history(run: RunFiles) -> bool:
-    """Whether a run came to its first operation, as far as can be told; one whose history was lost did as well."""
+    """Whether a run came to its first operation, by its history, or by its probes if the history was lost."""
     return _has_line(run.history) or _has_line(run.probes)
 
 
 def require_history(run: RunFiles) -> None:
-    """Raises UsageError with the mend when a run never came to its first operation: there is nothing to judge."""
+    """Raises UsageError with the remedy when a run never came to its first operation: there is nothing to judge."""
     if not has_history(run):
         command = read_object(run.plan).get("command")
         raise UsageError(
@@ -91,7 +91,7 @@ def require_history(run: RunFiles) -> None:
 
 
 def _has_line(path: Path) -> bool:
-    """Whether more than nothing, or half a header, was written before a run was killed."""
+    """Whether a file has a whole line."""
     try:
         with path.open("rb") as file:
             return b"\n" in file.read(1 << 16)
@@ -102,7 +102,7 @@ def _has_line(path: Path) -> bool:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long, a directory that we may not look into
+    except OSError:  # a name that is too long, a directory without permission
         return False
 
 
@@ -133,7 +133,7 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
 
 
 def point_link(link: Path, target: Path) -> None:
-    """Let a link lead to ``target``, whatever it led to before, without a moment in which it is not there."""
+    """Point a link at ``target`` atomically."""
     neighbour = link.with_name(f".{link.name}.{os.getpid()}")
     neighbour.unlink(missing_ok=True)
     neighbour.symlink_to(target)

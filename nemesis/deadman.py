@@ -1,10 +1,10 @@
-"""A dead man's timer: a node lifts our faults by itself when whoever injected them is gone.
+"""A dead man's timer: a node lifts our faults by itself when the control node is gone.
 
 A watcher on every node holds the sweep (see ``sweep``) and a lease, a file that the control node renews every few
 seconds.  When the lease was not renewed for ``LEASE_S``, the watcher sweeps the node and ends; when the file is gone,
-it just ends.  It is for machines that are somebody's: namespaces go with the machine on which a run is killed.
+it just ends.  It is for machines that outlive a run; namespaces are on the machine where the run is killed.
 
-The lease counts by the node's uptime: a clock that is set, by us or by anybody, does not move it.
+The lease counts by the node's uptime: setting the clock does not change it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nemesis.core.fault import complaint
 from nemesis.core.ports import Command, Nodes, run_each
 from nemesis.sweep import LEASE
 
-#: Longer than a control node stands still that is only busy, or asleep for a moment.
+#: Longer than any standstill of a control node that is merely busy, or suspended for a moment.
 LEASE_S: Final = 120.0
 RENEW_S: Final = 5.0
 
@@ -54,7 +54,7 @@ _DISARM: Final = """rm -f "$0" "$0.new" "$0.pid" """
 
 
 class DeadMansTimer:
-    """Armed while the context lasts, and renewed by a thread; ``lost`` says on which nodes it went off meanwhile.
+    """Armed while the context lasts, and renewed by a thread; ``lost``: nodes where it went off.
 
     ``sweeps`` is what each node does when the lease has run out.  Left with :meth:`leave`, the timers stay armed.
     """
@@ -78,7 +78,7 @@ class DeadMansTimer:
         self.lost: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        """Raises FaultError when it cannot be armed on every node: without it, nothing should be injected."""
+        """Raises FaultError when it cannot be armed on every node: nothing should be injected then."""
         arm = {
             node: Command(("sh", "-c", _ARM, self._lease, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
             for node, sweep in self._sweeps.items()
@@ -97,12 +97,12 @@ class DeadMansTimer:
             self._disarm()
 
     def leave(self) -> None:
-        """Something still stands: let the nodes lift it when the lease has run out."""
+        """Leave the timers armed, so that nodes lift what still stands when the lease has run out."""
         self._stays = True
 
     def _renew_forever(self) -> None:
         while not self._over.wait(self._renew_s):
-            # A node that cannot be asked now may be asked later: only one that answers has lost it.
+            # A node that cannot be reached now may be reached later: only one that answers can have lost its timer.
             wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, self._lease))))
             self.lost = {**wrong, **self.lost}
 
@@ -110,7 +110,7 @@ class DeadMansTimer:
         self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, self._lease))))
 
     def _on_each(self, commands: dict[str, Command]) -> tuple[dict[str, str], dict[str, str]]:
-        """What the nodes complained of, and which could not be asked."""
+        """The complaints of the nodes, and the nodes that could not be reached."""
         answers, errors = run_each(self._nodes, commands)
         wrong = {node: f"{node}: {complaint(one.stderr)}" for node, one in answers.items() if one.code}
         return wrong, {node: str(error) for node, error in errors.items()}

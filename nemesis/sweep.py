@@ -1,6 +1,6 @@
-"""Healing without any memory: undo on every node whatever carries our tag, for the leftovers of a killed run.
+"""Undo everything with our tag on every node, for the leftovers of a killed run.
 
-What cannot be undone is said, and never passed over: a node on which something of ours stands after the sweep has
+A failure is always reported: a node on which something of ours stands after the sweep has
 failed.  One node that fails, or cannot be reached, does not keep the others from being swept.
 """
 
@@ -19,10 +19,10 @@ from nemesis.faults import clocks, delay, disks, power, resources
 LEASE: Final = "/run/harness-lease"
 LIFTED: Final = f"{LEASE}.lifted"
 
-#: By this name the script knows itself: it names whatever it looks for.
+#: The script excludes its own process by this name, as its command line contains what it searches for.
 _NAME: Final = "harness-sweep"
 
-# ``ours REGEX`` prints the pids of processes whose command line matches; ``wrong WORDS`` tells what stays.
+# ``ours REGEX`` prints the pids of processes whose command line matches; ``wrong WORDS`` reports what stays.
 _TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
 wrong() {{ echo "error: $*" >&2; failed=1; }}
@@ -43,7 +43,7 @@ end() {{
   done
 }}"""
 
-# Commands of a killed run go on for a while: what fills a disk would fill it again behind us.
+# Commands of a killed run may still be running: one that fills a disk would fill it again.
 _WRITERS: Final = (
     r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
 )
@@ -76,7 +76,7 @@ _SCRIPT: Final = "\n".join(
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """``undone`` has the nodes that were swept with a line for each thing; ``failed`` the others, with the reason."""
+    """Result of a sweep: ``undone`` maps nodes to a line for each thing, ``failed`` the others to the reason."""
 
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -95,12 +95,12 @@ def sweep_command(process_pattern: str, data_dir: str = DATA_DIR) -> Command:
 
 
 def sweep_commands(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str]) -> dict[str, Command]:
-    """The sweep of every node, where its data lies."""
+    """The sweep command of every node, with its data directory."""
     return {node: sweep_command(process_pattern, data_dirs.get(node, DATA_DIR)) for node in nodes.names}
 
 
 def heal_everything(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str] | None = None) -> Swept:
-    """Sweep all nodes; ``data_dirs`` are those that are not the usual one."""
+    """Sweep all nodes; ``data_dirs`` are those that differ from the default."""
     done, errors = run_each(nodes, sweep_commands(nodes, process_pattern, data_dirs or {}))
     failed = {node: str(error) for node, error in errors.items()}
     failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}

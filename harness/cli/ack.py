@@ -1,4 +1,4 @@
-"""``harness ack``: somebody has looked at a failing run, which retention may then remove."""
+"""``harness ack``: mark a failing run as looked at, so that retention may remove it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import store_option
 
 
 @click.command("ack")
-@click.argument("run_path", metavar="RUN")
-@click.option("--reason", required=True, help="What was found, for whoever reads it next.")
+@click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
+@click.option("--reason", required=True, help="What was found, for later readers.")
 @store_option
 def ack(run_path: str, reason: str, store: Path) -> int:
     """Write the file `acknowledged` into RUN: from now on it counts as any other run when old ones are removed."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import UsageError
@@ -27,7 +28,7 @@ DEADLINE_S: Final = 60.0
 
 
 @click.command("check")
-@click.argument("target", metavar="RUN|FILE")
+@click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
 @click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
@@ -89,7 +90,7 @@ def _found(target: str, store: Path) -> RunFiles:
 def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
     require("report")
     from harness.exits import exit_code
-    from harness.judge.conclude import conclude, draw, feed, summary_of
+    from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
     from harness.store import require_history
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
@@ -100,7 +101,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     if through_spark:
         require("spark")
     progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")
-    # Nobody else needs the cores, and the first job is the only one.
+    # No run needs the cores now, and there is only one job.
     session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if through_spark else None
     started: list[object] = []
 
@@ -119,7 +120,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     progress.result(f"report: {files.report}")
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        progress.warn(feed(files, home))
+        progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
         Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
@@ -127,7 +128,7 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
 
 
 def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
-    """Whether a run is judged through Spark, and why; by the size of its history where nobody says."""
+    """Whether a run is judged through Spark, and why; by default by the size of its history."""
     from pipeline.spark.jobs import LARGE_BYTES
     from pipeline.warehouse.ingest import is_large
 

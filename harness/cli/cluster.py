@@ -11,13 +11,13 @@ from harness.cli.json_output import json_line, json_option
 from harness.cli.shared_options import CLUSTER_HELP
 from harness.clusters import Cluster, is_netns, open_cluster
 from harness.execution.progress import Progress
-from harness.terminal.screen import hanging
+from harness.terminal.tables import fitted
 
 _cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=CLUSTER_HELP)
 
 
 def _say(line: str) -> None:
-    Progress().result(line)  # nodes are not left half made because nobody reads
+    Progress().result(line)  # a vanished reader must not leave nodes half made
 
 
 def _say_aside(line: str) -> None:
@@ -33,7 +33,7 @@ def cluster() -> None:
 @_cluster_option
 @click.option("--nodes", type=int, default=5, show_default=True, help="Nodes of a netns cluster.")
 def up(spec: str, nodes: int) -> int:
-    """Bring all nodes to answer over SSH; healthy ones are kept."""
+    """Bring up all nodes until they answer over SSH; healthy ones are kept."""
     started = time.monotonic()
     target = open_cluster(spec, nodes=nodes, say=_say)
     target.up()
@@ -90,11 +90,8 @@ def status(spec: str, as_json: bool) -> int:
 def _show(target: Cluster) -> bool:
     """Print the cluster's state; returns whether all of it is up."""
     found = target.status()
-    for node in found.nodes:
-        click.echo(hanging(f"{node.name:<4} {node.address:<15} {node.state:<9} ", node.detail).rstrip())
-    if not found.nodes:
-        click.echo(f"cluster {found.name} is not up")
-    for note in found.notes:
-        click.echo(hanging("     ", note))
-    click.echo(f"     {'in use by ' + found.holder if found.holder else 'not in use'}")
+    nodes = fitted((node.name, node.address, node.state, node.detail) for node in found.nodes)
+    click.echo(nodes or f"cluster {found.name} is not up")
+    holder = f"in use by {found.holder}" if found.holder else "not in use"
+    click.echo(fitted(("  ", text) for text in (*found.notes, holder)))
     return found.is_up

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.terminal.screen import hanging
+from harness.terminal.tables import fitted
 
 if TYPE_CHECKING:
     from harness.doctor import FaultTable, Finding
@@ -31,13 +31,15 @@ def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(_as_json(findings, table), indent=2))
     else:
-        for finding in findings:
-            mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
-            mend = f"  -> {finding.mend}" if finding.mend else ""
-            click.echo(hanging(f"{mark:<8} {finding.name:<9} ", f"{finding.value}{mend}"))
+        click.echo(fitted(map(_row, findings)))
         if table is not None:
             _show_faults(table)
     return 0 if all(finding.good for finding in findings if finding.weight == "needed") else 255
+
+
+def _row(finding: Finding) -> tuple[str, str, str]:
+    mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
+    return mark, finding.name, finding.value + (f"  -> {finding.mend}" if finding.mend else "")
 
 
 def _show_faults(table: FaultTable) -> None:
@@ -46,12 +48,13 @@ def _show_faults(table: FaultTable) -> None:
         return
     count = sum(fault.available for fault in table.faults)
     click.echo(f"\nFaults on {table.cluster}: {count} of {len(table.faults)} can be used")
-    width = max(len(fault.name) for fault in table.faults)
+    rows: list[tuple[str, ...]] = []
     for family, members in groupby(table.faults, key=lambda fault: fault.family):
-        click.echo(f"{family}:")
+        rows.append((f"{family}:",))
         for fault in members:
-            said = fault.summary if fault.reason is None else f"-> {fault.reason}"
-            click.echo(hanging(f"  {'ok' if fault.available else 'without':<8} {fault.name:<{width}}  ", said))
+            works = ("  ok", fault.name, fault.summary)
+            rows.append(works if fault.reason is None else ("  without", fault.name, f"-> {fault.reason}"))
+    click.echo(fitted(rows))
 
 
 def _as_json(findings: tuple[Finding, ...], table: FaultTable | None) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""``harness ingest``: many runs into the warehouse, and what they come to."""
+"""``harness ingest``: bring many runs into the warehouse and report regressions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import spark_master_option, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
@@ -26,7 +27,7 @@ MANY = 200
 
 
 @click.command("ingest")
-@click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...")
+@click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...", shell_complete=complete_runs)
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
 @click.option(
     "--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on, and for large ones]"
@@ -73,11 +74,11 @@ def ingest(
     finally:
         if session is not None:
             session.stop()
-    return _tell(outcomes, store / WAREHOUSE)
+    return _print(outcomes, store / WAREHOUSE)
 
 
 def _place(text: str, store: Path) -> str:
-    """A URI or a history file as it is, else the run of that name.  Raises UsageError when there is none."""
+    """A URI or a history file unchanged, else the run of that name.  Raises UsageError when there is none."""
     from harness.files import file_type
     from harness.store import LATEST, find_run, require_history
     from pipeline.spark.hadoop_fs import is_remote
@@ -90,7 +91,7 @@ def _place(text: str, store: Path) -> str:
 
 
 def _runs_of(store: Path) -> list[str]:
-    """All but those that broke off before their first operation."""
+    """All runs of a store except those that broke off before their first operation."""
     from harness.store import has_history, require_store
     from reports.load.store_index import runs_of
 
@@ -98,7 +99,7 @@ def _runs_of(store: Path) -> list[str]:
     return sorted(str(files.root) for files in runs_of(store) if has_history(files))
 
 
-def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     from history.tables.warehouse import read_trends
 
     out = Progress()

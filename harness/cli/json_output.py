@@ -23,17 +23,17 @@ json_option: Final = click.option(
 
 
 def progress_of(*, as_json: bool) -> Progress:
-    """With a document on standard output, what people read goes to standard error, results too."""
+    """Progress whose results go to standard error where standard output is for a document."""
     return Progress(results=sys.stderr if as_json else None)
 
 
 def json_line(document: Mapping[str, Any]) -> str:
-    """One line of plain ASCII: it fits every terminal, and nothing that was recorded can drive one."""
+    """One line of plain ASCII: it fits every terminal, and no recorded text can control one."""
     return json.dumps(document)
 
 
 def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
-    """The essentials of one run, judged or broken off; ``code`` is how it ended, None leaves that to its results."""
+    """The essentials of one run, judged or broken off; ``code`` None: the exit code that its results stand for."""
     results = read_object(files.results)
     failure = results.get("harness_failure") or _failure(files)
     if code is None:
@@ -52,7 +52,7 @@ def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
 
 
 def _failure(files: RunFiles) -> str | None:
-    """Why there are no results, or fewer than there could be."""
+    """The first failure of the harness in a run, or None."""
     try:
         failures = RunState.read(files.state).failures
     except ValueError as error:

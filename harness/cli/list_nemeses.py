@@ -1,4 +1,4 @@
-"""``harness list-nemeses``: every fault and what it means."""
+"""``harness list-nemeses``: all faults by family, each with its summary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 
 from harness.cli.json_output import json_line, json_option
-from harness.terminal.screen import hanging
+from harness.terminal.tables import fitted
 from history.extras import require
 
 
@@ -18,14 +18,13 @@ def list_nemeses(as_json: bool) -> int:
     require("run")
     from nemesis.faults.registry import FAULTS
 
-    width = max(len(name) for name in FAULTS)
     faults = sorted(FAULTS.values(), key=lambda fault: (fault.family, fault.name))
     if as_json:
-        told = [{"name": fault.name, "family": fault.family, "summary": fault.summary} for fault in faults]
-        click.echo(json_line({"faults": told}))
+        document = [{"name": fault.name, "family": fault.family, "summary": fault.summary} for fault in faults]
+        click.echo(json_line({"faults": document}))
         return 0
+    rows: list[tuple[str, ...]] = []
     for family, members in groupby(faults, key=lambda fault: fault.family):
-        click.echo(f"{family}:")
-        for fault in members:
-            click.echo(hanging(f"  {fault.name:<{width}}  ", fault.summary))
+        rows += [(f"{family}:",), *((f"  {fault.name}", fault.summary) for fault in members)]
+    click.echo(fitted(rows))
     return 0

@@ -1,4 +1,4 @@
-"""The ``harness`` command: verbs, and the one place where errors become exit codes."""
+"""The ``harness`` command: its verbs, and the only place where errors become exit codes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
 from history.extras import missing_extra
 
-#: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded when asked for:
-#: no verb pays for another one's imports.
+#: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded on use:
+#: no verb pays for the imports of another.
 VERBS = {
     "run": "run",
     "suite": "suite",
@@ -32,11 +32,12 @@ VERBS = {
     "cluster": "cluster",
     "doctor": "doctor",
     "list-nemeses": "list_nemeses",
+    "completion": "completion",
 }
 
 
 class Verbs(click.Group):
-    """Finds the verbs' modules by name."""
+    """A group that loads the module of a verb when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(VERBS)
@@ -52,7 +53,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
 def harness() -> None:
-    """Tells whether a replicated system loses data: real nodes, real faults, a verdict that is proved.
+    """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
 
     Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the harness itself,
     130 interrupted.
@@ -60,7 +61,7 @@ def harness() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit; every way out has one of the documented codes."""
+    """Run the command line and exit, always with one of the documented codes."""
     if arguments is None:
         restart_in_utf8()
     safe_streams()
@@ -85,8 +86,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_FAILURE
-    except SystemExit:  # click's way of saying that output was not written: its code, too, is 1
-        return EXIT_FAILURE
+    except SystemExit as ending:  # click's: 0 after a completion; 1 when output could not be written
+        return EXIT_FAILURE if ending.code else 0
     except OSError as error:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE
@@ -101,7 +102,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(error: click.UsageError) -> None:
-    """One line with the mend, as for a bad plan; the help of a verb that was given nothing stays whole."""
+    """Print a usage error in one line, as for a bad plan; the help of a verb without arguments stays whole."""
     text = error.format_message()
     if "\n" in text:
         error.show()

@@ -1,4 +1,4 @@
-"""``harness nightly``: what cron, a systemd timer or a CI system runs every night."""
+"""``harness nightly``: the command for cron, a systemd timer or a CI system."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any
 
 import click
 
-from harness.cli.shared_options import spark_master_option
-from harness.cli.suite_options import suite_options
+from harness.cli.completion import complete_suites
+from harness.cli.shared_options import spark_master_option, suite_options
 from harness.execution.progress import Progress
 from history.extras import require
 
 
 @click.command("nightly")
-@click.argument("file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"))
+@click.argument(
+    "file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"), shell_complete=complete_suites
+)
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
@@ -22,9 +24,9 @@ from history.extras import require
 @spark_master_option
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
 def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, dry_run: bool, **options: Any) -> int:
-    """Run the suite FILE, bring its runs into the warehouse, tell the trends, remove old runs, write the site.
+    """Run the suite FILE, bring its runs into the warehouse, report the trends, remove old runs, write the site.
 
-    A run that failed is never removed before somebody has looked at it: `harness ack RUN --reason …`.
+    A run that failed is never removed before it was acknowledged: `harness ack RUN --reason …`.
     The exit code is the suite's, or 255 when a later step failed.
     """
     require("run", *(("spark",) if spark else ()))

@@ -54,7 +54,7 @@ FIGURES: Final = Figures()
 
 
 def take_defaults(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 (click's shape)
-    """Let the file's values be the defaults of the options to come."""
+    """Make the file's values the defaults of all other options."""
     if path is not None:
         ctx.default_map = {**(ctx.default_map or {}), **read_defaults(path)}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
@@ -15,7 +16,7 @@ from history.extras import require
 
 
 @click.command("replay")
-@click.argument("run_path", metavar="RUN")
+@click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
 @click.option("--cluster", help="Another cluster than that of the recorded run.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.shared_options import Directory, store_option
 from harness.errors import StoreError
 
 
 @click.command("report")
-@click.argument("run_path", metavar="RUN", default="latest")
+@click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
 @click.option("--site", type=Directory(), help="Write the site over the store there.")
 @store_option
 def report(run_path: str, site: Path | None, store: Path) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.completion import complete_faults
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
@@ -27,7 +28,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
     callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
 )  # fmt: skip
 @click.option(
-    "--nemesis", "-n", default="",
+    "--nemesis", "-n", default="", shell_complete=complete_faults,
     help="Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
     "cluster; `harness list-nemeses` names them.",
 )  # fmt: skip
@@ -107,7 +108,7 @@ def run(
     """Run the register on DLedger under faults, and judge what clients saw.
 
     Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
-    standard output, how the run gets on to standard error.
+    standard output, progress to standard error.
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
@@ -133,7 +134,7 @@ def run(
         except HarnessError as error:
             if not codes:
                 raise
-            Progress().say(f"harness failure: {error}")  # and what the runs before it found stays found
+            Progress().say(f"harness failure: {error}")  # the findings of earlier runs stand
             return worst_code([*codes, EXIT_FAILURE])
         if as_json:
             Progress().result(json_line(run_document(files, code)))

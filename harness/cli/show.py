@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
 from harness.cli.json_output import json_line, json_option, run_document
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
@@ -17,7 +18,7 @@ from history import RunFiles
 
 
 @click.command("show")
-@click.argument("run_path", metavar="RUN", default="latest")
+@click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
 @json_option
 @store_option
 def show(run_path: str, as_json: bool, store: Path) -> int:
@@ -42,7 +43,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
 
 
 def _broke_off(files: RunFiles) -> bool:
-    """The harness failed before anything could be judged: that is what there is to show."""
+    """Whether the harness failed before anything could be judged; then its failure is shown."""
     try:
         return bool(RunState.read(files.state).failures)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``harness shrink``: the few operations of a history that cannot all be true, as a history of their own."""
+"""``harness shrink``: the minimal counterexample of a history, as a history of its own."""
 
 from __future__ import annotations
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
+from harness.cli.completion import complete_suites
 from harness.cli.json_output import json_line, json_option
-from harness.cli.suite_options import suite_options
+from harness.cli.shared_options import suite_options
 from harness.execution.progress import Progress
 from history.extras import require
 
 
 @click.command("suite")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_suites)
 @suite_options
 @click.option("--retries", type=click.IntRange(0, 5), help="Of harness failures, instead of the file's.")
 @click.option("--on-failure", type=click.Choice(["continue", "stop"]), help="Instead of the file's.")
@@ -25,7 +26,7 @@ from history.extras import require
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
-    Exit code: 1 for a violation that nobody expected or an expected one that did not appear, else 255 if the harness
+    Exit code: 1 for an unexpected violation or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
     require("run")
@@ -34,7 +35,7 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     dry_run = options.pop("dry_run")
     asked = SuiteOptions(file=file, **options)
     if dry_run and as_json:
-        raise click.UsageError("--json tells what a suite came to: leave out --dry-run")
+        raise click.UsageError("--json gives the results of a suite: leave out --dry-run")
     if dry_run:
         for line in list_cells(asked):
             click.echo(line)

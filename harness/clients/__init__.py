@@ -1,4 +1,4 @@
-"""How operations reach the system, and what its answers prove."""
+"""How operations reach the system, and which outcomes its answers prove."""
 
 from harness.clients.outcomes import Outcome, completion_of
 from harness.clients.register import RegisterClient

@@ -9,15 +9,15 @@ answer                                     write, cas   read
 ok                                         ok           ok
 ok, but the entry was never applied        ok / info    ok
 cas refused: the value was another         ok           -
-cas refused, which value it met is untold  fail         -
+cas refused, without the value it met       fail         -
 error raised before the append             fail         fail
 error raised after it, or unknown          info         fail
 never sent                                 fail         fail
 sent, no answer                            info         fail
 =========================================  ===========  ======
 
-A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its user was told
-so, and of a read given that value.  A cas so acknowledged has no result, hence ``info``.
+A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its client got
+that answer, and in case of a read that value.  A cas so acknowledged has no result, hence ``info``.
 
 An ok cas that took place has the value ``[old, new]``; a refused one ``[old, new, seen]``: it read ``seen``, null for
 absent, where it expected ``old``.
@@ -39,9 +39,9 @@ _UNTOLD: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an operation ended: ``ok``, ``fail`` or ``info``, its value, who answered, and why not.
+    """The end of an operation: ``ok``, ``fail`` or ``info``, its value, the node that answered, and the error.
 
-    ``hint`` is the leader that the answer named; ``reached`` tells that the node answered at all.
+    ``hint`` is the leader that the answer named; ``reached``: the node answered.
     """
 
     type: Type
@@ -73,7 +73,7 @@ def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> 
 def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
     applied = answer.get("applied") is not False
     if invocation.f == "read":
-        if "value" not in answer:  # null means absent, which is a claim; silence is none
+        if "value" not in answer:  # null means absent, which is a statement; a missing field is none
             return Outcome("fail", None, node, "acknowledged without a value")
         return Outcome("ok", answer["value"], node, None if applied else UNAPPLIED)
     if invocation.f == "cas":

@@ -1,5 +1,4 @@
-"""The register's client: prefers its node, follows the leader hint unless told not to, never repeats what may have
-had an effect."""
+"""The register's client: prefers its node, can follow leader hints, never repeats what may have had an effect."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from harness.clients.wire import LostError, NotSentError, Wire
 from harness.workloads import Invocation
 
 MAX_HOPS: Final = 3
-#: For how long (s) a client leaves a node alone that did not answer.  Long enough not to hang on a paused node with
+#: For how long (s) a client avoids a node that did not answer.  Long enough not to hang on a paused node with
 #: every operation, short enough to notice within a fault that it came back.
 AVOID_S: Final = 2.0
 
@@ -20,8 +19,8 @@ AVOID_S: Final = 2.0
 class RegisterClient:
     """One worker's way to the cluster; for one task at a time.
 
-    ``follows="node"`` asks the home node and nobody else.  With ``"leader"`` an operation that provably had no effect
-    at one node (it answered so before the append, or could not be reached) goes on to the leader that the node named,
+    ``follows="node"`` asks the home node only.  With ``"leader"`` an operation that provably had no effect
+    at one node (it answered before the append, or could not be reached) goes on to the leader that the node named,
     at most three hops, within one timeout.
     """
 
@@ -43,7 +42,7 @@ class RegisterClient:
         self._avoid_until: dict[str, float] = {}
 
     def follow_leader(self) -> None:
-        """From now on go on to the leader, whatever was asked for before: the last reads want an answer."""
+        """Follow leader hints from now on, whatever ``follows`` was: the final reads need an answer."""
         self._follows = "leader"
 
     async def perform(self, invocation: Invocation) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class NotSentError(Exception):
-    """The request certainly never left this machine: nobody listened, or the connection could not be made."""
+    """The request certainly never left this machine: the connection was refused or could not be made."""
 
 
 class LostError(Exception):
@@ -26,8 +26,8 @@ class Wire:
 
     @property
     def ended(self) -> bool:
-        """The other side has ended the connection that we had, and we know it."""
-        # After a reset the reader holds an exception and never an end of file: only the writer knows.
+        """Whether the server is known to have ended the connection."""
+        # After a reset the reader holds an exception and never an end of file: only the writer shows it.
         return self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing())
 
     async def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:

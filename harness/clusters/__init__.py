@@ -6,7 +6,7 @@ module        subject
 ``base``      ``Node``, and the ``Cluster`` that every provider implements
 ``netns``     nodes as namespaces (its parts: ``node_start``, ``processes``, ``links``, ``mounts``, ``record``,
               ``control_groups``, ``capabilities``, and ``node-init.sh``, which becomes a node's process 1)
-``inventory`` machines that somebody else provides, from a TOML file
+``inventory`` machines that exist already, from a TOML file
 ``vagrant``   the machines of a Vagrantfile
 ``machines``  what the last two share
 ``locks``     one run at a time
@@ -42,12 +42,12 @@ _log = logging.getLogger(__name__)
 
 
 def is_netns(spec: str) -> bool:
-    """Does ``--cluster`` name namespaces of this machine?  Their names are known before they are up."""
+    """Whether ``--cluster`` means namespaces of this machine, whose names are known before they are up."""
     return spec.partition(":")[0] == "netns"
 
 
 def require_usable(spec: str) -> None:
-    """Raises UsageError where this user cannot have such a cluster: to be asked before anything is written down."""
+    """Raises UsageError where this user cannot have such a cluster; called before anything is written."""
     from harness.clusters.capabilities import require_root
 
     if is_netns(spec):
@@ -57,8 +57,8 @@ def require_usable(spec: str) -> None:
 def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
     """The cluster that ``--cluster`` names; nothing is touched yet.
 
-    ``nodes`` is how many a cluster of namespaces gets; the others have as many as they have.  ``say`` gets lines for
-    people.  Raises UsageError that names the option.
+    ``nodes`` is how many a cluster of namespaces gets; the others have as many as they have.  ``say`` gets lines of
+    progress.  Raises UsageError that names the option.
     """
     kind, colon, rest = spec.partition(":")
     if colon and not rest:

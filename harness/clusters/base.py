@@ -1,4 +1,4 @@
-"""A cluster: where nodes come from, whatever provides them."""
+"""The interface of a cluster, whatever provides its nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Say: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node as it is found now.  ``detail`` is a few words for people."""
+    """The present state of one node.  ``detail`` is free text."""
 
     name: str
     address: str
@@ -25,7 +25,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """``holder`` says who holds the lock, None when nobody does; ``notes`` are lines for people."""
+    """The state of a cluster.  ``holder`` describes the holder of the lock, or None; ``notes`` are free text."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
@@ -39,7 +39,7 @@ class ClusterStatus:
 
 
 def netns_names(count: int) -> tuple[str, ...]:
-    """What the nodes of a cluster of namespaces are called, whether they are up or not."""
+    """The names of the nodes of a cluster of namespaces, up or not."""
     return tuple(f"n{number}" for number in range(1, count + 1))
 
 
@@ -55,10 +55,10 @@ class Cluster(Protocol):
         ...
 
     def up(self, *, passing: bool = False) -> bool:
-        """Bring all nodes to answer over SSH.  Healthy nodes that are up already are kept.
+        """Bring up all nodes until they answer over SSH.  Healthy nodes that are up already are kept.
 
-        ``passing`` says that this process will take down what it makes: it is written down with the nodes, so that
-        others know what to do with them should it be killed before.  Returns whether the nodes were there before.
+        ``passing``: this process will take down what it makes.  That is recorded with the nodes, so that
+        other processes can take them down if this one is killed before.  Returns whether the nodes were there before.
         Raises ClusterError or RemoteError.
         """
         ...
@@ -66,7 +66,7 @@ class Cluster(Protocol):
     def orphaned(self) -> bool:
         """Whether a process that meant to take these nodes down has died and left them.
 
-        Then they are whoever uses them next to take down.
+        The next user of the cluster then takes them down.
         """
         ...
 
@@ -79,5 +79,5 @@ class Cluster(Protocol):
         ...
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep others away while the context lasts; may be entered again by its holder.  Raises ClusterBusyError."""
+        """Keep others away while the context lasts; reentrant.  Raises ClusterBusyError."""
         ...

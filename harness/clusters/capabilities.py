@@ -1,4 +1,4 @@
-"""What this machine can give to a cluster of namespaces, and the next best where it cannot."""
+"""What this machine offers to a cluster of namespaces, and the substitutes for what it lacks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PROGRAMS: Final[Mapping[str, str]] = {
 }
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-#: A node's data filesystem is a sparse file; so much may be written by each before the host is in danger.
+#: A node's data filesystem is a sparse file; this much must be free for each on the host.
 FREE_DISK_PER_NODE: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What the nodes will be made of; ``notes`` say what was replaced, and the mend."""
+    """What nodes will be made of; ``notes``: what was replaced, and how to get the original."""
 
     root: RootKind
     data: DataKind
@@ -57,7 +57,7 @@ def require_disk(directory: Path, nodes: int) -> None:
 
 
 def which(program: str) -> str | None:
-    """Where a program is, also for a user whose path lacks the sbin directories."""
+    """The path of a program, also for a user whose PATH lacks the sbin directories."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
 
 
@@ -73,7 +73,7 @@ def has_loop_devices() -> bool:
 
 
 def provide() -> Provision:
-    """The best that this machine can give."""
+    """The best configuration that this machine supports."""
     root: RootKind = "overlay" if knows_filesystem("overlay") else "assembled"
     data = _data_kind()
     notes = []

@@ -1,4 +1,4 @@
-"""Machines that somebody else provides, from a TOML file.
+"""Machines that exist already, from a TOML file.
 
 ::
 
@@ -12,7 +12,7 @@
     address = "10.0.0.11"             # where the other nodes reach it; the host's when left out
     host_key = "ssh-ed25519 AAAA…"    # the user's known_hosts when left out
 
-``user``, ``key``, ``port`` and ``data_dir`` may be said once for all, or in a node.
+``user``, ``key``, ``port`` and ``data_dir`` may be given once for all, or in a node.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
 
 
 class InventoryCluster(Machines):
-    """Machines from a file.  They are somebody's: ``up`` checks them, ``down`` leaves them as they are."""
+    """Machines from a file, not ours: ``up`` checks them, ``down`` leaves them as they are."""
 
     def __init__(self, file: Path, nodes: tuple[Node, ...], say: Say) -> None:
         super().__init__(file.stem, file)
@@ -127,12 +127,12 @@ def _unusable(data_dir: str) -> str | None:
 
 
 def _plain(path: str) -> str:
-    """Without what changes nothing: a slash at the end, two in a row."""
+    """A path without a slash at the end or doubled slashes."""
     return "/" + str(PurePosixPath(path)).lstrip("/")
 
 
 def _address(text: str, file: Path, where: str) -> str:
-    """An IP address as it is; a name's when it is a name."""
+    """The IP address, resolved where a name is given."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Network cards and addresses on the host: a bridge a cluster, a cable a node, a subnet that nobody uses.
+"""Network cards and addresses on the host: a bridge a cluster, a cable a node, an unused subnet.
 
-The names are made of the cluster's name, so that what a killed run left can be found without its notes.
+Names derive from the cluster's name, so that leftovers of a killed run are found without its records.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PREFIX = "hns"
 
 
 def stem(cluster: str) -> str:
-    """What the names of all links of a cluster start with; 9 of the 15 characters that a link's name may have."""
+    """The prefix of the names of all links of a cluster; 9 of the 15 characters that a link's name may have."""
     return _PREFIX + hashlib.sha256(cluster.encode()).hexdigest()[:6]
 
 
@@ -58,7 +58,7 @@ def choose_subnet(cluster: str, taken: Iterable[IPv4Network]) -> IPv4Network:
 
 
 def taken_networks() -> list[IPv4Network]:
-    """What the host's addresses and routes, in all tables, lay claim to; the default route does not count."""
+    """The networks of the host's addresses and routes, in all tables, without the default route."""
     addresses = [
         IPv4Interface(f"{info['local']}/{info['prefixlen']}").network
         for link in _ip_json("-4", "addr")
@@ -82,14 +82,14 @@ def add_bridge(cluster: str, subnet: IPv4Network) -> None:
         f"addr add {subnet[1]}/{subnet.prefixlen} dev {name}",
         f"link set {name} up",
     )
-    # The first question for a node's address may come before the node listens; the next one is due after 1 s else.
+    # The first ARP request may come before the node listens; by default the next one follows after 1 s.
     Path(f"/proc/sys/net/ipv4/neigh/{name}/retrans_time_ms").write_text("50")
 
 
 def add_cable(cluster: str, number: int, pid: int) -> None:
     """A cable from the bridge to ``eth0`` in the network namespace of a process.  Raises ClusterError."""
     name = cable(cluster, number)
-    # A node that comes back has the card that it had; to a new one, the others would send nothing for seconds.
+    # A restarted node keeps its hardware address; with a new one, others would send it nothing for seconds.
     batch(
         f"link add {name} type veth peer name eth0 address {hardware_address(cluster, number)} netns {pid}",
         f"link set {name} master {bridge(cluster)} up",
@@ -97,7 +97,7 @@ def add_cable(cluster: str, number: int, pid: int) -> None:
 
 
 def hardware_address(cluster: str, number: int) -> str:
-    """Of the bridge (0) or of a node's card; locally administered."""
+    """The hardware address of the bridge (0) or of a node; locally administered."""
     digest = hashlib.sha256(cluster.encode()).digest()
     return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:4], number))
 
@@ -109,7 +109,7 @@ def remove(names: Iterable[str]) -> None:
 
 
 def batch(*commands: str) -> None:
-    """Several ``ip`` commands in one process.  Raises ClusterError with the first complaint."""
+    """Run several ``ip`` commands in one process.  Raises ClusterError with the first complaint."""
     done = subprocess.run(
         ["ip", "-batch", "-"], input="\n".join(commands) + "\n", text=True, check=False, capture_output=True
     )

@@ -1,7 +1,7 @@
-"""A lock between processes: ``flock`` on a file that says who holds it.
+"""A lock between processes: ``flock`` on a file that names its holder.
 
-The kernel releases it when its holder dies, however it dies.  The file stays when the lock is released: whoever
-removed it could not know whether somebody else has opened it meanwhile and would hold a lock that nobody sees.
+The kernel releases it when its holder dies, however it dies.  The file stays when the lock is released: another
+process may have opened it meanwhile, and would hold a lock on a removed file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PASSING_S = 5.0
 
 
 class FileLock:
-    """Held by one process at a time; its holder may enter it again."""
+    """A lock for one process at a time; reentrant."""
 
     def __init__(self, path: Path, what: str) -> None:
         self._path = path
@@ -51,12 +51,12 @@ class FileLock:
                     self._descriptor = -1
 
     def holder(self) -> str | None:
-        """Who holds it now, in words; None when nobody does.  Does not touch the lock itself."""
+        """A description of the present holder, or None.  Does not touch the lock itself."""
         pid = self._holding_pid()
         return None if pid is None else self._words(pid)
 
     def _holding_pid(self) -> str | None:
-        """Of the process that took the lock; it may have died and left it to a child."""
+        """The pid of the process that took the lock; it may have died and left the lock to a child."""
         try:
             inode = self._path.stat().st_ino
             locks = Path("/proc/locks").read_text()
@@ -83,7 +83,7 @@ class FileLock:
         return descriptor
 
     def _lock(self, descriptor: int) -> bool:
-        """Whether we have it now.
+        """Try to take the lock; whether we have it now.
 
         A child of a holder that was killed has the lock too between its fork and its exec: that is waited for.
         """
@@ -98,7 +98,7 @@ class FileLock:
             time.sleep(0.01)
 
     def _words(self, pid: str) -> str:
-        """The holder's own words when they are there already, else its number."""
+        """The holder's own description when it has written one, else its pid."""
         try:
             said = json.loads(self._path.read_text())
             return f"pid {said['pid']} (`{said['command']}`) since {said['since']}"

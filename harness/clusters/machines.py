@@ -1,4 +1,4 @@
-"""A cluster of machines that are there already: what an inventory and Vagrant have in common."""
+"""A cluster of existing machines: the common parts of an inventory and Vagrant."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lock_for(name: str, place: Path) -> FileLock:
 
 
 def check_machines(nodes: tuple[Node, ...]) -> None:
-    """Return when every machine lets us in as root and has its data directory.  Raises RemoteError or ClusterError."""
+    """Check that every machine lets us in as root and has its data directory.  Raises RemoteError or ClusterError."""
     commands = {
         node.name: Command(("sh", "-c", 'mkdir -p -- "$1" && test -w "$1"', "check", node.data_dir)) for node in nodes
     }
@@ -60,7 +60,7 @@ def _status_of(node: Node) -> NodeStatus:
 
 
 class Machines:
-    """The parts of a ``Cluster`` that need no knowledge of where its machines come from."""
+    """The parts of a ``Cluster`` that do not depend on the origin of its machines."""
 
     def __init__(self, name: str, place: Path) -> None:
         self.name = name
@@ -71,11 +71,11 @@ class Machines:
         raise NotImplementedError
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes of this user away.  Raises ClusterBusyError that says who holds it."""
+        """Keep other processes of this user away.  Raises ClusterBusyError that names the holder."""
         return self._file_lock.held()
 
     def orphaned(self) -> bool:
-        """Never: machines that are there already, or take minutes to make, go down only when somebody asks for it."""
+        """Never: existing machines, and those that take minutes to make, are taken down only on request."""
         return False
 
     def status(self) -> ClusterStatus:

@@ -1,4 +1,4 @@
-"""Mounts and loop devices below a directory of the host, and how to get rid of them."""
+"""Mounts and loop devices below a directory of the host, and their removal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unmount_below(directory: Path) -> None:
 def loops_below(directory: Path, node: str = "*") -> list[str]:
     """Loop devices on the images of a cluster's nodes, or of one of them.
 
-    They are known by the file's device and inode: a path is told as the mount namespace of their maker had it.
+    They are known by the file's device and inode: the path shown is that in the mount namespace of their creator.
     """
     images = [path.stat() for path in directory.glob(f"nodes/{node}/*.img")] if directory.is_dir() else []
     wanted = {(f"{os.major(image.st_dev)}:{os.minor(image.st_dev)}", image.st_ino) for image in images}
@@ -49,7 +49,7 @@ def loops_below(directory: Path, node: str = "*") -> list[str]:
 
 
 def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
-    """Wait until the kernel has let go of the loop devices of nodes that ended, then take what is left.
+    """Wait until the kernel has let go of the loop devices of nodes that ended, then detach the rest.
 
     Raises ClusterError when one stays.
     """

@@ -1,10 +1,10 @@
 """Nodes as namespaces of this machine: nothing to install but packages, up in under a second.
 
 Every node has its own network, process, mount, host name and IPC namespaces, a root that is an overlay on the host's,
-an sshd, and a data filesystem of its own on a loop device.  The nodes belong to nobody: they live on when the process
-that started them ends, so that a cluster can be kept between runs, and a killed harness does not take the evidence
-with it.  Everything is found again by its name (see ``processes`` and ``links``), with or without the notes that
-``record`` keeps; ``down`` goes by the machine, never by the notes alone.
+an sshd, and a data filesystem of its own on a loop device.  The nodes outlive the process that started them, so that a
+cluster can be kept between runs, and a killed harness does not destroy the evidence.  Everything is found again by its
+name (see ``processes`` and ``links``), with or without the records of ``record``; ``down`` relies on the machine, never
+on the records alone.
 
 When a node's process 1 is killed, the kernel ends its other processes, and takes its mounts, its loop device and its
 network card back.
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class NetnsCluster:
-    """A ``Cluster`` of namespaces.  ``say`` gets a line for people where something is kept, cleaned or replaced."""
+    """A ``Cluster`` of namespaces.  ``say`` gets a line when something is kept, cleaned or replaced."""
 
     def __init__(
         self, name: str = "default", *, nodes: int = 5, state_root: Path = STATE_ROOT, say: Say = _log.info
@@ -66,7 +66,7 @@ class NetnsCluster:
         return self._state.as_nodes(record)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes away.  Raises ClusterBusyError that says who holds it."""
+        """Keep other processes away.  Raises ClusterBusyError that names the holder."""
         capabilities.require_root()
         return self._lock.held()
 
@@ -94,7 +94,7 @@ class NetnsCluster:
             return False
 
     def orphaned(self) -> bool:
-        """By the note of who made the nodes, and the process table."""
+        """Whether the process that made the nodes to take them down has died; by its record and the process table."""
         maker = self._state.read_passing()
         return maker is not None and processes.started_at(maker.pid) != maker.started
 
@@ -148,7 +148,7 @@ class NetnsCluster:
 
     @contextmanager
     def _choosing_subnet(self) -> Iterator[None]:
-        """Clusters that come up together must not find the same subnet free."""
+        """A lock, so that clusters that come up together do not choose the same subnet."""
         descriptor = os.open(self._state_root / ".subnets.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -157,7 +157,7 @@ class NetnsCluster:
             os.close(descriptor)
 
     def _require_traffic(self, record: Record) -> None:
-        """Docker and its like have bridged packets filtered.  Raises ClusterError when that hits our bridge."""
+        """Docker and others make the kernel filter bridged packets.  Raises ClusterError when that hits our bridge."""
         switch = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
         if len(record.nodes) < 2 or not switch.exists() or switch.read_text().strip() == "0":
             return
@@ -196,7 +196,7 @@ class NetnsCluster:
     # -- single nodes ----------------------------------------------------------------------------------------------
 
     def kill_nodes(self, names: Iterable[str]) -> None:
-        """Pull the plug: the nodes are gone at once, with all that runs on them.  Their disks stay."""
+        """Kill the nodes at once, with all that runs on them.  Their disks stay."""
         with self.lock():
             wanted = set(names)
             victims = [(node, process) for node, process in processes.find(self.name) if node in wanted]
@@ -219,7 +219,7 @@ class NetnsCluster:
         self._start(record, node, fresh=False)
 
     def init_of(self, node: str) -> int:
-        """The host's number for a node's process 1.  Raises ClusterError when the node is down."""
+        """The pid on the host of a node's process 1.  Raises ClusterError when the node is down."""
         process = self._init_of(node)
         if process is None:
             raise ClusterError(f"cluster {self.name}: node {node} is down")
@@ -232,7 +232,7 @@ class NetnsCluster:
     # -- status ----------------------------------------------------------------------------------------------------
 
     def status(self) -> ClusterStatus:
-        """What is there, by the notes and by the machine."""
+        """The state of the cluster, by its records and the machine."""
         capabilities.require_root()
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}
@@ -255,7 +255,7 @@ class NetnsCluster:
         return NodeStatus(node, address, "up", f"pid {process.pid}")
 
     def _on_all(self, names: tuple[str, ...], work: Callable[[str], None]) -> None:
-        """All nodes at once; raises the first error when all have come to their end."""
+        """Call for all nodes in parallel; raises the first error when all calls have ended."""
         with ThreadPoolExecutor(max_workers=max(1, len(names)), thread_name_prefix="cluster") as pool:
             for future in [pool.submit(work, node) for node in names]:
                 future.result()

@@ -4,7 +4,7 @@
 #
 #   node-init.sh TAG CLUSTER NODE DIR ADDRESS ROOT DATA STATE_ROOT
 #
-# TAG       harness-node:CLUSTER:NODE, so that the process can be told from all others
+# TAG       harness-node:CLUSTER:NODE, by which the process is recognised
 # DIR       the node's directory on the host, with upper/ mounted there (a tmpfs) and data.img
 # ADDRESS   the node's address with its prefix length
 # ROOT      overlay, or assembled where the kernel has no overlay filesystem

@@ -51,7 +51,7 @@ LogLevel ERROR
 Subsystem sftp internal-sftp
 """
 
-#: From this version on, sshd shuts out an address that connects and goes away, which is how we ask whether it is up.
+#: From this version on, sshd penalises an address that connects and goes away, as our check for its being up does.
 _PENALTIES_SINCE: Final = (9, 8)
 
 
@@ -69,7 +69,7 @@ class NodeStart:
         return self.state.node(self.node)
 
     def prepare(self) -> None:
-        """An empty root and an empty data filesystem.  Raises ClusterError."""
+        """Make an empty root and an empty data filesystem.  Raises ClusterError."""
         (self.directory / "root").mkdir(parents=True, exist_ok=True)
         if self.record.data != "tmpfs":
             make_filesystem(self.directory / "data.img", DATA_SIZE, self.record.data)
@@ -98,7 +98,7 @@ class NodeStart:
         return process
 
     def _write_etc(self, root: Path) -> None:
-        """What makes the node another machine than the host: names, users, keys."""
+        """Write the files that differ from the host: names, users, keys."""
         etc = root / "etc"
         ours = etc / "harness" / self.record.name / self.node
         ours.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class NodeStart:
         (etc / "hosts").write_text("\n".join(("127.0.0.1 localhost", *hosts)) + "\n")
         # A shell that reads no start files: one of the host's could cost 100 ms a command.
         _edit_root(Path("/etc/passwd"), etc / "passwd", {6: "/bin/sh"}, 0o644)
-        # sshd without PAM turns a locked root ("!") away; "*" has no password either, but is not locked.
+        # sshd without PAM rejects a locked root ("!"); "*" has no password either, but is not locked.
         _edit_root(Path("/etc/shadow"), etc / "shadow", {1: "*"}, 0o600)
         (ours / "sshd_config").write_text(_sshd_config(f"/etc/harness/{self.record.name}/{self.node}"))
         (ours / "authorized_keys").write_text(self.state.client_key.with_suffix(".pub").read_text())
@@ -117,9 +117,9 @@ class NodeStart:
 
     @contextmanager
     def _keeper(self) -> Iterator[tuple[int, int]]:
-        """The node's keeper and process 1, started; yields where it answers, and where it takes orders.
+        """The node's keeper and process 1, started; yields the pipes of its answers and its commands.
 
-        It outlives this process.  If we die before the order is given, it reads the end of its orders and ends.
+        It outlives this process.  If we die before the command is sent, it reads the end of the pipe and ends.
         """
         orders_in, orders = os.pipe()
         answers, answers_out = os.pipe()
@@ -167,7 +167,7 @@ class NodeStart:
         return line.decode().strip()
 
     def _await_greeting(self, process: Process, deadline: float) -> None:
-        # Refusals come at once; a greeting may take its time on a busy machine, and is not hastened by hanging up.
+        # Refusals come at once; a greeting may take long on a busy machine, and hanging up does not make it faster.
         while not greets(self.record.address(self.node), timeout=GREETING_S):
             if processes.identify(process.pid) != process:
                 raise self._failed()
@@ -183,9 +183,9 @@ class NodeStart:
 
 
 def inherited() -> list[int]:
-    """What we were started with, and a child would keep, beyond the four that a node is given.
+    """Descriptors that a child would inherit beyond the four that a node is given.
 
-    A node outlives us: whoever waits for the end of our pipe, or for our caller's lock, would wait for the node's.
+    A node outlives us: a reader of our pipe, or a waiter for our caller's lock, would have to wait for the node's end.
     """
     found = []
     for entry in Path("/proc/self/fd").iterdir():
@@ -209,8 +209,8 @@ def _sshd_config(etc: str) -> str:
 
 @cache
 def sshd_version() -> tuple[int, int]:
-    """The installed server's version, (0, 0) when it does not say."""
-    # Before 9.2 it has no -V, and says its version in the complaint.
+    """The version of the installed server, (0, 0) when unknown."""
+    # Before 9.2 it has no -V, and prints its version in the error.
     done = subprocess.run([which("sshd") or "sshd", "-V"], text=True, check=False, capture_output=True)
     found = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
     return (int(found[1]), int(found[2])) if found else (0, 0)

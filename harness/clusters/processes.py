@@ -1,9 +1,9 @@
-"""Processes of nodes, told from all others by what they carry, and ended without ever hitting another one.
+"""Processes of nodes: recognised by their command line, and killed without ever hitting another process.
 
-A node is a process ``unshare`` (the keeper) and its only child, process 1 of the node, which starts as a shell and
-ends as sshd.  All three show the cluster and the node in their command line; for the moments at which process 1
-becomes another program, or sshd changes its title, there is its parent to go by.  A number alone proves nothing: it
-is used again for another process some day, so it goes with the time at which the process started.
+A node is a process ``unshare`` (the keeper) and its only child, process 1 of the node, which starts as a shell and ends
+as sshd.  All three show the cluster and the node in their command line; for the moments at which process 1 becomes
+another program, or sshd changes its title, its parent identifies it.  A pid alone proves nothing, since pids are
+reused: it is kept together with the start time of the process.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """``started`` is in clock ticks since the machine's start, as in /proc/PID/stat."""
+    """A process; ``started`` is in clock ticks since the machine's start, as in /proc/PID/stat."""
 
     pid: int
     started: int
 
 
 def tag(cluster: str, node: str) -> str:
-    """The name under which a node's keeper runs."""
+    """The mark in the command line of a node's keeper."""
     return f"harness-node:{cluster}:{node}"
 
 
@@ -64,7 +64,7 @@ def started_at(pid: int) -> int | None:
 
 
 def identify(pid: int) -> Process | None:
-    """The process that has this number now."""
+    """The process that has this pid now."""
     started = started_at(pid)
     return None if started is None else Process(pid, started)
 
@@ -88,9 +88,9 @@ def find(cluster: str) -> list[tuple[str, Process]]:
 
 
 def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float) -> list[Process]:
-    """SIGKILL to what still is the node's, and wait until it is gone.  Returns what would not go in time.
+    """SIGKILL the processes that still are the node's, and wait.  Returns those that did not end in time.
 
-    A handle is taken before the check, so that the process which is checked is the one that is killed.
+    A handle is taken before the check, so that the process that was checked is the one that is killed.
     """
     handles: dict[int, Process] = {}
     try:
@@ -110,7 +110,7 @@ def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float)
 
 
 def _node_of_pid(pid: int, cluster: str) -> str | None:
-    """By its own command line, else by that of its parent, if that is a node's keeper."""
+    """The node of a process, by its own command line, else by that of its parent, if that is a node's keeper."""
     node = node_of(arguments_of(pid), cluster)
     if node is None and (fields := _stat(pid)):
         above = arguments_of(int(fields[1]))
@@ -141,6 +141,6 @@ def _wait(handles: dict[int, Process], timeout: float) -> list[Process]:
 
 
 def _reap(pid: int) -> None:
-    """Take the remains of a child of ours; those of others are their parents'."""
+    """Reap a child of ours; zombies of others are left to their parents."""
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)

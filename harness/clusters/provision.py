@@ -1,4 +1,4 @@
-"""Making nodes of machines: one script, ``provision.sh``, for every kind of cluster.
+"""Turn machines into nodes by one script, ``provision.sh``, for every kind of cluster.
 
 An inventory's machines get it from ``harness cluster provision``, Vagrant's from the Vagrantfile too, and the machine
 whose programs a cluster of namespaces shares from ``scripts/bootstrap`` as well.
@@ -24,14 +24,14 @@ PROVISION_S: Final = 1800.0
 
 
 def provision_command(node: Node) -> Command:
-    """What turns one machine into a node; it goes through standard input, so nothing is left there."""
+    """The command that turns a machine into a node; the script goes through standard input and leaves no file."""
     return Command(("sh", "-s", "--", "--data", node.data_dir), stdin=SCRIPT.read_text(), timeout=PROVISION_S)
 
 
 def provision(nodes: Sequence[Node], say: Say) -> None:
-    """Run the script on all nodes at once; what it did is said a line at a time.  A second time, it finds all done.
+    """Run the script on all nodes at once; report what it did line by line.  Idempotent.
 
-    Raises ClusterError with a node's last words when one cannot be made ready, RemoteError when one is not reached.
+    Raises ClusterError with the last output of a node that failed, RemoteError when one is not reached.
     """
     with Remote(nodes) as remote:
         answers = remote.run({node.name: provision_command(node) for node in nodes})
@@ -45,7 +45,7 @@ def provision(nodes: Sequence[Node], say: Say) -> None:
 
 
 def provision_here() -> None:
-    """Install on this machine what nodes need that share its programs; what apt says goes to standard error.
+    """Install on this machine what nodes that share its programs need; apt's output goes to standard error.
 
     Raises ClusterError.
     """

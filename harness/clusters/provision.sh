@@ -8,7 +8,7 @@
 #
 # Debian 12 or newer, Ubuntu 22.04 or newer; as root, or as a user with sudo.
 #
-# --data DIR        the node's data directory, /data unless told otherwise
+# --data DIR        the node's data directory, /data by default
 # --data-size SIZE  of the filesystem that is made there in a file (2G; 0: a plain directory).  A power cut shuts the
 #                   filesystem down without a flush, so it must hold nothing but the data.  Whatever is mounted at DIR
 #                   already is left alone, and so is a directory that is not empty.
@@ -73,7 +73,7 @@ missing() {
     has_java || java_package
 }
 
-# A configuration file that is there already is kept, and nobody is asked.
+# A configuration file that is there already is kept, without a question.
 apt() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
         -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold "$@" >&2

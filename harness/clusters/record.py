@@ -1,13 +1,13 @@
-"""What a cluster of namespaces has written down about itself, each thing before it is made.
+"""Records of a cluster of namespaces, each written before the thing itself is made.
 
 ::
 
     /var/lib/harness/clusters/
-        default.lock             who holds the cluster
+        default.lock             the holder of the cluster
         default/
             cluster.json         subnet, kind of root and of data filesystem, names of the nodes
             client_key           the harness' key on all nodes
-            passing.json         who made the nodes and will take them down: pid and start time; else not there
+            passing.json         the process that will take the nodes down: pid and start time; else missing
             known_hosts          every node's host key
             ssh_config           for people: ssh -F …/ssh_config n1
             nodes/n1/
@@ -15,7 +15,7 @@
                 process.json     process 1 of the node: pid and start time
                 data.img         the data filesystem
                 upper/           what differs from the host's root (a tmpfs)
-                console.log      what the node said while starting, and its sshd since
+                console.log      output of the node while starting, and of its sshd since
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class StateDir:
-    """One cluster's directory.  Nothing in it is believed without a look at the machine."""
+    """One cluster's directory.  Its content is always checked against the machine."""
 
     path: Path
 
@@ -76,7 +76,7 @@ class StateDir:
         write_whole(self.path / "cluster.json", json.dumps(asdict(record), indent=2) + "\n")
 
     def read_record(self) -> Record | None:
-        """None when there is none that makes sense."""
+        """The record, None when there is no valid one."""
         try:
             found = json.loads((self.path / "cluster.json").read_text())
             return Record(**{**found, "nodes": tuple(found["nodes"])})
@@ -87,11 +87,11 @@ class StateDir:
         write_whole(self.node(node) / "process.json", json.dumps(asdict(process)) + "\n")
 
     def read_process(self, node: str) -> Process | None:
-        """None when there is none that makes sense."""
+        """The record, None when there is no valid one."""
         return _process_in(self.node(node) / "process.json")
 
     def write_passing(self, process: Process | None) -> None:
-        """Who will take the nodes down; None when they are to stay."""
+        """Record the process that will take the nodes down; None when they are to stay."""
         path = self.path / "passing.json"
         if process is None:
             path.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ class StateDir:
             write_whole(path, json.dumps(asdict(process)) + "\n")
 
     def read_passing(self) -> Process | None:
-        """None when the nodes are to stay, or the note makes no sense."""
+        """The process that will take the nodes down; None without a valid record."""
         return _process_in(self.path / "passing.json")
 
     def make_keys(self, record: Record) -> None:
@@ -158,7 +158,7 @@ def make_key(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file that is either there as a whole or not at all, also for a reader in the middle."""
+    """Write a file atomically: a reader sees all of it or nothing."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

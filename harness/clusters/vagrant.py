@@ -1,7 +1,7 @@
 """The machines of a Vagrantfile, read through ``vagrant ssh-config``.
 
-Vagrant switches the check of host keys off.  Here, the key that a machine shows at its first ``up`` is written down
-next to Vagrant's own files, and insisted on from then on.
+Vagrant switches the check of host keys off.  Here, the key that a machine shows at its first ``up`` is recorded
+next to Vagrant's own files, and required from then on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nemesis.core.ports import Command
 
 #: Machines of other names (a control machine) are no nodes.
 NODE: Final = re.compile(r"n[0-9]+")
-#: The same for vagrant, which would otherwise refuse to tell of the nodes as long as any other machine is not up.
+#: The same for vagrant, which otherwise refuses to list the nodes as long as any other machine is not up.
 NODES: Final = "/^n[0-9]+$/"
 ASK_S: Final = 60.0
 MAKE_S: Final = 3600.0
@@ -52,7 +52,7 @@ class VagrantCluster(Machines):
     def up(self, *, passing: bool = False) -> bool:  # noqa: ARG002 (they are not taken down in passing)
         """``vagrant up``, then check that every machine lets us in.  Raises ClusterError or RemoteError.
 
-        Returns True: what takes minutes to make is taken down only by who asks for it.
+        Returns True: machines that take minutes to make are taken down only on request.
         """
         with self.lock():
             self._say(f"cluster {self.name}: vagrant up in {self._directory}; the first time takes minutes")
@@ -82,7 +82,7 @@ class VagrantCluster(Machines):
         nodes = self._with_host_keys(parse_ssh_config(self._vagrant("ssh-config", NODES, timeout=ASK_S)))
         if not any(ipaddress.ip_address(node.ssh_host).is_loopback for node in nodes):
             return nodes
-        # Forwarded ports: where we reach a machine is not where the others do.
+        # Forwarded ports: our address of a machine is not the one that the others use.
         with Remote(nodes) as remote:
             said = remote.run(dict.fromkeys(remote.names, Command(("hostname", "-I"))))
         addresses = peer_addresses({name: done.stdout.split() for name, done in said.items()})
@@ -111,7 +111,7 @@ class VagrantCluster(Machines):
 
 
 def parse_ssh_config(text: str) -> tuple[Node, ...]:
-    """The nodes in what ``vagrant ssh-config`` prints.  Raises ClusterError when there are none, or half a one."""
+    """The nodes in the output of ``vagrant ssh-config``.  Raises ClusterError when none is complete."""
     hosts: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in text.splitlines():
@@ -128,7 +128,7 @@ def parse_ssh_config(text: str) -> tuple[Node, ...]:
 
 
 def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
-    """The address of each machine that no other machine has: behind NAT all of them have the same one.
+    """The address of each machine that no other machine has: behind NAT they all share one.
 
     Raises ClusterError when a machine has none.
     """

@@ -1,15 +1,15 @@
-"""Runs one plan: load, faults and probes side by side, in three phases, and everything on disk as it happens.
+"""Run one plan: load, faults and probes in parallel, in three phases, all of it recorded as it happens.
 
 warm-up
-    the load runs, nothing is broken yet
+    the load runs, without faults
 main
     the load runs for the plan's time limit while the nemesis follows its schedule
 final
     all faults are healed; then see ``final_phase``
 
-Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  So do the disk's syncs,
-which have threads as well: nothing on the loop waits for anything but the network.  Whatever fails, the order at the
-end is the same: no new operations, heal, close the files.
+Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  Syncs to disk
+block too and have threads as well: the loop waits for nothing but the network.  Whatever fails, the end is the
+same: no new operations, heal, close the files.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHOW_EVERY_S: Final = 0.5
 WARM_UP_LIMIT_S: Final = 30.0
 #: How long a schedule may go on beyond the main phase, and its last fault's interval: restarts take their time.
 OVERTIME_S: Final = 30.0
-#: What is in use for a moment (a filesystem that cannot be unmounted) is healed a moment later.
+#: Healing is tried again after a while: a filesystem in use cannot be unmounted yet.
 HEAL_TRIES: Final = 5
 HEAL_AGAIN_S: Final = 1.0
 
@@ -57,7 +57,7 @@ class Nemesis(Protocol):
         """Follow the schedule until its end or until ``stop`` is set."""
 
     def heal_all(self, *, final: bool = False) -> Sequence[Unhealed]:
-        """Heal whatever may still be installed, idempotently; what could not be healed.
+        """Heal whatever may still be installed, idempotently; return what could not be healed.
 
         With ``final`` nothing is injected any more from then on.
         """
@@ -107,7 +107,7 @@ class Conductor:
         self._lags_s = array("f")
 
     def stop(self) -> None:
-        """Ask the run to wind down in order; from any thread, also from a signal handler."""
+        """End the run in order; from any thread, also from a signal handler."""
         self._stop.set()
         self._no_more_faults.set()
 
@@ -115,7 +115,7 @@ class Conductor:
         """Conduct all phases.  Failures of the harness end up in the run's state, never as exceptions."""
         try:
             asyncio.run(self._conduct())
-        except* Exception as group:  # a bug of ours, too, ends the run in order
+        except* Exception as group:  # a bug of ours ends the run in order, too
             for error in _leaves(group):
                 self._state.fail(f"{type(error).__name__}: {error}")
                 log.error("the run failed", exc_info=error)
@@ -214,7 +214,7 @@ class Conductor:
             self._fail_from_thread(error)
 
     def _end_faults(self) -> int:
-        """Heal everything; the moment at which that was done (nanoseconds since the run's start)."""
+        """Heal everything; return when that was done (nanoseconds since the run's start)."""
         self._join_faults(self._plan.interval + OVERTIME_S)
         self._no_more_faults.set()
         self._heal(HEAL_TRIES)
@@ -227,7 +227,7 @@ class Conductor:
             self._faults.join(patience)
 
     def _heal(self, tries: int) -> None:
-        """Heal what stands.  What we could not undo is a failure of ours; what did not start again is a finding."""
+        """Heal what stands.  What we could not undo is our failure; a server that does not start is a finding."""
         try:
             left = self._nemesis.heal_all(final=True)
             for _ in range(tries - 1):
@@ -297,7 +297,7 @@ class Conductor:
             await asyncio.sleep(SHOW_EVERY_S)
 
     async def _feel_lag_forever(self) -> None:
-        """How late a task is woken that asked for it; long enough, it is a standstill of all clients and probes."""
+        """Measure how late the loop wakes a task; a long delay is a standstill of all clients and probes."""
         due = time.monotonic_ns()
         while True:
             due += round(LAG_EVERY_S * 1e9)

@@ -1,4 +1,4 @@
-"""How many files this process may have open, against what a run's clients need."""
+"""Ensure that this process may open enough files for a run's clients."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ HELPERS: Final = 2
 
 
 def require_descriptors(clients: int, nodes: int) -> None:
-    """Let this process have a connection from every client to every node; a soft limit is raised for it.
+    """Raise the soft limit, so that every client can have a connection to every node.
 
-    Raises UsageError with the mend where the hard limit forbids it: a client that cannot connect would look like a
+    Raises UsageError with the remedy where the hard limit forbids it: a client that cannot connect would look like a
     node that does not answer.
     """
     needed = (clients + HELPERS) * nodes + OWN

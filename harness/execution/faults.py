@@ -1,4 +1,4 @@
-"""The nemesis in a run: which faults a plan names, what they are given, and the sweep for leftovers."""
+"""The nemesis of a run: the faults of its plan, their context, and the sweep for leftovers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from harness.execution.probes import ProbeLog
     from harness.systems import DLedgerRegister
 
-#: How the system's processes are recognised on a node, also by a later run that knows nothing of this one.
+#: How the system's processes are recognised on a node, also by a later run.
 PROCESS_PATTERN: Final = r"-Dharness\.node="
 
 
 class Machines(Nodes, Protocol):
-    """Nodes that say where their data lies; ``harness.remote.nodes.Remote`` is one."""
+    """Nodes with their data directories; ``harness.remote.nodes.Remote`` is one."""
 
     @property
     def data_dirs(self) -> Mapping[str, str]: ...
@@ -61,7 +61,7 @@ class RunClock:
 
 
 class SystemView:
-    """The system as a nemesis may see it.  A process that does not come up again is the system's finding, not ours."""
+    """The system as faults see it.  A process that does not start again is a finding about the system."""
 
     def __init__(self, system: DLedgerRegister, probes: Callable[[], Mapping[str, Probe]]) -> None:
         self._system = system
@@ -81,7 +81,7 @@ class SystemView:
         return self._probes()
 
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Ask the leader, by the library's own request, in the term that it says it leads in."""
+        """Request a transfer from the leader, by the library's own request, in the term of its status."""
         endpoints = self._system.endpoints()
         try:
             term = int(StatusPort(*endpoints[leader]).ask({"op": "status"})["term"])
@@ -91,7 +91,7 @@ class SystemView:
 
 
 class LeasedRunner(Runner):
-    """A runner on machines that are somebody's: should we be gone, they lift the faults themselves."""
+    """A runner for machines that outlive us: if we die, they lift the faults themselves."""
 
     def __init__(
         self, ctx: Context, schedule: Sequence[Step], record: RecordFault, rng: random.Random, timer: DeadMansTimer
@@ -100,7 +100,7 @@ class LeasedRunner(Runner):
         self._timer = timer
 
     def run(self, stop: threading.Event) -> None:
-        """Raises HarnessError when a timer went off while we were there: its node's faults were lifted early."""
+        """Raises HarnessError when a timer went off during the run, because faults were then lifted early."""
         if not self._schedule:
             return
         with self._timer as timer:
@@ -116,8 +116,8 @@ class LeasedRunner(Runner):
 class Faults:
     """The faults of one plan.
 
-    Raises UsageError when it names one that nobody knows, aims at a node that cannot be, gives a figure beyond its
-    bounds, or makes a schedule that cannot be.
+    Raises UsageError for an unknown fault, an impossible target, an option out of its bounds, or an impossible
+    schedule.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -147,7 +147,7 @@ class Faults:
 
     @property
     def faketime(self) -> bool:
-        """Whether the system is to be started under libfaketime: only where a clock will be set wrong."""
+        """Whether the system must be started under libfaketime: only when a clock fault is planned."""
         return any(isinstance(find(name), clocks.ClockFault) for name in self.names)
 
     def _schedule(self) -> list[Step]:
@@ -174,7 +174,7 @@ class Faults:
     def precheck(self, nodes: Machines, system: DLedgerRegister) -> None:
         """Refuse a fault that cannot work on this cluster, before the run.
 
-        What only ``all`` names is left out instead (see ``left_out``).  Raises UsageError with the reasons.
+        Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
         context = self._context(nodes, SystemView(system, dict), lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
@@ -191,7 +191,7 @@ class Faults:
             raise UsageError(f"--nemesis: {error}") from None
 
     def prepare(self, nodes: Nodes, system: DLedgerRegister) -> None:
-        """What must be done before the system is started: for wrong clocks it is started under libfaketime."""
+        """Prepare the start of the system: for wrong clocks it is started under libfaketime."""
         if not self.faketime:
             return
         facts, file = self._survey(nodes), Settings().clock_file
@@ -199,7 +199,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """What a reader of the results must know of the faults, beyond the plan."""
+        """What the results record of the faults beyond the plan."""
         record: dict[str, Any] = {}
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
@@ -215,7 +215,7 @@ class Faults:
         record: RecordFault,
         clock_ns: Callable[[], int],
     ) -> Runner:
-        """Carries out this plan's schedule."""
+        """The runner of this plan's schedule."""
         context = self._context(nodes, SystemView(system, lambda: probes.latest), clock_ns)
         rng = self._plan.rng("targets")
         if is_netns(self._plan.cluster):
@@ -245,15 +245,14 @@ class Faults:
 
 
 def node_names(plan: Plan) -> tuple[str, ...]:
-    """What the plan's nodes are called.  Raises UsageError, or ClusterError where only a running cluster can tell."""
+    """The names of the plan's nodes.  Raises UsageError; ClusterError where the cluster must be up for that."""
     if is_netns(plan.cluster):
         return netns_names(plan.nodes)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
 
 
 def scripted(plan: Plan, path: Path) -> Plan:
-    """The plan with the faults of a script (see ``nemesis.schedule.script``), or of the ``plan.json`` of a scripted
-    run.
+    """The plan with the schedule of a script, or of the ``plan.json`` of a scripted run.
 
     Raises UsageError that names file and fault.
     """
@@ -292,7 +291,7 @@ def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Healed:
-    """What a sweep undid, and on which nodes it failed: a line each."""
+    """The result of a sweep: a line for each thing undone, and for each node where it failed."""
 
     undone: list[str]
     failed: list[str]
@@ -304,7 +303,7 @@ class Healed:
 
 
 def heal_leftovers(nodes: Machines) -> Healed:
-    """Undo every fault that carries our tag, on every node that can be reached."""
+    """Undo every fault with our tag on every node that can be reached."""
     swept = heal_everything(nodes, PROCESS_PATTERN, nodes.data_dirs)
     failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
     return Healed(swept.lines(), failed)

@@ -1,11 +1,11 @@
-"""The end of a run, when everything is healed: does the system recover, come to rest, and still hold what it promised?
+"""The final phase, after healing: wait for recovery and quiescence, then read every register.
 
 1. *recovery*: light reads go on until every node has caught up, or the recovery time is over
-2. *quiescence*: nobody asks anything until no node's state moves any more; here contents can be compared
+2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
 3. *final reads*: each register is read through every node
 4. *restart* (on request): all servers are killed and started again, each register is read again, quiescence again
 
-Every deadline leaves out the times in which this process itself stood still.
+No deadline counts the times in which this process itself stood still.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
-#: On top, for each register: a read through the log of a slow disk, and the answer of a node that asks another one.
+#: On top, for each register: a read through the log on a slow disk, and one that is forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 
 
 class Restartable(Protocol):
-    """The system, as far as it is killed and started again.  Raises NotReadyError when it does not come up."""
+    """The part of a system that a restart needs.  Raises NotReadyError when it does not come up."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 
@@ -78,7 +78,7 @@ class FinalPhase:
         self._system = system
 
     async def run(self, heals: Iterable[int]) -> None:
-        """``heals`` are the moments whose commit index every node must pass (nanoseconds since the run's start)."""
+        """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start)."""
         for worker in self._load.workers:
             worker.client.follow_leader()
         await self._recover(heals)
@@ -125,13 +125,13 @@ class FinalPhase:
     # -- final reads -----------------------------------------------------------------------------------------------
 
     async def _read_everything(self) -> None:
-        """One worker of each node reads each register: their homes go round."""
+        """Read each register through a worker of each node."""
         keys = len(self._workload.final_reads())
         late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * keys)
         await asyncio.gather(*(self._read_all(worker, late) for worker in self._load.workers[: len(self._nodes)]))
 
     async def _read_all(self, worker: Worker, late: Callable[[], bool]) -> None:
-        """What was not answered by a node that had applied it is asked again, after all others, until the deadline."""
+        """Read until the deadline; reads that no node answered after applying them are repeated after the others."""
         left = self._workload.final_reads()
         while left:
             again: list[Invocation] = []
@@ -168,23 +168,23 @@ class FinalPhase:
 
 
 def resting(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Whether every node that answers told the same state twice, one after the other; at least one does."""
+    """Whether each answering node gave the same state in two successive probes, and one node answers at least."""
     return bool(_at_rest(probes, nodes))
 
 
 def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Whether they rest, all at the same applied index: nothing is on its way to anybody."""
+    """Whether they rest at the same applied index, so that no replication is under way."""
     return len({probe.applied for probe in _at_rest(probes, nodes)}) == 1
 
 
 def _at_rest(probes: Sequence[Probe], nodes: Iterable[str]) -> list[Probe]:
-    """The newest probe of every node that answers; none while one of them moves, or was not asked twice yet."""
+    """The newest probe of each answering node; none while one of them changes, or was probed only once."""
     newest: list[Probe] = []
     for node in nodes:
-        told = [probe for probe in probes if probe.node == node][-2:]
-        if len(told) < 2:
+        last = [probe for probe in probes if probe.node == node][-2:]
+        if len(last) < 2:
             return []
-        before, now = told
+        before, now = last
         if not now.answered:
             continue
         if not before.answered or (before.applied, before.state_index) != (now.applied, now.state_index):

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the run winds down in order, healed and collected, whatever it was doing."""
+"""Ctrl-C, SIGTERM and SIGHUP: the run ends in order, healed and collected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Interrupts:
     """While entered, the signals call the registered reaction; with none registered they raise KeyboardInterrupt.
 
     Inside :meth:`held` they are only noted, so that healing and collecting cannot be torn in half.  A SIGHUP that
-    somebody told us to ignore (``nohup``) stays ignored.
+    was ignored at the start (``nohup``) stays ignored.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -55,11 +55,11 @@ class Interrupts:
             self._held -= 1
 
     def go_on_unwatched(self) -> None:
-        """From now on a terminal that goes away changes nothing: no node is held, and the verdict goes to the disk."""
+        """Ignore SIGHUP from now on: no node is in use any more, and the verdict goes to the disk."""
         self._unwatched = True
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        # The end of a terminal is told more than once: by the kernel, by the shell.
+        # The end of a terminal is signalled more than once: by the kernel, by the shell.
         if number == signal.SIGHUP and (self._unwatched or self.asked):
             return
         again = self.asked

@@ -1,5 +1,4 @@
-"""The clients' load: workers that issue operations at a rate and record both ends of each, and how well the rate was
-kept."""
+"""The clients' load: workers that issue and record operations at a rate, and how well the rate was kept."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Tally:
-    """What progress is shown from."""
+    """The figures that progress shows."""
 
     completions: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # (phase, f, type)
     fault: str = ""
@@ -63,9 +62,9 @@ class Load:
         active_s: Callable[[], float],
         see: Callable[[Event], None] = lambda _event: None,
     ) -> None:
-        """``active_s`` reads the clock without the times in which this process stood still: the pace is kept by it.
+        """``active_s`` reads the clock without standstills of this process; it sets the pace.
 
-        ``stopped`` ends every load at once; ``see`` is shown each event that was recorded.
+        ``stopped`` ends every load at once; ``see`` is called with each recorded event.
         """
         self._plan = plan
         self._endpoints = endpoints
@@ -122,7 +121,7 @@ class Load:
                 await self.perform(worker, next(invocations))
 
     async def perform(self, worker: Worker, invocation: Invocation) -> bool:
-        """Issue one operation and record it; whether it was acknowledged by a node that had applied it."""
+        """Issue and record one operation; return whether a node acknowledged it after applying it."""
         phase = self._tally.phase
         self._append(
             "invoke", worker.process, invocation.f,
@@ -158,7 +157,7 @@ class Load:
 
 
 def _ms(seconds: Sequence[float], share: float) -> float:
-    """The value that this share of all does not exceed, in milliseconds; 0 where there are none."""
+    """The quantile of this share in milliseconds; 0 without values."""
     if not seconds:
         return 0.0
     return round(sorted(seconds)[max(0, math.ceil(share * len(seconds)) - 1)] * 1e3, 3)

@@ -1,6 +1,6 @@
-"""The online monitor beside a run: the first violation ends it in order, while the evidence is warm.
+"""The online monitor of a run: the first violation ends the run in order.
 
-What the monitor says is a reason to stop and no verdict: the check after the run decides.
+The monitor gives a reason to stop, and no verdict: the check after the run decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Watch:
     """Feeds the events of one run to a monitor; ``stop`` is called once, with the sentence, at the first violation."""
 
     def __init__(self, state: RunState, stop: Callable[[str], None]) -> None:
-        from checker.monitor import Monitor  # numpy, which nobody needs who only reads a plan
+        from checker.monitor import Monitor  # it imports numpy, which reading a plan does not need
 
         self._state = state
         self._stop = stop
@@ -29,7 +29,7 @@ class Watch:
         self._left_alone: set[str | int | None] = set()
 
     def see(self, event: Event) -> None:
-        """Take in one event.  A defect of the monitor ends the watch, never the run."""
+        """Check one event.  A defect of the monitor ends the watch, never the run."""
         if self._monitor is None:
             return
         try:

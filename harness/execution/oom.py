@@ -1,4 +1,4 @@
-"""Processes that the kernel ended for want of memory: the machine's doing, and never the system's."""
+"""Processes that the kernel killed for lack of memory: a failure of the machine, not of the system."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 from nemesis.core.ports import Command, Nodes
 
-#: Which machine it is, how often its kernel has done so, and whom it ended last, if we may know.
+#: The machine's boot id, how often its kernel killed a process, and the last one killed, if readable.
 _LOOK: Final = """cat /proc/sys/kernel/random/boot_id
 awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
 dmesg 2>/dev/null | grep -i 'killed process' | tail -n 1"""
-#: Faults that take memory away, so that the kernel may act for a reason of ours.
+#: Faults that take memory away, so that we may be the cause.
 MEMORY_FAULTS: Final = ("memory-pressure",)
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What a machine's kernel has counted since its start; ``nodes`` live on it, ``victim`` is whom it named last."""
+    """Kills counted by a machine's kernel since its start; ``nodes`` run on it, ``victim`` is the last one it named."""
 
     nodes: tuple[str, ...]
     kills: int
@@ -26,7 +26,7 @@ class Count:
 
 
 def count_kills(nodes: Nodes) -> dict[str, Count]:
-    """The counts of all machines, by their boot: several nodes may live on one."""
+    """The counts of all machines by boot id: several nodes may share one."""
     counts: dict[str, Count] = {}
     for node, answer in nodes.run(dict.fromkeys(nodes.names, Command(("sh", "-c", _LOOK)))).items():
         boot, kills, victim = [*answer.stdout.splitlines(), "", "", ""][:3]
@@ -37,9 +37,9 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
 
 
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
-    """What to say of kills between two counts, and whether a fault of ours may explain them; None if there were none.
+    """Describe kills between two counts, and whether a fault of ours may explain them; None without kills.
 
-    A machine that was started anew meanwhile has begun to count anew.
+    A machine that was restarted meanwhile counts from 0.
     """
     places = []
     for boot, count in after.items():

@@ -1,4 +1,4 @@
-"""Asks every node four times a second what it thinks of itself, and keeps the newest answers."""
+"""Probe the status of every node four times a second, and keep the newest answers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ProbeLog:
         os.close(self._fd)
 
     def leader(self) -> str | None:
-        """Who leads by the newest probes."""
+        """The leader by the newest probes."""
         newest = self.latest.values()
         return leader_among((probe.node, probe.term) for probe in newest if probe.answered and probe.role == "leader")
 

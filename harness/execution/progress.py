@@ -1,6 +1,7 @@
-"""What a person sees of a run: progress on standard error, the result on standard output.
+"""Show a run: progress on standard error, the result on standard output.
 
-Progress is one living line on a terminal, plain lines elsewhere.  Nothing here raises: whoever looks on may go away.
+Progress is one line that is drawn over on a terminal, and plain lines elsewhere.  Nothing here raises when a reader
+goes away.
 """
 
 from __future__ import annotations
@@ -43,27 +44,27 @@ class Progress:
         self._describe = ""
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._clear()
         self._screen.write(text + "\n")
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """A line each that stays."""
+        """Print a line for each warning."""
         for warning in warnings:
             self.say(f"warning: {warning}")
 
     def result(self, text: str) -> None:
-        """What the verb was asked for: lines on standard output."""
+        """Print a result on standard output."""
         self._clear()
         self._results.write(text + "\n")
 
     @property
     def columns(self) -> int | None:
         """How wide a result may be; None for a file or a pipe, which take any width."""
-        return self._results.columns if self._results.is_terminal else None
+        return self._results.room
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
-        """The state of the run, ``seconds`` after its start."""
+        """Show the state of the run, ``seconds`` after its start."""
         if tally.invalid != self._describe:
             self._describe = tally.invalid
             self.say(f"a violation: the run is stopped in order.  {tally.invalid}")
@@ -80,7 +81,7 @@ class Progress:
             self._screen.write(self.line(tally, probes, seconds) + "\n")
 
     def line(self, tally: Tally, probes: ProbeLog, seconds: float, room: int = LONGEST) -> str:
-        """One line of about :data:`LONGEST` characters, or a shorter one where that has no room."""
+        """One line of about :data:`LONGEST` characters, or a shorter one where there is less room."""
         done = sum(tally.completions.values())
         rate = 0.0
         if self._last is not None and seconds > self._last[0]:

@@ -1,6 +1,6 @@
-"""Progress from a thread of its own: a terminal that takes nothing more (Ctrl-S), or is gone, never holds a run up.
+"""Write progress from a thread, so that a terminal that is stopped (Ctrl-S) or gone never delays the run.
 
-What stays is kept until it can be written; of the living lines only the newest is.
+Lines that stay are queued until they can be written; of lines that are drawn over only the newest is kept.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ class ProgressThread:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Wait until everything that stays is written: here, where nothing else is held up by it."""
+        """Wait until all lines that stay are written: here this delays nothing else."""
         self._calls.put(None)
         self._thread.join()
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._calls.put(lambda: self._progress.say(text))
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """A line each that stays."""
-        told = list(warnings)
-        self._calls.put(lambda: self._progress.warn(told))
+        """Print a line for each warning."""
+        lines = list(warnings)
+        self._calls.put(lambda: self._progress.warn(lines))
 
     def result(self, text: str) -> None:
-        """What the verb was asked for."""
+        """Print a result on standard output."""
         self._calls.put(lambda: self._progress.result(text))
 
     @property
     def columns(self) -> int | None:
-        """How wide a result may be; None where any width will do."""
+        """How wide a result may be; None for any width."""
         return self._progress.columns
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
-        """The state of the run, ``seconds`` after its start."""
+        """Show the state of the run, ``seconds`` after its start."""
         now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written
-        with self._lock:  # a line put where the writer has just taken one would wait for ever, and all later ones
+        with self._lock:  # else this line could replace one that was just taken, and none be shown any more
             waiting, self._newest = self._newest, lambda: self._progress.show(now, probes, seconds)
         if waiting is None:
             self._calls.put(self._show_newest)

@@ -1,7 +1,7 @@
 """One run from the plan to the verdict: cluster, system, conductor, evidence, conclusion.
 
-Whatever happens after the cluster is up, the way out is the same: heal, collect, stop the system, take the cluster
-down if this run brought it up, judge what there is.
+Whatever happens after the cluster is up, the end is the same: heal, collect, stop the system, take the cluster down if
+this run brought it up, judge what was recorded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.execution.probes import ProbeLog
 from harness.execution.progress_thread import ProgressThread
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
-from harness.judge.conclude import conclude, draw, feed, summary_of
+from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("harness.execution.run")
 
-#: Until Spark is warm, before the load; beyond this a run without it is worth more than a run that waits.
+#: How long to wait until Spark is warm, before the load; beyond this the run goes on without it.
 SPARK_WARM_S: Final = 90.0
 SPARK_PATIENCE_S: Final = 30.0
 #: The JVM ends with this process in any case.
@@ -69,7 +69,7 @@ class Run:
         self._ended_ns = 0
 
     def execute(self) -> tuple[int, RunFiles]:
-        """The exit code and the run's files.
+        """Run the plan; return the exit code and the run's files.
 
         Raises UsageError, after which nothing of the run is left, and HarnessError when it could not even be recorded.
         """
@@ -91,8 +91,8 @@ class Run:
                 self._on_cluster(cluster, faults, files, interrupts)
             except KeyboardInterrupt:
                 log.warning("interrupted")
-            except Exception as error:  # a bug of ours, too, ends in order: judged, and told
-                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could tell
+            except Exception as error:  # a bug of ours ends in order, too: judged and reported
+                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could know
                     discard_run(files)
                     raise
                 self._fail(error)
@@ -139,7 +139,7 @@ class Run:
         names = remote.names
         require_descriptors(self._plan.concurrency, len(names))
         try:
-            if kept:  # nodes that were made a moment ago have no earlier run
+            if kept:  # new nodes have no earlier run
                 faults.clean(remote)
             _install(system, names)
             faults.precheck(remote, system)
@@ -195,7 +195,7 @@ class Run:
             self._state.reach("end", clock_ns())
 
     def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, faults: Faults) -> None:
-        """A process that the kernel ended for want of memory is missing for a reason of ours."""
+        """Record processes that the kernel killed for lack of memory: they are missing for a reason of ours."""
         try:
             found = describe(before, count_kills(remote), faults.names)
         except HarnessError as error:
@@ -220,7 +220,7 @@ class Run:
             self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
 
     def _await_spark(self) -> None:
-        """Nobody starts while the load runs: the nodes may live on this machine's cores."""
+        """Wait for Spark before the load: the nodes may run on the same cores."""
         if self._spark is None:
             return
         try:
@@ -236,7 +236,7 @@ class Run:
             self._spark = None
 
     def _conclude(self, files: RunFiles) -> int:
-        """Judge, draw and bring into the warehouse what there is; the exit code, if nobody interrupted."""
+        """Judge, draw and bring into the warehouse what was recorded; the exit code unless interrupted."""
         if not files.history.exists():
             with suppress(StoreError):  # a full disk has been reported already
                 link_latest(files)
@@ -253,7 +253,7 @@ class Run:
             report_s = self._since_the_end()
             self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
-            self._progress.warn(feed(files, self._store))
+            self._progress.warn(append_to_warehouse(files, self._store))
         except (HarnessError, OSError) as error:
             self._fail(error)
             return exit_code(verdict, str(error))
@@ -281,7 +281,7 @@ class Run:
 
 
 def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
-    """The program on every node, and nothing that an earlier run left."""
+    """Install the program on every node, and remove what an earlier run left."""
     system.kill(names)
     system.wipe()
     system.install()
@@ -289,7 +289,7 @@ def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
 
 
 def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:
-    """What a reader must know of the machines to believe the figures."""
+    """The facts about the machines that the results record."""
     first = remote.names[0]
     java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
     return {
@@ -304,7 +304,7 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
 
 
 class _LogFile(logging.FileHandler):
-    """A log that is silent when the disk is full: the history's own failure tells it, once and in one line."""
+    """A log file that ignores a full disk: the history reports that, once and in one line."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
         """Leave the record out."""

@@ -1,7 +1,7 @@
-"""When this process itself stood still: stopped by a signal, frozen with its machine, or unable to act.
+"""Detect when this process itself stood still: stopped by a signal, frozen with its machine, or unable to act.
 
-What a system did meanwhile nobody saw, and nobody asked anything of it: such a time counts for no deadline by which the
-system is judged.  A thread looks at the clock all the time; a gap between two looks is a standstill.
+The system was neither observed nor asked anything then, so such a time counts for no deadline by which the system is
+judged.  A thread reads the clock all the time; a gap between two readings is a standstill.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Final, Self
 
 LOOK_EVERY_S: Final = 0.05
-#: A machine that is merely busy comes back sooner.
+#: Longer than a busy machine delays a thread.
 STANDSTILL_NS: Final = 1_000_000_000
 
 
 def suspended_ns() -> int:
-    """How long this machine was suspended since it was started: what the monotonic clock does not count."""
+    """How long this machine was suspended since its start, which the monotonic clock does not count."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
@@ -58,7 +58,7 @@ class Standstills:
             return [(begin - origin, end - origin) for begin, end in self._spans if end > origin]
 
     def note(self, begin: int, end: int) -> None:
-        """Somebody who has to act all the time could not, from ``begin`` to ``end``."""
+        """Record a standstill that was found otherwise, from ``begin`` to ``end``."""
         with self._lock:
             self._add(begin, end)
 
@@ -69,7 +69,7 @@ class Standstills:
             return (self._last - sum(end - begin for begin, end in self._spans)) / 1e9
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """Tells whether so many seconds have passed from now on in which this process did not stand still."""
+        """A function that returns whether so many seconds without standstills have passed from now on."""
         began = self.active_s()
         return lambda: self.active_s() - began >= seconds
 
@@ -79,7 +79,7 @@ class Standstills:
                 self._look()
 
     def _look(self) -> None:
-        # Everybody who asks looks first: after a standstill a deadline may be asked for before the thread has run.
+        # Every query reads the clock first: after a standstill it may come before the thread has run.
         now, suspended = self._clock_ns(), self._suspended_ns()
         if now - self._last >= STANDSTILL_NS or suspended - self._suspended >= STANDSTILL_NS:
             self._add(self._last, now)

@@ -1,4 +1,4 @@
-"""When operations are issued: pure streams of moments, tested without threads or time."""
+"""When operations are issued: pure streams of times, tested without threads or clocks."""
 
 from harness.generators.pacing import Pace
 

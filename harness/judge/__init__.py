@@ -1,1 +1,1 @@
-"""Checks of the system and gates of the run, from what was recorded alone."""
+"""Checks of the system and gates of the run, from the recorded data alone."""

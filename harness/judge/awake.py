@@ -1,9 +1,9 @@
 """The run's clock without the times in which the harness itself stood still.
 
-A harness that was stopped, or whose machine was, sees nothing and asks nothing.  What it then waits for is late by its
-own doing, so every deadline of the judgement counts awake time only: the recorded standstills are taken out of the
-clock.  A time in which no node was probed at all, and which nobody recorded, is ours as well; but what happened in it
-cannot be told, so it makes an accusation that rests on it unknown.
+A harness that was stopped, or whose machine was, observes nothing.  Deadlines of the judgement therefore count awake
+time only: the recorded standstills are taken out of the clock.  A time in which no node was probed, and which is not
+recorded as a standstill, is ours as well; but what happened in it is not known, so a check that would rest on it is
+unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 
 class AwakeClock:
-    """Maps moments of the run (ns since its start) to the time that the harness had been awake by then."""
+    """Map times of the run (ns since its start) to the time that the harness had been awake by then."""
 
     def __init__(self, standstills: Iterable[Span]) -> None:
         self._spans = merged(standstills)
@@ -33,7 +33,7 @@ class AwakeClock:
             self._before.append(self._before[-1] + end - begin)
 
     def at(self, moment: int) -> int:
-        """Never falls as the moment rises; stands still in a standstill."""
+        """Awake time at a moment; monotonic, and constant in a standstill."""
         number = bisect_right(self._begins, moment)
         slept = self._before[number]
         if number:
@@ -44,7 +44,7 @@ class AwakeClock:
         return None if moment is None else self.at(moment)
 
     def back(self, awake: int) -> int:
-        """The moment of the run at which so much awake time had passed; after a standstill rather than before."""
+        """The inverse of :meth:`at`: the time of the run at this awake time; the later end of a standstill."""
         slept = 0
         for (begin, end), before in zip(self._spans, self._before, strict=False):
             if begin - before > awake:
@@ -60,17 +60,17 @@ class AwakeClock:
         return (end - begin) - (self.at(end) - self.at(begin))
 
     def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:
-        """The same probes by this clock."""
+        """The probes with times of this clock."""
         return [replace(probe, time=self.at(probe.time)) for probe in probes] if self._spans else probes
 
     def operations(self, operations: Sequence[Operation]) -> Sequence[Operation]:
-        """The same operations by this clock."""
+        """The operations with times of this clock."""
         if not self._spans:
             return operations
         return [replace(op, invoked=self.at(op.invoked), returned=self.maybe(op.returned)) for op in operations]
 
     def receipts(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
-        """The same receipts by this clock."""
+        """The receipts with times of this clock."""
         if not self._spans:
             return receipts
         return [
@@ -83,7 +83,7 @@ class AwakeClock:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """In order and without overlaps; empty ones are left out."""
+    """Sort and merge spans that overlap; empty ones are left out."""
     found: list[Span] = []
     for begin, end in sorted((begin, end) for begin, end in spans if end > begin):
         if found and begin <= found[-1][1]:
@@ -94,9 +94,9 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def gaps(probes: Sequence[Probe], begin: int, end: int) -> list[Span]:
-    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` in which no node was asked anything.
+    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` without any probe.
 
-    A probe that failed is a question, too.  By the clock of the probes, which should be an :class:`AwakeClock`'s.
+    Failed probes count as well.  By the clock of the probes, which should be an :class:`AwakeClock`'s.
     """
     times = sorted({begin, end, *(probe.time for probe in probes if begin <= probe.time <= end)})
     return [(before, after) for before, after in pairwise(times) if after - before > GAP_NS]

@@ -1,4 +1,4 @@
-"""What a node had committed stays in its log: every fall of a log below it, from the probes."""
+"""Check that committed entries are never truncated: every fall of a log below its commit index, from the probes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ASKED: Final = "no node removes committed entries from its log"
 class Fall:
     """A node's log ended at ``end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
 
-    ``restarted`` tells that the process which said so is not the one whose log fell.  Then a fall proves nothing by
-    itself, because a log may be lost with its machine; beside one that does, it belongs to the same finding.
+    ``restarted``: the process that reported the commit index is not the one whose log fell.  Then a fall proves nothing
+    by itself, because a log may be lost with its machine; beside one that does, it belongs to the same finding.
     """
 
     node: str
@@ -37,7 +37,7 @@ class Fall:
         }
 
     def describe(self) -> str:
-        """In words, such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
+        """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
         where = "there before it was restarted" if self.restarted else "there"
         ended = f"{self.node}'s log ended at {self.end} at {self.time / 1e9:.1f} s"
         return f"{ended} although {self.committed} had been committed {where}"
@@ -45,9 +45,9 @@ class Fall:
 
 @dataclass(slots=True)
 class _Node:
-    """What is known of one node so far: its newest answer, and the highest commit index that it ever told.
+    """The state of one node so far: its newest answer, and its highest reported commit index.
 
-    ``silent`` tells that a probe failed since: the next answer may be another process's.
+    ``silent``: a probe failed since, so the next answer may come from another process.
     """
 
     answer: Probe
@@ -59,9 +59,9 @@ class _Node:
 def falls(probes: Sequence[Probe]) -> list[Fall]:
     """Every fall of every node, in the order of the probes.
 
-    Compared are two answers: the commit index of the earlier with the log's end in the later (why that accuses nobody
-    wrongly is shown in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit index: what
-    the node had told before is compared then.
+    The commit index of an earlier answer is compared with the log's end of a later one (the proof that this never
+    accuses a healthy node is in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit
+    index: what the node had reported before is compared then.
     """
     found: list[Fall] = []
     nodes: dict[str, _Node] = {}
@@ -83,7 +83,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
 
 
 def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
-    """By a probe's place: where the log began in the next answer of the same node, if that follows."""
+    """Map the position of a probe to the log's begin in the same node's next answer, if there is one."""
     last: dict[str, int] = {}
     found: dict[int, int] = {}
     for number, probe in enumerate(probes):
@@ -109,7 +109,7 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
 
 
 def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """A node never removes committed entries from its log.  One fall in the life of one process is a violation.
+    """Check that no node removes committed entries from its log.  One fall within one process is a violation.
 
     A log that a fault of ours cut is left out until it is whole again.
     """

@@ -1,6 +1,6 @@
-"""From a run directory to a verdict on disk: tables, ``results.json``, ``summary.txt``, then the drawings.
+"""Judge a run directory and write tables, ``results.json``, ``summary.txt``, plots and page.
 
-The same for a run that has just ended and for one of last year; raw data is read, never changed.
+It works on new and old runs alike; raw data is read, never changed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
-    """What ``summary.txt`` says; for a terminal of so many ``columns`` only what fits."""
+    """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
     import reports
 
     if columns is not None:
@@ -75,8 +75,8 @@ def draw(run: RunFiles) -> list[str]:
     return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
-def feed(run: RunFiles, store: Path) -> list[str]:
-    """Bring a judged run into the store's warehouse.  Returns warnings: what is missing there can be brought later."""
+def append_to_warehouse(run: RunFiles, store: Path) -> list[str]:
+    """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
     try:
         append_run(store / WAREHOUSE, run)
     except (FormatError, PipelineError, OSError) as error:
@@ -86,9 +86,9 @@ def feed(run: RunFiles, store: Path) -> list[str]:
 
 
 def read_recorded(run: RunFiles) -> Recorded:
-    """Everything that the judge needs.
+    """Read all recorded data that the judge needs.
 
-    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError where nothing was recorded.
+    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError without records.
     """
     require_history(run)
     history = read_history(run.history)
@@ -112,10 +112,10 @@ def read_recorded(run: RunFiles) -> Recorded:
 
 
 def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int]]:
-    """For every node whose logs were collected: how often each alarm was met.
+    """Count the alarms in the collected logs of every node.
 
-    Logs are capped and their oldest lines are gone, so the server counts for itself (``alarms-<pid>.json``); but a
-    process that was killed may not have written down its last ones.  The higher of the two counts is nearer the truth.
+    Logs are capped and their oldest lines are gone, so the server counts too (``alarms-<pid>.json``); but a
+    process that was killed may not have written its last ones.  The higher of the two counts is taken.
     """
     hits: dict[str, dict[str, int]] = {}
     for node in nodes:
@@ -131,7 +131,7 @@ def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int
 
 
 def _counted(directory: Path) -> Counter[str] | None:
-    """The alarms that the node's processes counted, all of them together; None if none of them wrote any down."""
+    """The alarms that the node's processes counted, summed; None without any such file."""
     counted: Counter[str] | None = None
     for path in sorted(directory.glob("alarms-*.json")):
         try:
@@ -161,7 +161,7 @@ def _tables(
 def _started(
     session: Callable[[], SparkSession], timings: dict[str, float], warnings: list[str]
 ) -> SparkSession | None:
-    """The session, or None with a warning: a run is judged without Spark rather than not at all."""
+    """Start the session, or return None with a warning: the run is then judged without Spark."""
     try:
         with _timed(timings, "session"):
             return session()

@@ -1,8 +1,8 @@
-"""Which files of which nodes our faults destroyed, and what follows for the judgement.
+"""Files that our faults destroyed, and what they excuse.
 
-A server may refuse to start on a damaged file: that is an answer.  A log that we cut misses what we cut off, and a term
-that we destroyed is forgotten: neither is the system's doing.  Everything else stays its business: as long as a
-minority of the nodes was damaged, the cluster must keep its data.
+A server may refuse to start on a damaged file.  A log that we cut lacks what we cut off, and a term whose file we
+destroyed is forgotten: neither is the system's fault.  Nothing else is excused: as long as a minority of the nodes was
+damaged, the cluster must keep its data.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from history import Probe, Receipt
 
 FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "unknown"]
 
-#: A file without which a part of the log is gone.
+#: Classes of file that hold parts of the log.
 LOG: Final[tuple[FileClass, ...]] = ("data", "index")
-#: The faults that damage files; one whose witness never spoke may have damaged any.
+#: The faults that damage files; without a witness, one may have damaged any file.
 FAULTS: Final = ("file-truncate", "file-bitflip")
 #: Classes of file that are folders of a DLedger store.
 _FOLDERS: Final[tuple[FileClass, ...]] = ("data", "index", "snapshot")
@@ -39,18 +39,18 @@ class Damage:
     end: int
 
     def may_be(self, *kinds: FileClass) -> bool:
-        """Whether the file is of one of these classes, as far as anybody can tell."""
+        """Whether the file is, or may be, of one of these classes."""
         return self.kind == "unknown" or self.kind in kinds
 
     def describe(self) -> str:
-        """Such as "its damaged data file /data/…/00000000"."""
+        """Text such as "its damaged data file /data/…/00000000"."""
         kind = f"{self.kind} file" if self.kind in ("data", "index", "term", "snapshot") else "file"
         return f"its damaged {kind}" + (f" {self.file}" if self.kind != "unknown" else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Excused:
-    """Times (ns, begin and end) of nodes in which their logs are short through our doing."""
+    """Times (ns, begin and end) of nodes in which our faults explain that their logs are short."""
 
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ class Excused:
         return any(begin <= time < end for begin, end in self.spans.get(node, ()))
 
     def describe(self, number: int) -> str:
-        """What to add to a check's word when ``number`` findings were excused."""
+        """The remark of a check with ``number`` excused findings."""
         if not number:
             return ""
         names = ", ".join(sorted(self.spans))
@@ -76,15 +76,15 @@ class Damages:
         return frozenset(damage.node for damage in self.all)
 
     def of(self, node: str, *kinds: FileClass) -> list[Damage]:
-        """What was damaged on a node, of some classes of file or of all."""
+        """The damage on a node, of some classes of file or of all."""
         return [damage for damage in self.all if damage.node == node and (not kinds or damage.may_be(*kinds))]
 
     def first(self, *kinds: FileClass) -> int | None:
-        """When a file of these classes was damaged first (ns), None if none was."""
+        """The time of the first damage to a file of these classes (ns), or None."""
         return min((damage.begin for damage in self.all if damage.may_be(*kinds)), default=None)
 
     def before(self, node: str, time: int) -> bool:
-        """Whether something on the node had been damaged by then."""
+        """Whether any file of the node had been damaged by then."""
         return any(damage.begin <= time for damage in self.of(node))
 
     def refused(self, probes: Sequence[Probe]) -> dict[str, Damage]:
@@ -107,7 +107,7 @@ class Damages:
     def double_vote(self, term: int, second_claim: int, probes: Sequence[Probe]) -> bool:
         """Whether a node may have voted twice in a term because we destroyed the file that held its vote.
 
-        The first vote came before the damage, so somebody knew of the term by then or soon after; the second leader
+        The first vote came before the damage, so some node knew of the term by then or soon after; the second leader
         came after it.
         """
         for damage in self.all:
@@ -118,7 +118,7 @@ class Damages:
         return False
 
     def warnings(self, nodes: Iterable[str], *, lost: bool = False) -> list[str]:
-        """What a reader must know before believing that data was lost; ``lost`` says that clients saw it."""
+        """Warnings about damage to a majority; ``lost``: clients saw a loss of data."""
         number, lines = len(list(nodes)), []
         if len(self.nodes) > (number - 1) // 2:
             names = ", ".join(sorted(self.nodes))
@@ -142,7 +142,7 @@ def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
 
 
 def damages_of(receipts: Iterable[Receipt]) -> Damages:
-    """From the receipts' witnesses.  A fault whose witness never spoke may have damaged anything where it was aimed."""
+    """The damage by the receipts' witnesses.  A fault without a witness may have damaged any file of its targets."""
     found: list[Damage] = []
     for receipt in receipts:
         end = receipt.started if receipt.stood is None else receipt.stood
@@ -158,7 +158,7 @@ def damages_of(receipts: Iterable[Receipt]) -> Damages:
 
 
 def _class(one: Mapping[str, Any]) -> FileClass:
-    """As the fault says; by the path where an older release did not."""
+    """The class in the witness; older releases have none, and the path decides."""
     if (said := one.get("class")) in get_args(FileClass):
         return cast(FileClass, said)
     path = str(one.get("file", ""))

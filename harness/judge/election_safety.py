@@ -1,4 +1,4 @@
-"""Terms, from the probes: no term has two leaders, and no node forgets a term that it was in."""
+"""Check election safety from the probes: no term has two leaders, and no node returns to an earlier term."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from history import Check, Probe
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """Raft elects at most one leader a term.
+    """Check that every term has at most one leader.
 
     A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.  A
     second leader of a term in which a vote may have been forgotten because we destroyed its file is no violation.
@@ -47,9 +47,9 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
 
 
 def terms_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """A node never goes back to an earlier term, whatever becomes of its process or its machine.
+    """Check that no node returns to an earlier term, across restarts of its process or machine.
 
-    Raft asks for the term and the vote to be on stable storage before a node answers under them (figure 2 of the Raft
+    Raft requires the term and the vote on stable storage before a node answers under them (figure 2 of the Raft
     paper: "updated on stable storage before responding to RPCs").  A node that forgets them may vote a second time in
     the same term, which makes two leaders of one term possible.  A term whose file we destroyed is forgotten, and that
     step back is left out.

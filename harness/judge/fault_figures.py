@@ -1,8 +1,8 @@
-"""What each fault cost: by kind of operation, by node, and over a run by fault.
+"""The cost of each fault: by kind of operation, by node, and over a run by fault.
 
 The figures of a window are those of ``history.metrics.recovery``, taken there over all operations and here over one
 kind at a time.  A node has *caught up* when a probe after the heal shows that it applied what the leader had committed
-at the heal (``harness.judge.recovery``); looked for until the next fault starts.
+at the heal (``harness.judge.recovery``); until the next fault starts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.judge.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, never_recovered, surroundings
 
-#: What is summed up over the windows of one fault; all in ms.
+#: The figures summarised over the windows of one fault, in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
 
 
@@ -32,7 +32,7 @@ def with_details(
     """The rows of the table ``faults``, each with ``kinds`` and ``caught_up``.
 
     ``kinds`` maps a kind of operation to the six figures of the row for that kind alone.  ``caught_up`` is empty where
-    nothing was healed or no node told a commit index; else it has ``target`` (the index to reach), ``nodes`` (node ->
+    nothing was healed or no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node ->
     ms from the heal, None: not before the next fault) and ``last_ms`` (of all nodes, None if one stayed behind).
     """
     load = load_in(operations, receipts)
@@ -55,7 +55,7 @@ def with_details(
 
 
 def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
-    """When the clients were at work, as ``history.metrics.recovery`` defines it."""
+    """The time of the clients' load, as ``history.metrics.recovery`` defines it."""
     phased = any(op.phase is not None for op in operations)
     main = [Asked(op.invoked, _known(op), op.returned is None) for op in operations if op.phase == "main" or not phased]
     return load_of(main, max(map(_known, operations), default=0), receipts)
@@ -66,7 +66,7 @@ def _known(operation: Operation) -> int:
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
-    """Completion times of ok operations, ascending, by kind; a kind that was never ok is there and empty."""
+    """Completion times of ok operations, ascending, by kind; empty for a kind that was never ok."""
     found: dict[str, list[int]] = {}
     for op in operations:
         times = found.setdefault(op.f, [])
@@ -101,14 +101,14 @@ def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    told = [{**row, "caught_up_ms": (row.get("caught_up") or {}).get("last_ms")} for row in rows]
+    windows = [{**row, "caught_up_ms": (row.get("caught_up") or {}).get("last_ms")} for row in rows]
     record: dict[str, Any] = {
-        "windows": len(told),
-        "never_recovered": sum(map(never_recovered, told)),
-        "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in told),
+        "windows": len(windows),
+        "never_recovered": sum(map(never_recovered, windows)),
+        "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in windows),
     }
     for name in SUMMED:
-        known = [row[name] for row in told if row.get(name) is not None]
+        known = [row[name] for row in windows if row.get(name) is not None]
         if known:
             record[name] = {"least": min(known), "median": statistics.median(known), "most": max(known)}
     return record

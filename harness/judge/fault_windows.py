@@ -1,4 +1,4 @@
-"""When each fault stood for certain, and whether it left a quorum that could have answered."""
+"""Windows in which each fault stood for certain, and whether it left a quorum able to answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from history import Receipt
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find
 
-#: An election, and clients that find the new leader, take so long (s); a fault that stood for less is not asked alone.
+#: An election, and clients finding the new leader, take so long (s); a shorter fault is exempt.
 LEAST_STOOD_S: Final = {"fast": 4.0, "stock": 10.0}
-#: Stops every node that it names, but one after another.
+#: Stops all its nodes, but one after another.
 ONE_BY_ONE: Final = ("restart-rolling",)
 
 
@@ -22,7 +22,7 @@ ONE_BY_ONE: Final = ("restart-rolling",)
 class Window:
     """From the fault's last command to the begin of its healing, cut to the main phase (ns since the run's start).
 
-    ``exempt`` says why nobody needs to have answered; empty where operations are asked.
+    ``exempt`` is the reason why no operation needs to have ended; empty where some must.
     """
 
     id: int
@@ -36,12 +36,12 @@ class Window:
         return not self.exempt
 
     def describe(self) -> str:
-        """Such as "#3 kill-leader (20.0 to 30.0 s)"."""
+        """Text such as "#3 kill-leader (20.0 to 30.0 s)"."""
         return f"#{self.id} {self.fault} ({self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
 
 
 def windows_of(recorded: Recorded) -> list[Window]:
-    """Of every installed fault that stood at some time of the main phase."""
+    """The windows of all installed faults that stood at some time of the main phase."""
     moments = recorded.state.moments
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.returned or op.invoked for op in recorded.operations), default=first))
@@ -75,7 +75,7 @@ def _overlap(receipt: Receipt, other: Receipt) -> bool:
 
 
 def quorum_left(nodes: Sequence[str], receipts: Iterable[Receipt]) -> bool:
-    """Whether some node was up under all of these, and could exchange packets with enough others for a majority."""
+    """Whether, under all of these, some node was up and could exchange packets with a majority."""
     standing = list(receipts)
     down = {node for receipt in standing if _stops(receipt.fault) for node in receipt.nodes}
     cut = {
@@ -90,7 +90,7 @@ def quorum_left(nodes: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 
 
 def _stops(fault: str) -> bool:
-    """Whether the nodes that it names do not serve while it stands; a fault that nobody knows any more does not."""
+    """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
     try:
         return find(fault).stops and fault not in ONE_BY_ONE
     except UnknownFaultError:

@@ -1,9 +1,8 @@
-"""The gates: was the run worth something?  Each can only make a run unknown: it proved nothing about what it names.
+"""The gates: conditions without which a run proved nothing.  A failed gate makes a run unknown, never invalid.
 
-How much is enough is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate: far below what any healthy
-system serves beside a fault (an election costs a few seconds of ten), far above the stray answer that a single
-operation may be.  Only operations that were applied count: an acknowledgement of an entry that was never applied shows
-nothing of the cluster's health.
+The required amount is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate: far below what any healthy
+system serves beside a fault (an election costs a few seconds of ten), far above a single stray answer.  Only operations
+that were applied count: an acknowledgement of an entry that was never applied shows nothing of the cluster's health.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from harness.judge.recorded import Recorded
 from history import Check, Operation
 from nemesis.schedule.steps import fault_names
 
-#: Of the operations asked for, so many must have been ok: of each kind in the main phase, of all under each fault.
+#: Of the operations asked for, this share must have been ok: of each kind in the main phase, of all under each fault.
 LEAST_SHARE: Final = 0.01
-#: Operations are issued when they are due or the harness is late: beyond this (ms, 99 of 100) it was too slow a clock.
+#: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
-#: So much of the main phase the harness may have stood still.
+#: The share of the main phase in which the harness may have stood still.
 STILL_SHARE: Final = 0.1
-_TOLD: Final = 4
+_LISTED: Final = 4
 
 
 def gates(recorded: Recorded) -> tuple[Check, ...]:
-    """All of them, in the order in which they are told."""
+    """All gates, in the order of the report."""
     windows = windows_of(recorded)
     return (
         _operations(recorded),
@@ -47,12 +46,12 @@ def _gate(name: str, met: bool, asked: str, seen: str, details: dict[str, Any] |
 
 
 def least(recorded: Recorded, seconds: float) -> int:
-    """So many operations are enough for a time in which the plan's rate was asked for; never less than one."""
+    """The number of operations required in so much time at the plan's rate; at least one."""
     return max(1, math.floor(LEAST_SHARE * recorded.plan.rate * seconds))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
-    """From its begin to its end (ns since the run's start), None if it never began."""
+    """Begin and end of the main phase (ns since the run's start), None if it never began."""
     moments = recorded.state.moments
     begin = moments.get("main")
     if begin is None:
@@ -115,16 +114,16 @@ def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[i
 
 
 def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
-    more = f" and {len(windows) - _TOLD} more" if len(windows) > _TOLD else ""
-    return ", ".join(word(window) for window in windows[:_TOLD]) + more
+    more = f" and {len(windows) - _LISTED} more" if len(windows) > _LISTED else ""
+    return ", ".join(word(window) for window in windows[:_LISTED]) + more
 
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """A write that was acknowledged under a fault and never looked for afterwards proves nothing."""
+    """Check that writes acknowledged under faults were read back: without a read they prove nothing."""
     asked = "writes acknowledged under a fault, and their registers read afterwards"
     writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f != "read"]
     if not any(window.asked for window in windows) or not writes:
-        return _gate("read-back", met=True, asked=asked, seen="no fault left anybody able to acknowledge one")
+        return _gate("read-back", met=True, asked=asked, seen="under no fault could one be acknowledged")
     last: dict[Any, int] = {}
     for ops in within(windows, writes).values():
         for op in ops:
@@ -189,7 +188,7 @@ def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set
 
 
 def _kept_pace(recorded: Recorded) -> Check:
-    """A slow system may lower the rate, and that is told; a slow harness makes the run unknown.
+    """Check that the harness kept the rate.  A slow system may lower it; a slow harness makes the run unknown.
 
     ``late_p99_ms`` is how late an operation was issued for which a client was free, and ``lag_p99_ms`` by how much the
     event loop woke up late: both are the harness's own.  Clients that were all busy are the system's pace.

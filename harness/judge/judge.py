@@ -1,4 +1,4 @@
-"""From what was recorded to a verdict: checks of the system, gates of the run, and one sentence.
+"""Judge the recorded data: checks of the system, gates of the run, and a sentence for the verdict.
 
 Everything here is a pure function of the recorded data, so a run can be judged again at any later time.
 """
@@ -21,7 +21,7 @@ from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found, recovery_check, recovery_of
 from harness.judge.replicas import replicas_agree
-from harness.judge.violation_times import describe, occasions
+from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
@@ -31,12 +31,12 @@ from history.records.plans import PLANTED_BUGS
 def judge(
     recorded: Recorded, keys: Sequence[KeyVerdict], windows: Sequence[dict[str, Any]], timings: dict[str, float]
 ) -> Results:
-    """All checks and gates, the worst of which is the verdict."""
+    """Run all checks and gates; the worst of them is the verdict."""
     damages = damages_of(recorded.receipts)
     recovery = recovery_of(recorded, damages)
     probes, moments = recorded.probes, recorded.state.moments
     checks = (
-        linearizability(keys, len(recorded.operations), occasions(recorded.operations, keys, recorded.receipts)),
+        linearizability(keys, len(recorded.operations), violation_times(recorded.operations, keys, recorded.receipts)),
         recovery_check(recorded, recovery, damages),
         replicas_agree(
             probes,
@@ -81,8 +81,8 @@ def judge(
 def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any]) -> Check:
     """The worst verdict over all keys.
 
-    ``recorded`` is the number of all operations, also of those without any effect, which no order has to hold;
-    ``when`` says when the violations were seen (``harness.judge.violation_times``).
+    ``recorded`` is the number of all operations, also of those without any effect, which need no place in the order;
+    ``when`` are the times of the violations (``harness.judge.violation_times``).
     """
     verdict = worst(key.verdict for key in keys)
     checked = sum(key.operations for key in keys)
@@ -103,7 +103,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
 
 
 def _unconfirmed(state: RunState, keys: Sequence[KeyVerdict]) -> list[str]:
-    """The monitor stopped the run, but the check does not say invalid: one of the two is wrong, and that is ours."""
+    """The failure that the monitor stopped the run, but the check does not find it invalid: a bug of ours."""
     if not state.stopped or any(key.verdict == "invalid" for key in keys):
         return []
     return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
@@ -123,7 +123,7 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
 
 
 def planted(plan: Plan, checks: Sequence[Check]) -> str:
-    """What stands before every word on a run whose server is wrong on purpose."""
+    """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""
     asked = [check.verdict for check in checks if check.name in PLANTED_BUGS[plan.canary]]
@@ -139,7 +139,7 @@ def sentence(
     recovery: Found | None,
     failures: Sequence[str],
 ) -> str:
-    """What to say to somebody who has ten seconds."""
+    """The verdict in one sentence."""
     by_name = {check.name: check for check in checks}
     linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
     parts = [f"linearizable: {linear}"]

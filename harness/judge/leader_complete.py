@@ -1,11 +1,11 @@
-"""Who leads holds every committed entry (Leader Completeness, figure 3 of the Raft paper).
+"""Check Leader Completeness: a leader holds every committed entry (figure 3 of the Raft paper).
 
 A leader whose log ends below what had been committed writes other entries in the place of acknowledged ones: those are
-lost, and the nodes that still hold them are the ones that will be told to drop them.
+lost, and the nodes that still hold them will have to truncate them.
 
-No healthy node is accused, although a status answer is several reads in no promised order.  Let some node tell the
+No healthy node is accused, although a status answer is several reads in no promised order.  Let some node report the
 commit index c, and in its next answer the term u: terms never fall in a process, so c was committed in term u or
-before.  Let then a node tell in two successive answers, which come after, that it leads in term t >= u: between the two
+before.  Let then a node report in two successive later answers that it leads in term t >= u: between the two
 its term was t all the time, so it did lead in t at the instant at which the second answer read its role.  So its log
 held c then, by Leader Completeness or because it committed it itself; and a committed entry is never removed.  The
 second answer's log end e was read later than c.  If e < c, and the log's begin (which never falls) is c or less even in
@@ -26,7 +26,7 @@ from history import Check, Probe
 
 KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
-#: So many are kept as moments; all are counted.
+#: At most so many are listed; all are counted.
 MOMENTS: Final = 100
 
 
@@ -48,14 +48,14 @@ class ShortLeader:
         }  # fmt: skip
 
     def describe(self) -> str:
-        """In words, such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
+        """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
         ended = f"a log that ended at {self.end} although {self.committed} had been committed (on {self.told_by})"
         return f"{self.node} led in term {self.term} at {self.time / 1e9:.1f} s with {ended}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Since ``time`` it was known that ``committed`` entries were committed, in ``term`` or before."""
+    """A fact: at ``time``, ``committed`` entries were committed, in ``term`` or before."""
 
     time: int
     committed: int
@@ -64,7 +64,7 @@ class _Known:
 
 
 def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
-    """Every answer of a leader that proves it, in the order of time."""
+    """Every answer of a leader whose log is too short, in the order of time."""
     cut = stretches(probes)
     known = [
         _Known(probe.time, probe.committed, after.term, probe.node)
@@ -105,10 +105,10 @@ class _Highest:
 
 
 def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """See above.
+    """Check that no leader lacked committed entries (see above).
 
-    Nothing is asked after a fault of ours cut a log or destroyed a term anywhere: an entry that had been on a bare
-    majority may be gone.
+    Not checked after a fault of ours cut a log or destroyed a term: an entry that had been on a bare majority may be
+    gone.
     """
     cut_at = damages.first(*LOG, "term")
     found = [one for one in short_leaders(probes) if cut_at is None or one.time < cut_at]

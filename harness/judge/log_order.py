@@ -1,24 +1,24 @@
-"""What a node applied was committed, and what it knows to be committed is in its log: applied <= committed <= log end.
+"""Check the order of a node's indexes: applied <= committed <= log end.
 
 A node whose log is cut below its own commit index has lost acknowledged entries, and serves a state that its log does
-not lead to.  One status answer is several reads and no instant, and nobody promises their order: a healthy node may
+not lead to.  One status answer is several reads and no instant, in no promised order: a healthy node may
 well show a commit index beyond the end of its log.  So two answers of one process are compared
 (``harness.judge.stretches``), an earlier one's claim with a later one's bound.  No healthy node can then be accused,
 whatever the order of the reads, as this shows:
 
 committed <= log end
-    Let an earlier answer tell the commit index c, read at some t1, and a later one the log's end e, read at t2 > t1.
+    Let an earlier answer report the commit index c, read at some t1, and a later one the log's end e, read at t2 > t1.
     The commit index of a process never falls, so at t2 it is c or more.  What the node holds at t2 is its log up to e,
     and below the log's begin whatever its snapshot holds.  The begin never falls either, so the begin b of an answer
     after that is at least what it was at t2.  If c > e and c >= b, then at the one instant t2 the node did not hold an
     entry that it knew to be committed.
 
 applied <= committed
-    Let an earlier answer tell the applied index a (t1), and a later one the commit index c (t2).  At t1 the commit
+    Let an earlier answer report the applied index a (t1), and a later one the commit index c (t2).  At t1 the commit
     index was at most c.  If a > c, then at t1 something was applied that the node did not know to be committed.  A
     snapshot is the exception: what it holds was committed, but a server need not raise its commit index for it; so
-    nothing is asked of a process that loaded one.  Nor where another node had told a commit index of a or more by then:
-    DLedger 0.3.2 hands a leader's commit index to its state machine before it writes down its own.
+    processes that loaded one are not checked.  Nor is an index that another node had reported committed by then:
+    DLedger 0.3.2 hands a leader's commit index to its state machine before it stores its own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from history import Check, Probe
 
 KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
-#: So many breaches are kept as moments; all are counted.
+#: At most so many breaches are listed; all are counted.
 MOMENTS: Final = 100
 
 
@@ -42,8 +42,8 @@ MOMENTS: Final = 100
 class Breach:
     """An answer of ``node`` at ``time`` (ns since the run's start) that its earlier answers contradict.
 
-    ``above`` names the index (``committed`` or ``applied``) that had reached ``index``, ``bound`` is what the later
-    answer told: the end of the log, or the commit index.
+    ``above`` names the index (``committed`` or ``applied``) that had reached ``index``, ``bound`` is that of the later
+    answer: the end of the log, or the commit index.
     """
 
     node: str
@@ -56,7 +56,7 @@ class Breach:
         return {"node": self.node, "time": self.time, "above": self.above, "index": self.index, "bound": self.bound}
 
     def describe(self) -> str:
-        """In words, such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
+        """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
         at = f"at {self.time / 1e9:.1f} s"
         if self.above == "committed":
             return f"{self.node}'s log ended at {self.bound} {at} with {self.index} committed"
@@ -84,7 +84,7 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[Breach]
 
 
 def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
-    """By the time of each probe: the highest commit index that any node had told by then."""
+    """The highest commit index that any node had reported, by the time of each probe."""
     highest, known = -1, {}
     for probe in probes:
         if probe.answered:
@@ -94,7 +94,7 @@ def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
 
 
 def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
-    """See above.  What stands on a node whose log we cut ourselves is told and is no violation."""
+    """Check the order (see above).  On a node whose log we cut, a breach is mentioned and is no violation."""
     every = breaches(probes)
     excused = damages.excused_logs(probes)
     found = [breach for breach in every if not excused.covers(breach.node, breach.time)]

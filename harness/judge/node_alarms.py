@@ -1,10 +1,10 @@
-"""What the nodes say is wrong with themselves: in their logs, in their own counts of alarms, and in their answers.
+"""Alarms of the nodes: in their logs, in their own counts of alarms, and in their answers.
 
-Health of a server is its own word, and most of it proves nothing by itself: a library that met an error and tried again
-has done what it should.  So only two things are violations: lines that a healthy library can never write, and a
-committed entry that could not be read although no fault of ours had damaged that node's files.  The rest is noted, and
-what it does to clients is judged by the other checks: a stale answer of an entry that was never applied by
-linearizability, a state that parted from the others' by ``replicas-agree``.
+Most alarms prove nothing by themselves: a library that met an error and tried again has done what it should.  So only
+two things are violations: lines that a healthy library can never write, and a committed entry that could not be read
+although no fault of ours had damaged that node's files.  The rest is noted, and its effect on clients is judged by the
+other checks: a stale answer of an entry that was never applied by linearizability, a state that differs from the
+others' by ``replicas-agree``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.judge.damage import NONE, Damages
 from harness.judge.recorded import Recorded
 from history import Check, Probe, Receipt
 
-#: What a node's log, or the ``fault`` of its status, may say, what it means, and what follows: a ``violation``, a
+#: Patterns of a node's log or the ``fault`` of its status, their meaning, and what follows: a ``violation``, a
 #: ``note`` (the library met an error that it retries: worth knowing, no proof of anything), or a failure of the
 #: ``harness`` (the set-up is wrong).
 ALARMS: Final = (
@@ -41,7 +41,7 @@ Hits = Mapping[str, Mapping[str, int]]
 
 
 def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
-    """The nodes report nothing that must never happen."""
+    """Check that the nodes report nothing that must never happen."""
     hits, probes = _with_faults(recorded.log_hits, recorded.probes), recorded.probes
     alarms, excused = log_lines(hits, "violation", damages), log_lines(hits, "violation", damages, damaged=True)
     unread, unread_damaged = _undecodable(probes, damages)
@@ -59,19 +59,19 @@ def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
     if missing := [node for node in recorded.nodes if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
-    told = f"; noted: {'; '.join(notes)}" if notes else ""
+    noted = f"; noted: {'; '.join(notes)}" if notes else ""
     if doubts:
-        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + told, {"notes": notes})
-    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{told}", {"notes": notes})
+        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
+    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
 
 
 def setup_failures(log_hits: Hits, probes: Sequence[Probe] = ()) -> list[str]:
-    """Alarms about what the harness gave the servers: failures of ours."""
+    """Alarms about the set-up by the harness: failures of ours."""
     return log_lines(_with_faults(log_hits, probes), "harness")
 
 
 def log_lines(hits: Hits, follows: str, damages: Damages = NONE, *, damaged: bool = False) -> list[str]:
-    """A sentence for each alarm from which this follows, of the nodes that were not damaged, or of those that were."""
+    """A sentence for each alarm with this consequence, of damaged or of undamaged nodes."""
     return [
         f"{count} times {pattern!r} on {', '.join(nodes)} ({meaning})"
         for pattern, meaning, what in ALARMS
@@ -86,10 +86,10 @@ def log_lines(hits: Hits, follows: str, damages: Damages = NONE, *, damaged: boo
 
 
 def restarts_unexplained(recorded: Recorded) -> list[str]:
-    """Nodes whose server became another process although no fault was aimed at them meanwhile.
+    """Nodes whose server became another process although no fault was aimed at them.
 
-    Only the harness starts servers, so who ended it cannot be told from this alone: the server itself, the kernel for
-    want of memory, a person.  It makes the check unknown and accuses nobody.
+    The cause is not known: the server itself, the kernel for lack of memory, or a person.  So this makes the check
+    unknown, not invalid.
     """
     found: list[str] = []
     last: dict[str, Probe] = {}
@@ -106,7 +106,7 @@ def restarts_unexplained(recorded: Recorded) -> list[str]:
 
 
 def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> bool:
-    """Whether some fault was, or may have been, at the node between two moments (ns)."""
+    """Whether some fault was, or may have been, at the node between two times (ns)."""
     return any(
         receipt.state != "skipped"
         and (node in receipt.nodes or node in receipt.targets.get("reserved", ()))
@@ -117,19 +117,19 @@ def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> boo
 
 
 def _with_faults(log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
-    """The logs' alarms, and those that only the ``fault`` of a status told: each process once."""
-    told = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
+    """The alarms of the logs, and those only in the ``fault`` of a status: each process once."""
+    faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
     hits = {node: dict(found) for node, found in log_hits.items()}
     for pattern, _, _ in ALARMS:
-        for node in {node for node, _, _ in told}:
-            said = sum(pattern in str(fault) for who, _, fault in told if who == node)
-            if said > hits.get(node, {}).get(pattern, 0):
-                hits.setdefault(node, {})[pattern] = said
+        for node in {node for node, _, _ in faults}:
+            count = sum(pattern in str(fault) for name, _, fault in faults if name == node)
+            if count > hits.get(node, {}).get(pattern, 0):
+                hits.setdefault(node, {})[pattern] = count
     return hits
 
 
 def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], list[str]]:
-    """Committed entries that could not be read: of nodes that nobody had damaged, and of those that we had."""
+    """Committed entries that could not be read: on undamaged nodes, and on those that we damaged."""
     counts = {False: dict[str, int](), True: dict[str, int]()}
     for (node, _), (probe, number) in _per_process(probes, "undecodable").items():
         mine = counts[damages.before(node, probe.time)]
@@ -154,7 +154,7 @@ def _counts(probes: Sequence[Probe]) -> list[str]:
 
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
-    """Of each process of which a count was above 0: the first probe that says so, and the highest count."""
+    """For each process with a count above 0: the first such probe, and the highest count."""
     found: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
         if probe.answered and (number := int(getattr(probe, name))):
@@ -164,9 +164,9 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
 
 
 def _faults(probes: Sequence[Probe]) -> list[str]:
-    """What went wrong first in each process, in its own words."""
-    told = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
-    return [f"{node} says: {fault}" for node, fault in told]
+    """The first ``fault`` of each process."""
+    first = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
+    return [f"{node} says: {fault}" for node, fault in first]
 
 
 def _nodes_of(hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a run left behind, as the judge is given it."""
+"""The recorded data of a run, as input of the judge."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from history import Operation, Probe, Receipt
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """As read from the run's directory.  ``log_hits`` maps a node to its alarms' patterns and how often each was met.
+    """The recorded data of a run.  ``log_hits`` maps a node to the counts of its alarms' patterns.
 
-    A node is missing in it when nothing of its logs was collected.
+    A node without collected logs is missing in it.
     """
 
     plan: Plan

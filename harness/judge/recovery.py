@@ -1,4 +1,4 @@
-"""Did the cluster come back?  A pure question to the probes; asked while the run waits and again when it is judged."""
+"""Assess recovery from the probes: used while the run waits, and again when it is judged."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from history import Probe, Receipt
 from history.records.probes import leader_among
 
-#: A probe older than this (ns) says nothing about the moment of the heal.
+#: A probe older than this (ns) is not used for the state at the heal.
 FRESH_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What each node had reached after a heal at ``healed_at`` (ns since the run's start).
+    """The progress of each node after a heal at ``healed_at`` (ns since the run's start).
 
-    ``target`` is the commit index that the leader had at the heal (the highest one known if nobody led, or if the
-    leader had none yet), ``applied`` the last applied index that each node told since (-1: it applied nothing; None:
-    it told nothing), ``reached`` when it passed the target (ns since the run's start, None: never).
+    ``target`` is the commit index that the leader had at the heal (the highest one known without a leader, or if
+    it had none yet), ``applied`` the last applied index of each node since (-1: it applied nothing; None: it did not
+    answer), ``reached`` when it passed the target (ns since the run's start, None: never).
     ``committed_again`` is the return of the first operation that was invoked after the heal and went through a quorum.
     """
 
@@ -40,18 +40,18 @@ class Recovery:
 
     @property
     def finished_at(self) -> int | None:
-        """When the last condition came true (ns since the run's start), None if one never did."""
+        """When the last condition was met (ns since the run's start), None if one never was."""
         if not self.complete or self.committed_again is None:
             return None
         return max([self.committed_again, *(moment for moment in self.reached.values() if moment is not None)])
 
     @property
     def seconds(self) -> float | None:
-        """From the heal to the moment at which the last condition came true; None if one never did."""
+        """Seconds from the heal until the last condition was met; None if one never was."""
         return None if self.finished_at is None else (self.finished_at - self.healed_at) / 1e9
 
     def sentence(self) -> str:
-        """The finding in words, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
+        """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
         parts = []
         silent = [node for node in self.behind if self.applied[node] is None]
         empty = [node for node in self.behind if self.applied[node] == -1]
@@ -88,7 +88,7 @@ def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, commit
 
 
 class CatchingUp:
-    """The question of :func:`assess` to probes that are still coming in; each is looked at once."""
+    """Like :func:`assess`, for probes that are still coming in; each is examined once."""
 
     def __init__(self, probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> None:
         """``probes`` grows; those up to the heal are there already."""
@@ -99,7 +99,7 @@ class CatchingUp:
         self._seen = 0
 
     def done(self) -> bool:
-        """Whether every node has told since the heal that it applied what was committed then."""
+        """Whether every node has reported since the heal that it applied what was committed then."""
         end = len(self._probes)
         for probe in self._probes[self._seen : end]:
             if probe.time >= self._healed_at and probe.answered and probe.applied >= self._target:
@@ -111,8 +111,8 @@ class CatchingUp:
 def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
     """When the last fault was healed (ns since the run's start).
 
-    ``swept`` is when everything had been healed after the main phase: it stands for faults that nobody saw healed, and
-    for the heal of a run that broke nothing.
+    ``swept`` is when everything had been healed after the main phase: it stands in for faults without a recorded heal,
+    and for the heal of a run without faults.
     """
     healed = [receipt.healed for receipt in receipts if receipt.state != "skipped"]
     seen = [moment for moment in healed if moment is not None]
@@ -127,7 +127,7 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
     leader = leader_among((probe.node, probe.term) for probe in newest.values() if probe.role == "leader")
     if leader is not None and newest[leader].committed >= 0:
         return leader, newest[leader].committed
-    # Nobody leads, or who leads was just elected by servers that had all been started anew, and has not committed yet:
+    # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
     # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
     return leader, max(known, default=-1)

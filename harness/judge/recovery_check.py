@@ -1,8 +1,8 @@
-"""The check ``recovery``: did the cluster come back within its time, and if not, whose doing is that?
+"""The check ``recovery``: whether the cluster recovered in time, and if not, whether that is our fault.
 
-Only the system's failure to come back is its finding.  What we could not heal, what we did not ask, and the times in
-which we stood still make the check unknown, or are taken out of the time that a node is given; a server that refuses to
-start on a file that we damaged has answered.
+Only the system's own failure to recover makes it invalid.  What we could not heal and did not observe makes the check
+unknown; the times in which we stood still do not count; a server that refuses to start on a file that we damaged is
+excused.
 """
 
 from __future__ import annotations
@@ -21,21 +21,19 @@ from harness.judge.recorded import Recorded
 from harness.judge.recovery import Recovery, assess, last_heal
 from history import Check, Operation, Probe, Verdict
 
-#: A probe tells of its node up to so much later (s): what was reached within the limit may be seen that late.
+#: What a node reached within the limit may be seen by a probe so much later (s).
 SLACK_S: Final = 1.0
-#: A breach so shortly before a node's last word (ns) stood until the end: that word itself is not judged.
+#: A breach so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the probes say of the time since the last heal and since the load; all times awake time
-    (``harness.judge.awake``).
+    """Findings of the probes since the last heal and since the load, in awake time (``harness.judge.awake``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
-    had ended must be reached as well.  ``unseen`` are times in which nobody was asked anything, ``unasked`` nodes that
-    nobody asked since the heal, ``seconds`` is for how long there was something to see; ``refused`` says of nodes that
-    they did not start on a file that we damaged.
+    had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since
+    the heal, ``seconds`` is the observed time; ``refused`` are nodes that did not start on a file that we damaged.
     """
 
     since_heal: Recovery
@@ -53,7 +51,7 @@ class Found:
 
 
 def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
-    """None when the run was cut before it could be seen."""
+    """The findings; None when the run was cut before."""
     moments = recorded.state.moments
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
         return None
@@ -80,15 +78,15 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
 
 
 def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
-    """What all nodes reach when they are started anew at the end says nothing of whether they had come back."""
+    """Drop probes after the restart at the end: they say nothing about recovery before it."""
     until = recorded.state.moments.get("restarting")
     return recorded.probes if until is None else [probe for probe in recorded.probes if probe.time < until]
 
 
 def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bool) -> int | None:
-    """The first answer that shows a working quorum, of an operation invoked after the heal.
+    """The first completion after the heal that went through a quorum.
 
-    Not an acknowledgement of what was never applied: it went through nothing.
+    An acknowledgement of an entry that was never applied does not count.
     """
     returns = [
         operation.returned
@@ -101,7 +99,7 @@ def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bo
 
 
 def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
-    """No recovery is a finding of its own, whatever linearizability says."""
+    """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
     asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
 
@@ -119,7 +117,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     wrong = _wrong(found, limit)
     if wrong is None:
         if min(found.since_heal.target, found.since_load.target) < 0:
-            return check("unknown", "no node ever told a commit index: there is nothing to reach")
+            return check("unknown", "no node ever reported a commit index: there is nothing to reach")
         return check("valid", _well(found, limit), _seconds(found))
     recovery, seen = wrong
     if ours := _ours(found, recorded, limit):
@@ -136,7 +134,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
-    """Why the system did not serve again after the restart at the end; None where only damaged nodes stayed away."""
+    """Why the system did not serve again after the restart at the end; None where only damaged nodes failed."""
     reason = recorded.state.restart_failed
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
@@ -147,7 +145,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
 
 
 def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
-    """Which of the two was not well, and what is to be said of it."""
+    """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
     if heal.target >= 0 and heal.seconds is None:
         return heal, heal.sentence()
@@ -178,7 +176,7 @@ def _well(found: Found, limit: float) -> str:
     if _took(load) > max(_took(heal), limit + SLACK_S):
         seen += f", but at {load.target} only {_took(load):.1f} s after the load"
     elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
-        seen += f", and probes tell up to {SLACK_S:g} s late"
+        seen += f", and probes report up to {SLACK_S:g} s late"
     return seen + _refusals(found)
 
 
@@ -187,7 +185,7 @@ def _refusals(found: Found) -> str:
 
 
 def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
-    """Why it may be our own doing that nobody saw the cluster come back; None if it cannot be."""
+    """Why it may be our fault that no recovery was seen; None if it cannot be."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
@@ -203,7 +201,7 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
 def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     """The nodes that lost committed entries, with a sentence each, where that is why it did not recover.
 
-    When somebody led whose log lacks committed entries, the nodes that still hold them are those that cannot follow: a
+    When a leader lacked committed entries, the nodes that still hold them are those that cannot follow: a
     node that is behind then is not the one at fault.  The same where logs end below what their own nodes had committed
     when the run ends.  Empty where all are back, but late.
     """
@@ -218,7 +216,7 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
 
 
 def _whole(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
-    """The nodes that are behind and never lost an entry that had been committed, as far as anybody saw."""
+    """The nodes that are behind and were never seen to lose a committed entry."""
     short = {*lost, *(fall.node for fall in falls(recorded.probes))}
     return [node for node in recovery.behind if node not in short]
 

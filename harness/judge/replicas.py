@@ -1,14 +1,14 @@
-"""All nodes hold the same contents at the same index, at any time of the run.
+"""Check that all nodes hold the same contents at the same index, at any time of the run.
 
 A status answer carries a digest of the whole state machine and the index of the furthest entry in it, read at one
-instant.  Applying is deterministic, so whoever tells the same index must tell the same digest: any two answers of any
+instant.  Applying is deterministic, so the same index implies the same digest: any two answers of any
 nodes, or of one node before and after a restart, may be compared.
 
-Two exceptions keep the innocent out.  A library that goes back and applies a batch once more (``reapplied``) lets the
-machine stand at its furthest index with older contents for an instant; what such a process says counts only where its
-next or last answer said the same of the same index.  And the applied index is not read at that same instant: nodes that
-tell the same one are compared when nothing is asked any more, each with two successive answers that are alike, in
-which no entry beyond it was applied.
+There are two exceptions.  A library that goes back and applies a batch once more (``reapplied``) lets the machine stand
+at its furthest index with older contents for an instant; an answer of such a process counts only where its next or last
+one gives the same digest for the same index.  And the applied index is not read at that same instant: nodes that report
+the same one are compared when the load has ended, each with two successive answers that are alike, in which no entry
+beyond it was applied.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from history import Check, Probe
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: So many differences are kept as moments; all are counted.
+#: At most so many differences are listed; all are counted.
 MOMENTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Digests (of ``index``, by node and first time told) that are not all alike.  ``of`` says which index it is."""
+    """Digests of one index that differ, by node and time of the first report.  ``of``: the kind of index."""
 
     of: str
     index: int
-    told: dict[str, dict[str, int]]  # digest -> node -> ns since the run's start
+    digests: dict[str, dict[str, int]]  # digest -> node -> ns since the run's start
 
     @property
     def against(self) -> tuple[str, ...]:
-        """The nodes that stand against the most; all of them where no digest has the most."""
-        ranked = Counter({digest: len(nodes) for digest, nodes in self.told.items()}).most_common()
+        """The nodes without the most common digest; all of them where two are equally common."""
+        ranked = Counter({digest: len(nodes) for digest, nodes in self.digests.items()}).most_common()
         tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
-        others = [nodes for digest, nodes in self.told.items() if tied or digest != ranked[0][0]]
+        others = [nodes for digest, nodes in self.digests.items() if tied or digest != ranked[0][0]]
         return tuple(sorted({node for nodes in others for node in nodes}))
 
     @property
     def time(self) -> int:
-        """When it was seen: the last of the digests' first tellings."""
-        return max(min(nodes.values()) for nodes in self.told.values())
+        """When it was seen: the latest of the digests' first reports."""
+        return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self) -> str:
-        """Such as "at index 120 n3 stands against n1 and n2"."""
-        sides = sorted(self.told.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
+        """Text such as "at index 120 n3 stands against n1 and n2"."""
+        sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
         words = " against ".join(" and ".join(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
@@ -58,31 +58,31 @@ class Difference:
     def to_json(self) -> list[dict[str, Any]]:
         return [
             {"node": node, "time": time, "of": self.of, "index": self.index, "digest": digest}
-            for digest, nodes in self.told.items()
+            for digest, nodes in self.digests.items()
             for node, time in nodes.items()
         ]
 
 
 def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
-    """Every index at which digests differ, in order; ``quiet`` (ns) is since when nothing was asked any more."""
+    """Every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
     found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
     if quiet is not None:
-        met = {(node, digest) for one in found for digest, nodes in one.told.items() for node in nodes}
+        met = {(node, digest) for one in found for digest, nodes in one.digests.items() for node in nodes}
         still = _differing("applied index", ((probe.applied, probe) for probe in at_rest(probes, quiet)))
         found += [one for one in still if not _known(one, met)]
     return found
 
 
 def _known(one: Difference, met: set[tuple[str, str]]) -> bool:
-    return all((node, digest) in met for digest, nodes in one.told.items() for node in nodes)
+    return all((node, digest) in met for digest, nodes in one.digests.items() for node in nodes)
 
 
 def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[Difference]:
-    told: dict[int, dict[str, dict[str, int]]] = {}
+    seen: dict[int, dict[str, dict[str, int]]] = {}
     for index, probe in indexed:
         assert probe.digest is not None
-        told.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
-    return [Difference(of, index, digests) for index, digests in sorted(told.items()) if len(digests) > 1]
+        seen.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
+    return [Difference(of, index, digests) for index, digests in sorted(seen.items()) if len(digests) > 1]
 
 
 def comparable(probes: Sequence[Probe]) -> list[Probe]:
@@ -99,7 +99,7 @@ def comparable(probes: Sequence[Probe]) -> list[Probe]:
 def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
     """The answers whose digest is that of the state at their applied index.
 
-    Of each node those after ``quiet``, and the last one before: that all was quiet was seen in the two before it.
+    For each node those after ``quiet``, and the last one before, since two probes before it showed quiescence.
     """
     found = []
     for mine in _by_node(probes).values():
@@ -129,33 +129,33 @@ def _by_node(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
 
 
 def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, Probe | None]]:
-    """Each answer between the ones of the same node before and after it."""
+    """Each answer with the same node's answers before and after it."""
     for mine in _by_node(probes).values():
         yield from zip([None, *mine[:-1]], mine, [*mine[1:], None], strict=True)
 
 
 def not_compared(probes: Sequence[Probe], nodes: Iterable[str], since: int, quiet: int | None) -> list[str]:
-    """Those of ``nodes`` whose contents nobody could compare with another's after ``since`` (ns)."""
+    """Those of ``nodes`` whose contents could not be compared with another's after ``since`` (ns)."""
     late = [probe for probe in probes if probe.time >= since]
-    told: dict[tuple[str, int], set[str]] = {}
+    nodes_at: dict[tuple[str, int], set[str]] = {}
     for probe in comparable(late):
-        told.setdefault(("index", probe.state_index), set()).add(probe.node)
+        nodes_at.setdefault(("index", probe.state_index), set()).add(probe.node)
     for probe in at_rest(late, quiet) if quiet is not None else ():
-        told.setdefault(("applied", probe.applied), set()).add(probe.node)
-    compared = {node for who in told.values() if len(who) > 1 for node in who}
+        nodes_at.setdefault(("applied", probe.applied), set()).add(probe.node)
+    compared = {node for found in nodes_at.values() if len(found) > 1 for node in found}
     return [node for node in nodes if node not in compared]
 
 
 def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Iterable[str], since: int | None) -> Check:
-    """See above.
+    """Check that replicas agree (see above).
 
     ``recovered`` are the nodes that caught up after the last heal, at ``since`` (ns; None: the run was cut before).
-    Contents of one of them that nobody could compare with another's make the check unknown: a valid run has seen that
+    Contents of one of them that could not be compared with another's make the check unknown: a valid run has seen that
     all nodes hold the same.
     """
-    told = comparable(probes)
-    if not told:
-        seen = "the servers tell no digest of their contents: not compared"
+    answers = comparable(probes)
+    if not answers:
+        seen = "the servers report no digest of their contents: not compared"
         return Check("replicas-agree", "check", "valid", _ASKED, seen)
     found = differences(probes, quiet)
     if found:
@@ -163,13 +163,14 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     back = list(recovered)
     alone = not_compared(probes, back, since, quiet) if since is not None and len(back) > 1 else []
     if alone:
-        seen = f"after the last heal {' and '.join(alone)} told no index that another node told: contents not compared"
+        names = " and ".join(alone)
+        seen = f"after the last heal {names} reported no index that another node reported: contents not compared"
         return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
-    indexes = {probe.state_index: set[str]() for probe in told}
-    for probe in told:
+    indexes = {probe.state_index: set[str]() for probe in answers}
+    for probe in answers:
         indexes[probe.state_index].add(probe.node)
     common = sum(len(nodes) > 1 for nodes in indexes.values())
-    seen = f"{len(told)} digests, {common} indexes that several nodes told"
+    seen = f"{len(answers)} digests, {common} indexes that several nodes reported"
     return Check("replicas-agree", "check", "valid", _ASKED, seen)
 
 

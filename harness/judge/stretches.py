@@ -1,4 +1,4 @@
-"""Unbroken stretches of one node's answers, in which it was one and the same process for certain."""
+"""Stretches of a node's answers that certainly come from one process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NEXT_NS: Final = 2_000_000_000
 
 
 def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
-    """The answers of each node, in order, cut wherever the process might be another one.
+    """The answers of each node, in order, split wherever the process may have changed.
 
-    That is: where a probe failed in between, where nothing was asked for two seconds, where the process says another
-    number, and where the commit index fell, which one process never lets happen and every new one begins with.
+    That is: where a probe failed in between, after two seconds without a probe, where the pid changed, and
+    where the commit index fell, which happens in a new process only.
     """
     found: list[list[Probe]] = []
     open_: dict[str, list[Probe]] = {}

@@ -1,4 +1,4 @@
-"""When the violations were seen: in which phase of the run, and which faults stood then."""
+"""Violation times: the phase of the run and the faults that stood then."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from history.records.violation_times import occasions_text
 _PHASES: Final = ("warm-up", "main", "final")
 
 
-def occasions(
+def violation_times(
     operations: Sequence[Operation], keys: Sequence[KeyVerdict], receipts: Sequence[Receipt]
 ) -> dict[str, Any]:
     """Counts of violations by phase and fault; empty if there is none.
 
-    ``of`` is how many there are, ``counted`` of how many it is known when (those that are told, where an engine does
-    not find all).  ``phases`` maps a phase to the count of those that an operation of it shows.  ``faults`` holds id,
-    name and count of each fault that stood at some time from the write that was missed to the answer that missed it;
-    two at once count twice.  ``calm`` is the count without any fault.
+    ``of`` is how many there are, ``counted`` how many have a time (an engine may list only some).  ``phases`` maps a
+    phase to the count of those that an operation of it shows.  ``faults`` holds id, name and count of each fault that
+    stood at some time from the write that was missed to the answer that missed it; two at once count twice.  ``calm``
+    is the count without any fault.
     """
     bad = [verdict for verdict in keys if verdict.verdict == "invalid"]
     if not bad:
@@ -47,5 +47,5 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 
 def describe(found: dict[str, Any]) -> str:
-    """In words, such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
+    """Text such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
     return occasions_text(found, "without a fault") if found else ""

@@ -10,9 +10,9 @@ from pathlib import Path
 class Node:
     """One machine and how to reach it.
 
-    ``address`` is the IP under which the other nodes know it; ``ssh_host`` and ``ssh_port`` are how the control node
-    does.  ``host_key`` is the server's public key as in a known-hosts file (``ssh-ed25519 AAAA…``); None means that
-    it is looked up in the user's own known-hosts file.  It is checked in either case.
+    ``address`` is the IP at which other nodes reach it; ``ssh_host`` and ``ssh_port`` are for the control node.
+    ``host_key`` is the server's public key as in a known-hosts file (``ssh-ed25519 AAAA…``); None means that it is
+    looked up in the user's own known-hosts file.  It is checked in either case.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Commands and files on all nodes, over SSH, in parallel.
 
-A command is a value (``nemesis.core.ports.Command``); the line that goes over the wire is made of it in one place,
-here, and runs as root: a node's user who is somebody else goes through ``sudo -n``.  Every line is wrapped in
+A command is a value (``nemesis.core.ports.Command``); it becomes a shell line in this module only,
+and runs as root, through ``sudo -n`` for any other user.  Every line is wrapped in
 ``timeout``, so that a command dies on the node too when its deadline has passed, even if the connection is gone by
 then.
 """
@@ -29,7 +29,7 @@ from nemesis.core.ports import Command, Completed
 
 T = TypeVar("T")
 
-#: Seconds between the polite and the final signal on the node, and on top of them for the way back.
+#: Seconds between SIGTERM and SIGKILL on the node, and on top of them for the way back.
 KILL_AFTER_S: Final = 1
 GRACE_S: Final = 2.0
 
@@ -37,7 +37,7 @@ OUTPUT_LIMIT: Final = 16 << 20
 TREE_LIMIT: Final = 4 << 30
 TRANSFER_S: Final = 300.0
 
-#: What ``timeout`` answers when it had to act: 124, or when it took SIGKILL 137 or its own death by that signal.
+#: The exit codes of ``timeout`` when it had to act: 124, or when it took SIGKILL 137 or its own death by that signal.
 _TIMED_OUT: Final = (124, 137, -1)
 _TAR_FILE_CHANGED: Final = 1
 
@@ -101,7 +101,7 @@ class Remote:
         return tuple(self._nodes)
 
     def address(self, node: str) -> str:
-        """The IP address under which the other nodes know this one."""
+        """The IP address at which the other nodes reach this one."""
         return self._nodes[node].address
 
     @property
@@ -159,12 +159,12 @@ class Remote:
     # -- files -----------------------------------------------------------------------------------------------------
 
     def upload_all(self, local: Path, remote: str) -> None:
-        """The same file to every node.  See ``upload``."""
+        """Upload the same file to every node.  See ``upload``."""
         content = _read(local)
         self._on_each({node: partial(self._upload, node, content, _mode(local), remote) for node in self._nodes})
 
     def upload(self, node: str, local: Path, remote: str) -> None:
-        """Bring a file to a node, unless the node has it already (same SHA-256).
+        """Upload a file to a node, unless the node has it already (same SHA-256).
 
         It appears under its name only when it is complete, checked and on the node's disk; its directory is made.
         """
@@ -181,7 +181,7 @@ class Remote:
             raise TransferError(node, f"{remote} was not written (exit code {done.code}): {_last_line(done.stderr)}")
 
     def download(self, node: str, remote: str, local: Path) -> None:
-        """Bring a file from a node, as long as it was when asked for (it may grow meanwhile).
+        """Download a file from a node, at its length at the start (it may grow meanwhile).
 
         ``local`` appears only when it is complete.  Raises TransferError, or StoreError when it cannot be written.
         """
@@ -199,7 +199,7 @@ class Remote:
                 raise TransferError(node, f"{remote} has {said} bytes, but {file.tell()} arrived")
 
     def download_tree(self, node: str, remote: str, local: Path) -> None:
-        """Bring everything below a node's directory into the directory ``local``; holes stay holes.
+        """Download everything below a node's directory into the directory ``local``; holes stay holes.
 
         Only plain files and directories are taken, and none that would land outside ``local``.  Files that change
         meanwhile come as they were read.  Raises TransferError, or StoreError when they cannot be written.
@@ -262,7 +262,7 @@ def _storing(local: Path) -> Iterator[None]:
 
 @contextmanager
 def _arriving(local: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its name at the end, and goes away if there is an error before."""
+    """A file to write to that gets its name at the end, and is removed after an error."""
     with _storing(local):
         local.parent.mkdir(parents=True, exist_ok=True)
         part = local.with_name(f".{local.name}.part")
@@ -275,7 +275,7 @@ def _arriving(local: Path) -> Iterator[IO[bytes]]:
 
 
 def _unpack(file: IO[bytes], into: Path) -> None:
-    """Take plain files and directories out of an archive.  Python 3.11.2 has no ``filter="data"`` yet."""
+    """Unpack plain files and directories of an archive.  Python 3.11.2 has no ``filter="data"`` yet."""
     with tarfile.open(fileobj=file, mode="r:") as archive:
         for member in archive:
             path = PurePosixPath(member.name)

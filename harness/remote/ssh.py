@@ -3,7 +3,7 @@
 Three things that paramiko leaves to its user are done here.  Its socket gets TCP_NODELAY (a command takes 2 ms instead
 of 45).  The ``exec`` request is sent without asking for a reply: waiting for one has no timeout in paramiko, and
 hangs for ever when the connection dies at that moment; a refused request shows as a missing exit status instead.
-And both outputs are drained while the input is fed, so that no window fills up behind our back.
+And both outputs are drained while the input is fed, so that no window fills up.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from harness.errors import (
 )
 from harness.remote.node import Node
 
-# What paramiko would log is raised from here as an error of ours; unconfigured, it would land on the terminal.
+# What paramiko would log is raised here as an error of ours; unconfigured, it would be printed on the terminal.
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
-#: sshd allows ten sessions a connection unless it is told otherwise.
+#: sshd allows ten sessions a connection by default.
 CHANNELS_PER_CONNECTION: Final = 6
 #: A peer that does not acknowledge what was sent for so long is gone.
 UNACKNOWLEDGED_MS: Final = 15_000
-#: How often a full send window is looked at again while input is waiting; nothing wakes us for it.
+#: How often a full send window is checked while input is waiting; no event signals it.
 FEED_S: Final = 0.005
-#: How long a wake-up may go missing: paramiko's OrPipe, which stands for both outputs, takes no lock, so that emptying
-#: one of them at the moment at which the other fills up can take the other's mark away.
+#: How long a wake-up may be missed: paramiko's OrPipe, which signals both outputs, takes no lock, so that emptying one
+#: of them while the other fills up can clear the other's signal.
 LOST_WAKE_UP_S: Final = 0.05
 
 _SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
@@ -53,7 +53,7 @@ _SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A command's end.  ``code`` is -1 when a signal ended it.  ``stdout`` is empty when it went into a sink."""
+    """The result of a command.  ``code`` is -1 after a signal.  ``stdout`` is empty when it went into a sink."""
 
     code: int
     stdout: bytes
@@ -62,7 +62,7 @@ class Output:
 
 @dataclass(slots=True)
 class Sink:
-    """Collects bytes up to a limit, or hands them on to ``write`` when there is one."""
+    """Collect bytes up to a limit, or pass them to ``write`` when there is one."""
 
     node: str
     what: str
@@ -102,13 +102,13 @@ class Connection:
         stdin: bytes = b"",
         write: Callable[[bytes], object] | None = None,
     ) -> Output:
-        """Run one shell line and return its end.  ``timeout`` starts when the line goes out.
+        """Run one shell line and return its result.  ``timeout`` starts when the line goes out.
 
-        ``what`` is the line in few words, for errors.  What comes out goes to ``write`` when there is one; more than
+        ``what`` is a short name of the line, for errors.  What comes out goes to ``write`` when there is one; more than
         ``limit`` bytes are refused.
 
         The line is sent once.  Only opening the channel is tried again on a new connection, because nothing was
-        asked for by then.  Raises RemoteError.
+        sent by then.  Raises RemoteError.
         """
         with self._slots, self._channel() as channel:
             talk = _Exchange(self.node.name, what, channel, self._clock() + timeout, self._clock)
@@ -168,9 +168,9 @@ class Connection:
 
 
 def connect(node: Node, timeout: float) -> paramiko.Transport:
-    """A connection that is authenticated in both directions.
+    """Make a connection that is authenticated in both directions.
 
-    Raises HostUnreachableError, HostKeyError or AuthenticationFailedError, each with its mend.
+    Raises HostUnreachableError, HostKeyError or AuthenticationFailedError, each with its remedy.
     """
     known = known_host_keys(node)
     key = _load_key(node)
@@ -185,7 +185,7 @@ def connect(node: Node, timeout: float) -> paramiko.Transport:
 
 
 def shown_host_key(node: Node, timeout: float = 5.0) -> str:
-    """The host key that the server shows, ``ssh-ed25519 AAAA…``; believed by nobody yet.
+    """The host key that the server shows, ``ssh-ed25519 AAAA…``; not yet trusted.
 
     Raises HostUnreachableError.
     """
@@ -201,7 +201,7 @@ def shown_host_key(node: Node, timeout: float = 5.0) -> str:
 
 
 def known_host_keys(node: Node) -> dict[str, bytes]:
-    """Key type -> public key: the node's own, else what the user's known-hosts file says.  Raises HostKeyError."""
+    """Key type -> public key: the node's own, else those in the user's known-hosts file.  Raises HostKeyError."""
     if node.host_key is not None:
         kind, _, rest = node.host_key.strip().partition(" ")
         try:
@@ -250,7 +250,7 @@ def _dial(node: Node, timeout: float) -> socket.socket:
 
 def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, bytes], timeout: float) -> None:
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = timeout
-    # Only the kinds that we know: the server would otherwise show one that we cannot compare.
+    # Only the key types that we know: the server might otherwise show another, which we cannot compare.
     offered = [kind for name in known for kind in _signatures(name)]
     options = transport.get_security_options()
     options.key_types = tuple(kind for kind in offered if kind in options.key_types)
@@ -336,7 +336,7 @@ class _Exchange:
             if not pending:
                 self.channel.shutdown_write()
         except OSError:
-            # The command ended without reading all of it, which is its own affair.
+            # The command ended without reading all of it, which is no error.
             if not self.channel.closed:
                 raise
             return pending[:0]

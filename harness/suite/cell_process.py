@@ -1,10 +1,11 @@
-"""One cell as a process of its own, by the very command that its plan prints.
+"""One cell as a process of its own, by the command that its plan prints.
 
 A process and not a call: a run that is killed, runs out of memory or hangs must not take the suite with it; each starts
 without what an earlier one left in this process (a JVM, compiled kernels, signal handlers, open connections); and
-whoever wants a cell again types what was typed here.  It costs the start of Python, about two seconds a cell.
+a cell can be repeated by its command.  It costs the start of Python, about two seconds a cell.
 
-The child leads a session of its own, so that Ctrl-C reaches it once and through us; it is asked to end when we die.
+The child leads a session of its own, so that Ctrl-C reaches it once and through us; the kernel sends it SIGTERM when we
+die.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from history import RunFiles
 
 #: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
-#: From SIGTERM, with which a run heals and collects, to SIGKILL.
+#: From SIGTERM, on which a run heals and collects, to SIGKILL.
 ORDERLY_END_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
@@ -40,7 +41,7 @@ _LIBC: Final = ctypes.CDLL(None)
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run of a cell.  ``verdict`` is empty when it came to none; ``run`` is its path below the store, or empty."""
+    """One run of a cell.  ``verdict`` is empty without one; ``run`` is its path below the store, or empty."""
 
     cell: str
     outcome: Outcome
@@ -77,14 +78,14 @@ def words_of(cell: Cell, store: Path) -> list[str]:
 
 
 def longest_s(plan: Plan) -> float:
-    """When a run has surely gone wrong: every deadline that it has itself, one after the other."""
+    """A limit that no healthy run exceeds: the sum of all its own deadlines."""
     checking = plan.check_deadline * (1 if plan.spark else plan.keys)
     starting = plan.ready_timeout * (2 if plan.restart_at_end else 1)
     return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + checking + GRACE_S
 
 
 def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], command: list[str] | None = None) -> Attempt:
-    """Run it to its end; ``look`` is called ten times a second and says whether to end it in order.
+    """Run it to its end; ``look`` is called ten times a second and returns whether to end it in order.
 
     What the run prints goes to ``log``.  Raises OSError when it cannot be started.
     """
@@ -106,7 +107,7 @@ def _end_with_parent() -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], bool]) -> bool:
-    """Until it ends, however; whether it had to be ended because it was too late."""
+    """Wait for its end; return whether it had to be ended because it was too late."""
     asked = hung = False
     while True:
         try:
@@ -129,7 +130,7 @@ def _runs(store: Path, plan: Plan) -> set[Path]:
 
 
 def _own_run(store: Path, plan: Plan, before: set[Path]) -> Path | None:
-    """The new run of just this plan; another suite in the same store has another cluster, hence another plan."""
+    """The new run of this plan; another suite in the same store has another cluster, hence another plan."""
     for path in sorted(_runs(store, plan) - before):
         try:
             if Plan.read(RunFiles(path).plan) == plan:
@@ -170,13 +171,13 @@ def _attempt(
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
     if failure and outcome != "violation":
         return found
-    # What is proven stays proven, whatever else went wrong: a second attempt could only hide it.
+    # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
     text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
 
 
 def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
-    """Why this is a failure of ours, or nothing.  What the process said and what it wrote must be the same."""
+    """The failure of the harness, or an empty text.  Exit code and written results must agree."""
     if results.get("harness_failure"):
         return str(results["harness_failure"])
     if code < 0:

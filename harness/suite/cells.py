@@ -1,4 +1,4 @@
-"""Cells: one run each, with its plan, what is expected of it, and its share of a shard."""
+"""Cells: one run each, with its plan and its expectation, and their distribution over shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``name`` is unique in its suite; ``skip`` says why a cell is listed and not run, and is empty for the others.
+    """``name`` is unique in its suite; ``skip`` is the reason why a cell is listed and not run, else empty.
 
     ``script`` is the file that the plan's schedule was read from, empty when the faults are drawn from the seed.
     """
@@ -34,7 +34,7 @@ class Cell:
         """The command line that runs it again."""
         if not self.script:
             return self.plan.command()
-        # A script names its faults itself, and `harness run` refuses to be told them twice.
+        # A script names its faults itself, and `harness run` refuses to get them twice.
         return replace(self.plan, nemesis=(), schedule=()).command() + f" --schedule {shlex.quote(self.script)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Its own cells.  Neighbours in a matrix take about as long as each other, so every shard gets some of each."""
+        """The cells of this shard.  Neighbours in a matrix take about the same time, hence the stride."""
         return list(cells[self.number - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -77,10 +77,10 @@ class Shard:
 
 
 def seed_of(suite_seed: int, cell: str) -> int:
-    """A seed of its own for each cell, from the suite's and the cell's name: another cell more shifts nobody's."""
+    """The seed of a cell, from the suite's seed and the cell's name: adding a cell changes no other seed."""
     return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
 
 
 def likely_seconds(plan: Plan, overhead_s: float) -> float:
-    """How long a run takes if nothing goes wrong; ``overhead_s`` is what comes before and after the load."""
+    """The expected duration of a run; ``overhead_s`` is what comes before and after the load."""
     return plan.warm_up + plan.time_limit + overhead_s

@@ -1,4 +1,4 @@
-"""What a cell may end with, and what it came to.
+"""The verdicts that a cell may have, and its outcome.
 
 A *planted bug* is expected by the kinds of violation that it makes.  A *known defect* of a release is expected by its
 fingerprint (``harness.suite.known_defects``): a violation of the same kind without its marks is a new one.  What shows
@@ -18,7 +18,7 @@ Outcome: TypeAlias = Literal[
     "passed", "violation", "missing-violation", "unknown", "harness-failure", "not-run", "skipped"
 ]
 
-#: The exit code of a suite in which this is the worst.  What was not run proved nothing.
+#: The exit code of a suite in which this is the worst.  A cell that was not run proved nothing.
 CODE_OF: Final[Mapping[Outcome, int]] = {
     "passed": 0,
     "skipped": 0,
@@ -34,8 +34,8 @@ CODE_OF: Final[Mapping[Outcome, int]] = {
 class Expectation:
     """The verdicts that a cell may end with, and what an invalid one may consist of.
 
-    That is ``kinds`` of violations, whatever brought them about, or the marks of ``known`` defects.  ``why`` is for
-    people: where the finding is written down.
+    That is ``kinds`` of violations, whatever their cause, or the marks of ``known`` defects.  ``why`` is a reference to
+    the finding.
     """
 
     verdicts: tuple[Verdict, ...] = ("valid",)
@@ -44,7 +44,7 @@ class Expectation:
     known: tuple[Defect, ...] = ()
 
     def words(self) -> str:
-        """Such as ``valid`` or ``invalid (no-recovery), now and then``."""
+        """Text such as ``valid`` or ``invalid (no-recovery), now and then``."""
         if "invalid" not in self.verdicts:
             return " or ".join(self.verdicts)
         others = [verdict for verdict in self.verdicts if verdict != "invalid"]
@@ -68,7 +68,7 @@ Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[
 def compare(
     expected: Expectation, verdict: Verdict, violations: Sequence[Violation], unexplained: Unexplained
 ) -> tuple[Outcome, str]:
-    """The outcome of a run that was judged, and a few words where it is not the plain one."""
+    """The outcome of a judged run, with a short explanation where needed."""
     if verdict == "invalid" and "invalid" in expected.verdicts:
         others = [one for one in violations if one.kind not in expected.kinds]
         if strange := unexplained(others, expected.known) if expected.known else others:
@@ -84,7 +84,7 @@ def compare(
 
 
 def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
-    """Why these are not what was expected."""
+    """Why these violations differ from the expectation."""
     alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"

@@ -1,9 +1,9 @@
-"""What a suite has done so far: ``store/suites/<suite>/<UTC start>/``.
+"""The journal of a suite: ``store/suites/<suite>/<UTC start>/``.
 
 ``suite.json`` holds the cells as they were drawn at the start, ``attempts.jsonl`` a line for each run, written and
-synced when it ended.  So whatever kills the suite, the cells that ended need not run again, and the others are those
-that were begun, with their seeds, whatever has become of the file meanwhile.  An attempt that was interrupted is not
-written down: it is made again.
+synced when it ended.  So after the suite was killed, the cells that ended need not run again, and the others are those
+that were begun, with their seeds, even if the file has changed meanwhile.  An attempt that was interrupted is not
+recorded: it is repeated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUITES: Final = "suites"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What was decided when the suite began: nothing of it changes when it is resumed."""
+    """The decisions at the start of a suite; a resumed suite keeps them."""
 
     name: str
     file: str
@@ -43,11 +43,11 @@ class Begun:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Begun:
-        """Raises ValueError, KeyError, TypeError, UsageError when it is none of ours."""
+        """Raises ValueError, KeyError, TypeError, UsageError when it is not such a record."""
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
-        told = {name: record[name] for name in cls.__slots__ if name != "cells"}
-        return cls(**told, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
+        fields = {name: record[name] for name in cls.__slots__ if name != "cells"}
+        return cls(**fields, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Journal:
     attempts: list[Attempt] = field(default_factory=list)
 
     def add(self, attempt: Attempt) -> None:
-        """Raises StoreError when it cannot be written: a suite that forgets is worse than one that ends."""
+        """Record an attempt.  Raises StoreError when that fails: the suite then ends rather than forget."""
         try:
             with (self.root / "attempts.jsonl").open("a") as file:
                 file.write(json.dumps(attempt.to_json(), ensure_ascii=False) + "\n")
@@ -73,7 +73,7 @@ class Journal:
         return [attempt for attempt in self.attempts if attempt.cell == cell.name]
 
     def log_of(self, cell: Cell) -> Path:
-        """Where the next attempt's output goes."""
+        """The file for the next attempt's output."""
         number = 1 + [one.name for one in self.begun.cells].index(cell.name)
         return self.root / "cells" / f"{number:03}-{len(self.of(cell)) + 1}.log"
 
@@ -100,7 +100,7 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
 
 
 def unfinished(store: Path, name: str) -> Journal | None:
-    """The last run of a suite if it did not come to its end.  Raises UsageError when it cannot be read."""
+    """The last run of a suite if it did not end.  Raises UsageError when it cannot be read."""
     root = store / SUITES / name / "latest"
     if not (root / "suite.json").is_file():
         return None
@@ -109,7 +109,7 @@ def unfinished(store: Path, name: str) -> Journal | None:
 
 
 def read_journal(root: Path) -> Journal:
-    """Raises UsageError.  A last line that was torn is left out: its cell runs again."""
+    """Raises UsageError.  A torn last line is left out: its cell runs again."""
     try:
         begun = Begun.from_json(json.loads((root / "suite.json").read_text()))
         path = root / "attempts.jsonl"

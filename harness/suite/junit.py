@@ -1,8 +1,8 @@
 """``junit.xml`` of a suite: one test case a cell.
 
-A violation, or an expected one that did not appear, is a ``failure``; what proved nothing and what broke down on our
-side is an ``error``; a cell that is listed and not meant to run is ``skipped``.  How to do it again, the seed, the jar
-and the run's place are properties; the counterexample is drawn as text.
+A violation, or an expected one that did not appear, is a ``failure``; what proved nothing and a failure of the harness
+is an ``error``; a cell that is listed and not meant to run is ``skipped``.  The command, the seed, the jar
+and the path of the run are properties; the counterexample is drawn as text.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.command}
     properties["expected"] = result.cell.expected.words()
     if last is not None:
-        told = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
-        properties |= {key: value for key, value in told.items() if value}
+        known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
+        properties |= {key: value for key, value in known.items() if value}
         properties["attempts"] = len(result.attempts)
     _properties(case, properties)
     text = "\n\n".join(part for part in (result.sentence, *_examples(result, store)) if part)
@@ -83,7 +83,7 @@ def _properties(parent: ET.Element, values: dict[str, Any]) -> None:
 
 
 def _examples(result: CellResult, store: Path) -> list[str]:
-    """The first counterexamples of the last attempt, drawn; nothing where there is none to be read."""
+    """The first counterexamples of the last attempt, drawn; empty where none can be read."""
     if result.last is None or not result.last.run:
         return []
     try:

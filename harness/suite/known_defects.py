@@ -1,4 +1,4 @@
-"""Known defects of a system under test: by which marks a violation is told to be one of them.
+"""Known defects of a system under test, and the marks by which a violation is recognised as one.
 
 A kind of violation alone would let a new defect of the same kind pass for an old one.  So a known defect has a
 fingerprint: the kinds that it may show as, a line that stands in the nodes' own logs when it struck, and, where only
@@ -33,7 +33,7 @@ WITHOUT_KIND: Final = "not-linearizable"
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One kind of violation that one check of a run found; ``nodes`` are those that it names, if it names any."""
+    """One kind of violation that one check of a run found; ``nodes`` are those that it names."""
 
     check: str
     kind: str
@@ -74,12 +74,12 @@ class Defect:
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
     def _lines(self, violation: Violation, logs: Path) -> int:
-        """How often the mark stands in the logs: of the nodes named, or of all where the mark itself names them."""
-        everybody = sorted(path.name for path in logs.glob("*") if path.is_dir())
-        named = [node for node in violation.nodes if node in everybody] or everybody
+        """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node."""
+        every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
+        named = [node for node in violation.nodes if node in every_node] or every_node
         searched, pattern = named, self.log
         if "{node}" in self.log:
-            searched, pattern = everybody, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
+            searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
         return sum(_count(mark, logs / node, self.times) for node in searched)
 
@@ -114,12 +114,12 @@ def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
 def unexplained(
     violations: Sequence[Violation], known: Sequence[Defect], run: RunFiles, receipts: Sequence[Mapping[str, Any]]
 ) -> list[Violation]:
-    """The violations that bear the marks of none of the known defects."""
+    """The violations without the marks of any known defect."""
     return [one for one in violations if not any(defect.explains(one, run, receipts) for defect in known)]
 
 
 def read_defects(path: Path) -> dict[str, Defect]:
-    """The defects in a file by their names.  Raises UsageError that names file, defect, key and mend."""
+    """The defects in a file by their names.  Raises UsageError that names file, defect, key and remedy."""
     try:
         record = read_toml(path)
     except OSError as error:

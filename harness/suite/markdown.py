@@ -17,8 +17,8 @@ def markdown(results: SuiteResults) -> str:
     sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(results.counts.items()))
     lines = [f"### Suite {_cell(begun.name)}, shard {_cell(begun.shard)}: exit code {results.code}", ""]
     lines += [f"{sums}. Seed {begun.seed}, {results.seconds / 60:.0f} min.", ""]
-    told = (results.failure, results.why_ended and f"Ended early: {results.why_ended}", *results.warnings)
-    lines += [f"> {_cell(text)}\n" for text in told if text]
+    notes = (results.failure, results.why_ended and f"Ended early: {results.why_ended}", *results.warnings)
+    lines += [f"> {_cell(text)}\n" for text in notes if text]
     lines += [
         "| outcome | cell | verdict | expected | tries | seconds | what was seen |",
         "|---|---|---|---|---|---|---|",
@@ -39,5 +39,5 @@ def _row(result: CellResult) -> str:
 
 
 def _cell(text: str) -> str:
-    """Nothing in it can end the cell, start a tag, a link or a mention."""
+    """Escape a text, so that it cannot end the cell or start a tag, a link or a mention."""
     return one_line(text, 300).translate(_ESCAPED)

@@ -1,6 +1,6 @@
-"""A night: the suite, its runs into the warehouse, the trends, retention, the site.
+"""The nightly job: suite, warehouse, trends, retention, site.
 
-What one step fails at does not keep the others from being done; the exit code says so.  The site comes last, when the
+A failed step does not prevent the others; it shows in the exit code.  The site comes last, when the
 runs that it links to are those that stay.
 """
 
@@ -29,7 +29,7 @@ _DEADLINE_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What was asked for.  ``spark`` None: the pipeline in this process, by the same functions."""
+    """The options of a nightly job.  ``spark`` None: the pipeline in this process, by the same functions."""
 
     suite: SuiteOptions
     limits: Limits
@@ -42,7 +42,7 @@ class Night:
 
 @dataclass(slots=True)
 class Log:
-    """Says every line, and keeps it for ``night.txt``; ``failed`` once a step did not come to its end."""
+    """Print every line, and keep it for ``night.txt``; ``failed`` after a step failed."""
 
     say: Callable[[str], None]
     lines: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Log:
         self.say(text)
 
     def step(self, name: str, action: Callable[[], Iterator[str]]) -> None:
-        """Each line that the step tells, or why it failed."""
+        """Print the lines of a step, or why it failed."""
         self(f"== {name}")
         try:
             for line in action():
@@ -65,7 +65,7 @@ class Log:
 
 
 def run_night(night: Night, say: Callable[[str], None]) -> int:
-    """The exit code: the worse of the suite's and 255 if a later step failed.
+    """Run all steps; the exit code is the worse of the suite's and 255 if a later step failed.
 
     Raises UsageError before anything is touched.
     """
@@ -82,13 +82,13 @@ def run_night(night: Night, say: Callable[[str], None]) -> int:
 
 
 def plan_night(night: Night) -> Iterator[str]:
-    """What a night would do, and what would go now.  Raises UsageError, StoreError."""
+    """The cells that would run, and the runs that would be removed now.  Raises UsageError, StoreError."""
     yield from list_cells(night.suite)
     yield from retain(night, datetime.now(UTC), dry_run=True)
 
 
 def into_warehouse(night: Night) -> Iterator[str]:
-    """Every run of the store that came to results; one that cannot be read is named and does not fail the night."""
+    """Bring every judged run of the store into the warehouse; one that cannot be read is named and fails nothing."""
     from pipeline import ingest
 
     runs = sorted((files for files in runs_of(night.suite.store) if files.results.exists()), key=lambda r: r.root.name)
@@ -118,7 +118,7 @@ def trends(warehouse: Path) -> Iterator[str]:
 
 
 def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
-    """Take away what may go, or only say what would.  Raises StoreError."""
+    """Remove what may be removed, or only list it.  Raises StoreError."""
     store = night.suite.store
     runs = stored(store)
     going = removals(runs, night.limits, now)

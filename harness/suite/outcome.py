@@ -1,4 +1,4 @@
-"""What a suite came to: ``results.json``, ``summary.txt`` and the exit code."""
+"""The results of a suite: ``results.json``, ``summary.txt`` and the exit code."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
+from harness.terminal import tables
 from reports.style.format import one_line
 
 FORMAT: Final = "harness-suite-results"
 VERSION: Final = 1
 
 _HEADINGS: Final[dict[Outcome, str]] = {
-    "violation": "violations that nobody expected",
+    "violation": "unexpected violations",
     "missing-violation": "expected violations that did not appear",
     "harness-failure": "failures of the harness",
     "unknown": "proved nothing",
@@ -54,7 +55,7 @@ class SuiteResults:
 
     @property
     def code(self) -> int:
-        """The worst of all: a violation that was proven stands, whatever became of the suite itself."""
+        """The worst of all: a proven violation stands, even if the suite itself failed."""
         codes = [CODE_OF[result.outcome] for result in self.cells]
         codes += [EXIT_FAILURE] if self.failure else []
         return worst_code([*codes, EXIT_INTERRUPTED] if self.why_ended == "interrupted" else codes)
@@ -91,7 +92,7 @@ def conclude(
     renewed: int = 0,
     warnings: Sequence[str] = (),
 ) -> SuiteResults:
-    """From what was written down; pure."""
+    """The results by the journal; pure."""
     cells = tuple(_result(cell, tuple(journal.of(cell)), failure or why_ended) for cell in journal.begun.cells)
     return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed, tuple(warnings))
 
@@ -101,8 +102,11 @@ def retried(cells: Sequence[CellResult]) -> int:
     return sum(max(len(result.attempts) - 1, 0) for result in cells)
 
 
-def summary(results: SuiteResults) -> str:
-    """The page for a terminal: what is not as expected first, how to do it again, then every cell in a line."""
+def summary(results: SuiteResults, columns: int | None = None) -> str:
+    """The page for people: what is not as expected first, how to repeat it, then a row for every cell.
+
+    Rows are wrapped within ``columns``; None: a line each.
+    """
     begun = results.journal.begun
     minutes, seconds = divmod(round(results.seconds), 60)
     head = (
@@ -116,8 +120,7 @@ def summary(results: SuiteResults) -> str:
     for outcome, heading in _HEADINGS.items():
         lines += _part(results, outcome, heading)
     lines += [f"warning: {warning}" for warning in results.warnings]
-    width = max((len(result.cell.name) for result in results.cells), default=0)
-    lines += ["cells", *(_line(result, width) for result in results.cells)]
+    lines += ["cells", tables.render(map(_row, results.cells), columns)]
     return "\n".join(lines) + "\n"
 
 
@@ -165,13 +168,13 @@ def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
     return [*lines, ""]
 
 
-def _line(result: CellResult, width: int) -> str:
+def _row(result: CellResult) -> tuple[str, ...]:
     last = result.last
-    told = "" if last is None else last.found
+    found = "" if last is None else last.found
     seconds = "" if last is None else f"{last.seconds:.0f} s"
     tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
     expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"
-    return f"  {result.outcome:<18}{seconds:>7}  {result.cell.name:<{width}}  {told}{tries}{expected}".rstrip()
+    return f"  {result.outcome:<18}", f"{seconds:>5}", result.cell.name, f"{found}{tries}{expected}"
 
 
 def is_as_expected(outcome: Outcome) -> bool:

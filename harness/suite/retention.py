@@ -1,9 +1,8 @@
-"""Which old runs may go: by age, then by size, oldest first.
+"""Retention: which old runs may be removed, by age, then by size, oldest first.
 
-A run that failed stays until somebody has looked at it and said so (``harness ack``).  Failed is whatever was not
-judged valid, was never judged, or broke down on our side; what a suite expected, a canary's violation for one, did not
-fail.  A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays
-there.
+A failed run stays until it was acknowledged (``harness ack``).  A run failed if it was not judged valid, was never
+judged, or broke off through a failure of the harness; an expected violation, such as a canary's, is no failure.  A run
+that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Standing: TypeAlias = Literal["passed", "acknowledged", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One run of a store: when it began, what it takes on the disk in bytes, and how it stands."""
+    """One run of a store: its start, its size on disk in bytes, and its state."""
 
     root: Path
     started: datetime
@@ -45,19 +44,19 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A run that may go, and why."""
+    """A run that may be removed, and the reason."""
 
     run: Stored
     why: str
 
 
-#: Days and GiB: three thousand years, and more than any disk holds; what is larger is a slip.
+#: The largest accepted days and GiB; more is a typing error.
 MOST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Runs go when they are older than ``days``; and the oldest until all take at most ``gib``.  None: no limit."""
+    """Remove runs older than ``days``, and the oldest until all take at most ``gib``.  None: no limit."""
 
     days: float | None = None
     gib: float | None = None
@@ -79,7 +78,7 @@ def stored(store: Path) -> list[Stored]:
 
 
 def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Removal]:
-    """What goes of ``runs`` (oldest first).  Pure.  Failed runs count towards the size and are never among them."""
+    """The removals among ``runs`` (oldest first).  Pure.  Failed runs count for the size and are never removed."""
     going: list[Removal] = []
     left = sum(run.size for run in runs)
     for run in runs:
@@ -97,7 +96,7 @@ def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Remo
 
 
 def remove(removal: Removal, store: Path) -> None:
-    """Take a run away with its pages on the site: out of sight at once, then from the disk.  Raises StoreError."""
+    """Remove a run with its pages on the site: renamed at once, then deleted.  Raises StoreError."""
     root = removal.run.root
     aside = root.with_name(_GOING + root.name)
     try:
@@ -134,7 +133,7 @@ def remove_suite(path: Path) -> None:
 
 
 def sweep(store: Path) -> None:
-    """Finish what a retention that was killed left half-done.  Raises StoreError."""
+    """Finish the removals of a retention that was killed.  Raises StoreError."""
     try:
         for path in store.glob(f"*/{_GOING}*"):
             shutil.rmtree(path)
@@ -143,9 +142,9 @@ def sweep(store: Path) -> None:
 
 
 def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
-    """Say that somebody has looked at a failing run.  Raises UsageError without a reason, StoreError."""
+    """Acknowledge a failing run.  Raises UsageError without a reason, StoreError."""
     if not reason.strip():
-        raise UsageError("--reason is empty: say what was found, for whoever reads it next")
+        raise UsageError("--reason is empty: say what was found, for later readers")
     path = run.root / ACKNOWLEDGED
     try:
         path.write_text(f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n")
@@ -155,7 +154,7 @@ def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
 
 
 def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
-    """Lines for people: what goes, and what stays although nobody may have looked at it."""
+    """Describe what is removed, and what stays until it is acknowledged."""
     for removal in going:
         run = removal.run
         yield f"goes: {run.root.parent.name}/{run.root.name}  {run.size / 2**20:.0f} MiB  {removal.why}"
@@ -168,7 +167,7 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
-    """Where its attempts left their runs; a journal that cannot be read counts as one whose runs are there."""
+    """Whether a run of its attempts is left; a journal that cannot be read counts as one with runs."""
     path = suite / "attempts.jsonl"
     if not path.exists():
         return []
@@ -197,7 +196,7 @@ def _standing(files: RunFiles) -> Standing:
 
 
 def _started(root: Path) -> datetime:
-    """By the directory's name; by its time where the name tells none."""
+    """The start, by the directory's name, or else by its time."""
     found = _STARTED.match(root.name)
     if found is not None:
         try:
@@ -208,7 +207,7 @@ def _started(root: Path) -> datetime:
 
 
 def _size(root: Path) -> int:
-    """Bytes on the disk: the nodes' stores are sparse.  Links are not followed."""
+    """Bytes on the disk, because the nodes' stores are sparse.  Links are not followed."""
     total = 0
     for folder, _, names in os.walk(root):
         for name in names:

@@ -1,6 +1,6 @@
-"""The cells of a suite one after the other: retries of our own failures, the budget, and when to stop.
+"""Run the cells of a suite one after the other: retries after failures of the harness, budget, early end.
 
-It knows neither clusters nor processes: ``launch`` runs a cell once, ``reset`` brings the cluster back.
+It does not depend on clusters or processes: ``launch`` runs a cell once, ``reset`` brings the cluster back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.suite.expectation import CODE_OF
 from harness.suite.journal import Journal
 from harness.suite.suitefile import OnFailure
 
-#: What a run takes besides its load, until the suite has measured it.
+#: The assumed time of a run besides its load, until the suite has measured it.
 OVERHEAD_S: Final = 30.0
 
 Launch = Callable[[Cell, Path], Attempt]
@@ -27,7 +27,7 @@ Reset = Callable[[], tuple[str, ...]]
 
 
 class Screen(Protocol):
-    """Who is told."""
+    """Shows the progress of a suite."""
 
     def begins(self, cell: Cell, attempt: int, log: Path) -> None: ...
 
@@ -38,7 +38,7 @@ class Screen(Protocol):
 
 @dataclass(slots=True)
 class Runner:
-    """``stopping`` says whether somebody asked to end; ``why_ended`` is set when cells were left out."""
+    """``stopping`` returns whether the suite was asked to end; ``why_ended`` is set when cells were left out."""
 
     journal: Journal
     launch: Launch
@@ -51,7 +51,7 @@ class Runner:
     why_ended: str = ""
 
     def run(self) -> None:
-        """Every cell that is due.  Raises HarnessError when the cluster cannot be had or nothing can be written."""
+        """Run every cell that is due.  Raises HarnessError when the cluster cannot be had or nothing can be written."""
         began = self.clock()
         overheads: list[float] = []
         for cell in self.journal.begun.cells:
@@ -89,7 +89,7 @@ class Runner:
             self.why_ended = f"stopped after {cell.name}"
 
     def _with_reset(self, attempt: Attempt) -> Attempt:
-        """What the run has shown is written down even if the cluster cannot be brought back."""
+        """Reset the cluster; the attempt is recorded even if that fails."""
         try:
             return replace(attempt, notes=self.reset())
         except HarnessError:

@@ -1,4 +1,4 @@
-"""A suite from its file to its exit code: what was asked for, the cluster, the cells, what is written at the end."""
+"""A suite from its file to its exit code: options, cluster, cells, results."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
 from harness.systems.dledger import find_jar
+from harness.terminal import tables
 
-#: In a run's directory: which cell it was and whether it ended as expected.  Retention goes by it.
+#: In a run's directory: its cell and whether it ended as expected; read by retention.
 NOTE: Final = "suite.json"
-#: In a suite's directory once it has brought its cluster up: if it is killed, whoever resumes it takes the nodes down.
+#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
 OURS: Final = "cluster-is-ours"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """What was asked for on the command line; None and empty leave it to the file."""
+    """The options of the command line; None and empty leave it to the file."""
 
     file: Path
     store: Path = Path("store")
@@ -54,7 +55,7 @@ class SuiteOptions:
 
 
 def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
-    """The cells that were asked for.  Raises UsageError when none is left."""
+    """The selected cells.  Raises UsageError when none is left."""
     changes: dict[str, Any] = {} if asked.time_limit is None else {"time_limit": asked.time_limit}
     wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
 
@@ -68,26 +69,26 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
             f"no cell of {asked.file} has this --nemesis and --dledger-version; `harness suite {asked.file} "
             "--dry-run` lists them"
         )
-    return Shard.parse(asked.shard).of(cells)  # none, where few cells were asked for: the other shards have them
+    return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
 
 
 def list_cells(asked: SuiteOptions) -> Iterator[str]:
     """A line for each cell, and one for all of them.  Raises UsageError."""
     suite = read_suite(asked.file)
     cells = cells_of(asked, suite, asked.seed or 0)
-    width = max((len(cell.name) for cell in cells), default=0)
-    total = 0.0
+    rows, total = [], 0.0
     for number, cell in enumerate(cells, 1):
         seconds = likely_seconds(cell.plan, OVERHEAD_S)
         total += 0.0 if cell.skip else seconds
-        told = f"skipped: {cell.skip}" if cell.skip else f"{seconds:4.0f} s  {cell.expected.words()}"
-        yield f"[{number:3}]  {cell.name:<{width}}  {told}"
+        plan = f"skipped: {cell.skip}" if cell.skip else f"{seconds:4.0f} s  {cell.expected.words()}"
+        rows.append((f"[{number:3}]", cell.name, plan))
+    yield tables.fitted(rows)
     budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
     yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
 
 
 def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
-    """Run what is due, told on ``stream`` (None: standard output), and write everything down.
+    """Run what is due, with progress on ``stream`` (None: standard output), and write the results.
 
     Raises UsageError before anything is touched, and StoreError.
     """
@@ -110,11 +111,11 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
         except HarnessError as error:
             failure = str(error)
         results = conclude(journal, time.monotonic() - began, runner.why_ended, failure, renewed)
-        return write(results, asked.store, table.say, draw_site=asked.draw_site)
+        return write(results, asked.store, table, draw_site=asked.draw_site)
 
 
-def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, draw_site: bool) -> SuiteResults:
-    """results.json, the summaries, junit.xml, and the site.  Raises StoreError when the first cannot be written."""
+def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) -> SuiteResults:
+    """Write results.json, the summaries, junit.xml and the site.  Raises StoreError when the first fails."""
     root = results.journal.root
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
     if draw_site:
@@ -126,9 +127,9 @@ def write(results: SuiteResults, store: Path, say: Callable[[str], None], *, dra
         (root / "summary.md").write_text(markdown(results))
     except OSError as error:
         raise StoreError(f"cannot write {root}: {error.strerror}") from None
-    say("")
-    say(summary(results).rstrip())
-    say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
+    table.say("")
+    table.say(summary(results, table.columns).rstrip())
+    table.say(f"{root}/summary.txt" + (f"  {store}/site/index.html" if draw_site else ""))
     return results
 
 
@@ -146,7 +147,7 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
-    """Raises UsageError when there is nothing to go on with, or when something else is asked for than was begun."""
+    """The journal to go on with.  Raises UsageError without one, or for options that differ from those at its start."""
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
@@ -163,7 +164,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
-    """Run what is due; how often the nodes had to be made anew."""
+    """Run what is due; return how often the nodes had to be made anew."""
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:
         return 0
@@ -201,7 +202,7 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
 
 
 def site(store: Path) -> Iterator[str]:
-    """Write the static pages over all runs, and say where they are."""
+    """Write the static pages over all runs, and yield their path."""
     from reports.site.site import write_site
 
     pages = write_site(store, store / "site")
@@ -209,7 +210,7 @@ def site(store: Path) -> Iterator[str]:
 
 
 def _attempted(what: str, action: Callable[[], object]) -> list[str]:
-    """A failure to draw never changes an outcome."""
+    """Warnings of a drawing that failed, which never changes an outcome."""
     try:
         action()
     except Exception as error:  # noqa: BLE001 (whatever a recorded run holds)

@@ -1,7 +1,7 @@
-"""What a person sees while a suite goes on: a row for each cell that ended and, on a terminal, a living part below.
+"""Progress of a suite: a row for each cell that ended and, on a terminal, a status below.
 
-Rows stay and scroll; the living part, the cell under way with its run's own last line, and the sums, is drawn anew in
-place.  Elsewhere there are rows only, so that a log of continuous integration is as long as the suite has cells.
+Rows stay and scroll; the status (the cell under way, the last line of its run, and the sums) is drawn over in place.
+Elsewhere there are rows only, so that a log of continuous integration is as long as the suite has cells.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COLOUR: Final = {
 
 
 class Table:
-    """Writes to ``stream`` (None: standard output).  Rows are numbered by the place of their cell in ``cells``."""
+    """Writes to ``stream`` (None: standard output).  Rows are numbered by the position of their cell in ``cells``."""
 
     def __init__(
         self, cells: Sequence[Cell], stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -46,6 +46,11 @@ class Table:
         self._next = 0.0
         self._current: tuple[Cell, int, Path, float] | None = None
         self._began = clock()
+
+    @property
+    def columns(self) -> int | None:
+        """How wide the summary may be; None for a file or a pipe."""
+        return self._screen.room
 
     def say(self, text: str) -> None:
         self._clear()
@@ -72,7 +77,7 @@ class Table:
         self._row(cell, outcome, "", why)
 
     def tick(self) -> None:
-        """Draw the living part, if it is time."""
+        """Draw the status, if it is time."""
         if not self._screen.living or self._current is None or self._clock() < self._next:
             return
         self._next = self._clock() + _DRAW_EVERY_S
@@ -92,7 +97,7 @@ class Table:
         ]
 
     def _row(self, cell: Cell, outcome: str, seconds: str, more: str) -> None:
-        """A line; on a terminal as much of it as fits: the summary at the end has all."""
+        """Print a row; on a terminal cut to its width, as the summary at the end has all."""
         place, shown = f"[{self._place[cell.name]:3}/{len(self._place)}]", f"{outcome:<18}"
         line = f"{place}  {shown}{seconds:>7}  {cell.name:<{self._width}}  {one_line(more, 400)}".rstrip()
         if self._screen.is_terminal:
@@ -109,7 +114,7 @@ class Table:
 
 
 def last_line(log: Path) -> str:
-    """The last whole words of a growing file, empty if there are none."""
+    """The last line of a growing file that is not blank, empty if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))

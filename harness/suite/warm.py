@@ -1,10 +1,10 @@
-"""One cluster for all cells: its nodes stay up between them, and are looked over.
+"""One cluster for all cells: its nodes stay up between them, and are checked.
 
-Before the first cell and after every one, what the last run left is taken away, and each node is asked for whatever a
-run can change: firewall and queueing rules, addresses and routes, the data disk's mount, files, processes of ours.  The
-answers must be those of the beginning.  If they are not, the differences are told, what carries our tags is healed; and
-if they are not the same then either, the nodes are made anew.  So no cell depends on the one before it, and a fault
-that did not heal cannot pass for the system's failure in the next run.
+Before the first cell and after every one, leftovers of the last run are removed, and everything that a run can change
+is read from each node: firewall and queueing rules, addresses and routes, the data disk's mount, files, processes of
+ours.  The state must be that of the beginning.  If it is not, the differences are reported and what carries our tags is
+healed; if they remain, the nodes are made anew.  So no cell depends on the one before it, and a fault that did not heal
+cannot pass for the system's failure in the next run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 Look = Mapping[str, tuple[str, ...]]
 
-#: iptables makes its tables and chains when they are first used and never removes them: as long as they hold nothing
-#: and let everything pass, they are no difference.
+#: iptables makes its tables and chains when they are first used and never removes them: empty ones that
+#: accept everything are no difference.
 #: The pattern for our processes does not match itself.
 _LOOK: Final = r"""
 PATH=$PATH:/usr/sbin:/sbin
@@ -56,9 +56,9 @@ true
 
 
 class WarmCluster:
-    """Brought up on entering unless it was up, and taken down on leaving if it is ours.
+    """A cluster that is brought up on entering unless it is up, and taken down on leaving if it is ours.
 
-    ``ours``: it was brought up by this suite, before it was killed.
+    ``ours``: this suite brought it up before it was killed and resumed.
     """
 
     def __init__(self, plan: Plan, say: Say, *, ours: bool = False) -> None:
@@ -85,9 +85,9 @@ class WarmCluster:
             self._cluster.down()
 
     def reset(self) -> tuple[str, ...]:
-        """After a cell: the nodes as they were at the beginning; a line for everything that was not so by itself.
+        """Restore the nodes after a cell; return a line for every difference that had to be removed.
 
-        Raises HarnessError when they cannot be had so.
+        Raises HarnessError when that fails.
         """
         notes: list[str] = []
         try:
@@ -107,7 +107,7 @@ class WarmCluster:
         return differences(self._fresh, self._look(), what)
 
     def _look(self) -> Look:
-        """Takes away what the last run left on purpose, then asks.  Raises HarnessError."""
+        """Remove what the last run left on purpose, then read the state of the nodes.  Raises HarnessError."""
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
             system = DLedgerRegister(self._plan, self._cluster.nodes, remote, time.monotonic)
             system.kill(remote.names)
@@ -130,12 +130,12 @@ class WarmCluster:
 
 
 def look_command(data_dir: str) -> Command:
-    """What of a node a run can change, a line each."""
+    """The command that prints what a run can change on a node, a line each."""
     return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
 
 
 def differences(fresh: Look, now: Look, what: str) -> list[str]:
-    """What is there and was not, and what is gone, a line each."""
+    """Lines that were added or removed."""
     lines: list[str] = []
     for node in sorted(set(fresh) | set(now)):
         before, after = fresh.get(node, ()), now.get(node, ())

@@ -1,4 +1,4 @@
-"""What runs on the nodes: one file a system."""
+"""Systems under test: one file each."""
 
 from harness.systems.base import StatusPort, SystemOnNodes
 from harness.systems.dledger import DLedgerRegister

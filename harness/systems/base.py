@@ -1,4 +1,4 @@
-"""The life of a system under test, as the conductor sees it."""
+"""The interface of a system under test."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class SystemOnNodes(Protocol):
     """Install, start, kill and collect.  All methods work on several nodes at once and may be repeated."""
 
     def install(self) -> None:
-        """Bring the program to every node, where it is not there yet.  Raises HarnessError."""
+        """Install the program on every node where it is missing.  Raises HarnessError."""
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start where it is not running; returns when each answers.  Raises NotReadyError with the log's last lines."""
+        """Start it where it does not run; wait until each answers.  Raises NotReadyError with the log's last lines."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
         """The process ids inside the nodes, None where it is not running."""
@@ -26,17 +26,17 @@ class SystemOnNodes(Protocol):
         """SIGKILL, and wait until the processes are gone."""
 
     def collect(self, into: Path) -> list[str]:
-        """Logs and state files into ``into/<node>/``.  Returns what could not be had, one line each; never raises."""
+        """Collect logs and state files into ``into/<node>/``.  Returns a line for each that failed; never raises."""
 
 
 class StatusPort:
-    """One blocking question to a server's client port, on a connection of its own."""
+    """One blocking request to a server's client port, on a connection of its own."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
 
     def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
-        """The answer.  Raises OSError (a timeout too) or ValueError when there is none."""
+        """Send the request and return the answer.  Raises OSError (a timeout too) or ValueError when there is none."""
         deadline = time.monotonic() + timeout
         with socket.create_connection(self._address, timeout=timeout) as connection:
             connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")

@@ -59,12 +59,12 @@ JVM_FLAGS: Final = (
 #: (heartbeat, vote minimum, vote maximum) in milliseconds; "stock" are the library's own defaults.
 TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
 
-#: Whether the process $p is the one that carries the mark $2: its number alone may be another's by now.
+#: Whether the process $p carries the mark $2: its pid may have been reused.
 _IS_OURS: Final = 'grep -qaF -- "$2" "/proc/$p/cmdline" 2>/dev/null'
 
 
 def find_jar(version: str) -> Path:
-    """The server's jar on this machine.  Raises UsageError with the mend when it was not built."""
+    """The server's jar on this machine.  Raises UsageError with the remedy when it was not built."""
     name = f"dledger-register-{version}.jar"
     for directory in (PACKAGED_JARS, JAR_DIRECTORY):
         if (path := directory / name).is_file():
@@ -73,7 +73,7 @@ def find_jar(version: str) -> Path:
 
 
 class RemoteNodes(Protocol):
-    """What this module needs of the nodes; ``harness.remote.nodes.Remote`` is one."""
+    """The methods of nodes that this module needs; ``harness.remote.nodes.Remote`` is one."""
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]: ...
 
@@ -104,7 +104,7 @@ class DLedgerRegister(SystemOnNodes):
 
     @property
     def _jar_name(self) -> str:
-        """On the nodes: another jar has another name."""
+        """The name on the nodes: another jar has another name."""
         return f"register-{self.jar_hash[:16]}.jar"
 
     def install(self) -> None:
@@ -114,13 +114,13 @@ class DLedgerRegister(SystemOnNodes):
         self._run_all({name: self.copy_command(name) for name in self._nodes})
         for directory in {node.data_dir for node in self._nodes.values()}:
             self._remote.upload_all(self.jar, f"{directory}/harness/{self._jar_name}")
-        # A power cut in the first seconds must not take the program away: that would be our doing.
+        # A power cut in the first seconds must not lose the program: that would be our failure.
         self._run_all({name: Command(("sync", "-f", node.data_dir)) for name, node in self._nodes.items()})
 
     def copy_command(self, name: str) -> Command:
-        """Take the jar from where it is on this machine, if the node sees the very same file there.
+        """Copy the jar from its path on this machine, if the node sees the same file there.
 
-        A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.  What comes of it is
+        A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.  The result is
         checked by its hash like every upload.
         """
         script = (
@@ -131,7 +131,7 @@ class DLedgerRegister(SystemOnNodes):
         return Command(("sh", "-c", script, "copy", str(self.jar), target, self.jar_hash), timeout=30.0)
 
     def endpoints(self) -> dict[str, tuple[str, int]]:
-        """Where clients connect to, by node."""
+        """The client addresses by node."""
         return {name: (node.address, CLIENT_PORT) for name, node in self._nodes.items()}
 
     # -- processes -------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ class DLedgerRegister(SystemOnNodes):
         return Command(("sh", "-c", script, "start", self._path(name), self._mark(name), *program))
 
     def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None:
-        """What the process of each node is started with from now on, besides what the node has."""
+        """Set additional environment variables for later starts of each node's process."""
         self._environments = dict(environments)
 
     def java_command(self, name: str) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class DLedgerRegister(SystemOnNodes):
     # -- readiness -------------------------------------------------------------------------------------------------
 
     def await_leader(self) -> str:
-        """Wait until a leader answers a read that went through a quorum; its name.
+        """Wait until a leader answers a read that went through a quorum; return its name.
 
         Raises NotReadyError when there is none within the plan's ``ready_timeout``.
         """
@@ -252,7 +252,7 @@ class DLedgerRegister(SystemOnNodes):
     # -- evidence --------------------------------------------------------------------------------------------------
 
     def collect(self, into: Path) -> list[str]:
-        """Logs, term file, snapshot metadata and the whole store (packed, sparse) of every node."""
+        """Collect logs, term file, snapshot metadata and the whole store (packed, sparse) of every node."""
         with ThreadPoolExecutor(len(self._nodes)) as pool:
             missing = pool.map(lambda name: self._collect_node(name, into / name), self._nodes)
         return [line for line in missing if line]

@@ -1,4 +1,4 @@
-"""DLedger's own wire protocol, as far as the harness speaks it: RocketMQ's remoting frames with JSON inside.
+"""DLedger's own wire protocol, as far as the harness uses it: RocketMQ's remoting frames with JSON inside.
 
 A frame is a length (4 bytes, big endian, of all that follows), the header's length with the serialization in the top
 byte (0: JSON), the header, and the body.  The codes are those of ``DLedgerRequestCode``.
@@ -32,7 +32,7 @@ def frame(code: int, body: dict[str, Any], opaque: int = 1) -> bytes:
 
 
 def ask(address: Address, code: int, body: dict[str, Any], timeout: float = 3.0) -> dict[str, Any]:
-    """The body of the answer.  Raises OSError (a timeout too) when none comes, ValueError when it is not understood."""
+    """The body of the answer.  Raises OSError (a timeout too) when none comes, ValueError when it is malformed."""
     deadline = time.monotonic() + timeout
     with socket.create_connection(address, timeout=timeout) as connection:
         connection.sendall(frame(code, body))
@@ -54,12 +54,12 @@ def metadata(address: Address, node: str) -> dict[str, Any]:
 
 
 def transfer_leadership(address: Address, leader: str, to: str, term: int) -> None:
-    """Ask the leader to hand over.
+    """Request a leadership transfer from the leader.
 
-    A leader that steps down at once may owe the answer: a request that was taken and not answered is no error here,
-    since whether the other node came to lead is seen in its probes.  Raises ValueError with the library's code when
-    the leader refuses (it leads no longer, the term is another, the other node is too far behind), OSError when it
-    cannot be reached.
+    A leader that steps down at once may not answer: a request that was accepted and not answered is no error here,
+    since the probes show whether the other node came to lead.  Raises ValueError with the library's code when the
+    leader refuses (it no longer leads, the term is another, the other node is too far behind), OSError when it cannot
+    be reached.
     """
     body = {"group": GROUP, "remoteId": leader, "transferId": leader, "transfereeId": to, "term": term}
     try:

@@ -1,1 +1,1 @@
-"""Streams that people read."""
+"""Standard streams and tables for terminals."""

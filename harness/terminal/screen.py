@@ -1,11 +1,9 @@
-"""A stream that a person reads: what it can show, how wide it is, and writing that never costs the run anything."""
+"""An output stream: what it can show, its width, and writing that never raises."""
 
 from __future__ import annotations
 
 import logging
 import os
-import sys
-import textwrap
 from contextlib import suppress
 from typing import Final, TextIO
 
@@ -15,10 +13,14 @@ _COLUMNS: Final = 80
 
 
 class Screen:
-    """``living``: lines can be drawn over in place; ``coloured``: and be coloured.
+    """What one stream can show, and writing to it that never raises.
 
-    Neither holds for a file, a pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
+    ``living``: lines can be drawn over in place; ``coloured``: they can be coloured, too.  Neither holds for a file, a
+    pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
     """
+
+    # Lines that are drawn over are ours, not rich's Live: that ends the process when its reader goes away (SystemExit),
+    # hides the cursor, which a run that is killed could not show again, and would need all of this class beneath it.
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,43 +33,32 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """Of the terminal as it is now; COLUMNS, else 80, where it does not say."""
+        """The present width of the terminal; COLUMNS, else 80, where it is unknown."""
         with suppress(OSError, ValueError):
             if found := os.get_terminal_size(self._stream.fileno()).columns:
                 return found
-        told = os.environ.get("COLUMNS", "")
-        return int(told) if told.isdecimal() and int(told) else _COLUMNS
+        named = os.environ.get("COLUMNS", "")
+        return int(named) if named.isdecimal() and int(named) else _COLUMNS
+
+    @property
+    def room(self) -> int | None:
+        """How wide a table may be; None for a file or a pipe, which take any width."""
+        return self.columns if self.is_terminal else None
 
     def cut(self, line: str) -> str:
-        """What of a line fits: one that fills the last column would scroll a living part away."""
+        """Cut a line one column short of the width: a full one would scroll lines that are drawn over."""
         room = self.columns - 1
         return line if len(line) <= room else line[: room - 1] + "…"
 
     def write(self, text: str) -> None:
-        """Never raises: once nobody can be told any more, the log says so, and nothing else happens."""
+        """Write and flush, never raise: the first failure is logged, and everything after it is dropped."""
         if self._gone:
             return
         try:
             self._stream.write(text)
             self._stream.flush()
-        except RuntimeError:  # a signal came while this thread was writing: its handler's words are lost, no more
-            log.info("not said: %s", text)
+        except RuntimeError:  # from a signal handler while this thread was writing: only the handler's text is lost
+            log.info("not written: %s", text)
         except (OSError, ValueError) as error:
             self._gone = True
-            log.warning("nobody is told anything any more: %s", error)
-
-
-def hanging(head: str, text: str) -> str:
-    """``text`` behind ``head``, on a terminal wrapped beneath itself; one line for a file or a pipe, as for grep."""
-    screen = Screen(sys.stdout)
-    if not screen.is_terminal or len(head) + len(text) <= screen.columns:
-        return head + text
-    beneath = " " * min(len(head), screen.columns // 2)
-    return textwrap.fill(
-        text,
-        screen.columns,
-        initial_indent=head,
-        subsequent_indent=beneath,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+            log.warning("output is dropped from now on: %s", error)

@@ -1,7 +1,7 @@
-"""The three standard streams, made safe before anything else: whoever reads them may be gone, closed or old-fashioned.
+"""Make the standard streams safe: readers may vanish, streams may be closed, encodings may be limited.
 
-A run of an hour must not end because ``| head`` had enough, and no file of a run may take the place of a stream that
-was closed: what a child process prints would then be written into it.
+A run of an hour must not end because ``| head`` closed its pipe, and no file of a run may take the place of a stream
+that was closed: what a child process prints would then be written into it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import select
 import sys
 from typing import Any, Final, TextIO
 
-#: What stands for a character that a terminal cannot show: one for one, so that columns stay columns, and never with
+#: Replacements for characters that a terminal cannot show: one for one, so that columns stay columns, and never with
 #: another meaning (the mark ``✓`` of a verdict must not become the ``?`` of *unknown*).
 _INSTEAD: Final[dict[str, str]] = {
     **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓", "+xo.*__--==##.%#", strict=True)),
@@ -29,12 +29,12 @@ _INSTEAD: Final[dict[str, str]] = {
     "µ": "u",
 }
 _HANDLER: Final = "harness-terminal"
-#: ASCII by another name: click takes a stream that calls itself ASCII for a mistake, and writes UTF-8 to it.
+#: ASCII by another name: click assumes that a stream with the encoding ASCII is a mistake, and writes UTF-8 to it.
 _ASCII: Final = "harness_ascii"
 
 
 def safe_streams() -> None:
-    """Open what is closed, and make writing to the two outputs something that a vanished reader cannot end."""
+    """Open closed streams, and make writing to the two outputs safe against vanished readers."""
     codecs.register_error(_HANDLER, _replaced)
     codecs.register(_ascii_on_purpose)
     for number in (0, 1, 2):
@@ -46,9 +46,9 @@ def safe_streams() -> None:
 
 
 def restart_in_utf8() -> None:
-    """Where the locale is not UTF-8, begin again in Python's UTF-8 mode; returns only where there is no need.
+    """Restart in Python's UTF-8 mode where the locale is not UTF-8; else return.
 
-    Every file that we write is UTF-8, whatever the terminal shows; one that a library opens without saying so, too.
+    Every file that we write is UTF-8, whatever the terminal shows; also one that a library opens without an encoding.
     The terminal's own encoding stays that of the streams.
     """
     if codecs.lookup(locale.getpreferredencoding(False)).name == "utf-8" or os.environ.get("PYTHONUTF8") == "1":  # noqa: FBT003
@@ -62,14 +62,14 @@ def _open_if_closed(number: int) -> None:
     try:
         os.fstat(number)
     except OSError:
-        null = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: in this order the very number
+        null = os.open(os.devnull, os.O_RDWR)  # the lowest free number: in this order it is the wanted one
         if null != number:
             os.dup2(null, number)
             os.close(null)
 
 
 def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
-    """The same stream on a safe file; one that somebody else put there stays."""
+    """The stream on a safe file; a stream that was replaced, as by a test, stays."""
     if stream is not None and stream is not own:
         return stream
     encoding = "utf-8" if stream is None else stream.encoding
@@ -83,9 +83,9 @@ def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
 
 
 class _Output(io.FileIO):
-    """Writes until nobody reads any more, and then nowhere, in silence.
+    """Write until the reader vanishes, and silently drop everything after.
 
-    ``heard``: other errors (a full disk) are raised, once; else there is nobody to tell of them.
+    ``heard``: other errors (a full disk) are raised, once; else they are dropped, too.
     """
 
     def __init__(self, number: int, *, heard: bool) -> None:
@@ -96,7 +96,7 @@ class _Output(io.FileIO):
     def write(self, data: Any, /) -> int:
         try:
             while (written := super().write(data)) is None:
-                select.select([], [self], [])  # somebody who shares the pipe made it non-blocking
+                select.select([], [self], [])  # another process that shares the pipe made it non-blocking
         except OSError as error:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())  # for children, too, and for what is flushed at the end
@@ -109,7 +109,7 @@ class _Output(io.FileIO):
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What is alike, else the escape: two values that differ are never shown as one."""
+    """Replace by a similar character, else by the escape: different values never look alike."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     marks = error.object[error.start : error.end]

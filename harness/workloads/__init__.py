@@ -1,4 +1,4 @@
-"""What clients ask of the system: one file a workload, each a stream of invocations decided by a seed."""
+"""Workloads: one file each, each a stream of invocations decided by a seed."""
 
 from harness.workloads.invocation import Invocation
 from harness.workloads.registers import CasRegister, Register, Workload, workload_named

@@ -1,4 +1,4 @@
-"""One thing to ask of the system."""
+"""The invocation of an operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """``f``, ``key`` and ``value`` as they will stand in the history; ``read_mode`` only for reads."""
+    """An invocation: ``f``, ``key`` and ``value`` as in the history; ``read_mode`` only for reads."""
 
     f: str
     key: str

@@ -1,6 +1,6 @@
 """Registers: reads and writes on a few keys that live for the whole run, each value written at most once.
 
-Values are unique over all keys, so the checker can tell which write a read saw and stays linear in time.
+Values are unique over all keys, so the checker knows which write a read saw and stays linear in time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Register:
                 yield Invocation("write", key, next(values))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a key, in the strongest mode there is, whatever the main phase used."""
+        """One read a key, in the strongest mode."""
         return [Invocation("read", key, read_mode="log") for key in self._keys]
 
 

@@ -1,1 +1,1 @@
-"""What a fault is, and what it is given to work with."""
+"""What a fault is, and the interfaces it works with."""

@@ -1,4 +1,4 @@
-"""Time as an argument: one clock that tells the moment and can be waited on."""
+"""A clock that is passed as an argument: it gives the time and can be waited on."""
 
 from __future__ import annotations
 

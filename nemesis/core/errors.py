@@ -1,4 +1,4 @@
-"""What a nemesis raises.
+"""The exceptions of the nemesis package.
 
 ::
 
@@ -6,11 +6,11 @@
     SkippedError          nothing was touched, and this is why
      └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
     UnknownFaultError     no fault has this name                                (a KeyError)
-    ScheduleError         a schedule that cannot be                             (a ValueError)
-    OptionError           a figure that no fault has, or that none can take     (a ValueError)
+    ScheduleError         a schedule that is impossible                         (a ValueError)
+    OptionError           an unknown option, or a value out of its bounds       (a ValueError)
 
-Everything else that comes out of a nemesis (a node that cannot be reached, a full disk) is a failure of whoever runs
-it, passed on unchanged after healing has been tried.
+Every other exception (a node that cannot be reached, a full disk) is a failure of the harness: it is passed on
+unchanged after healing has been tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 
 class FaultError(Exception):
-    """A fault was tried and left doubt: its receipt is ``indeterminate``."""
+    """A fault was tried and its effect is in doubt: its receipt is ``indeterminate``."""
 
 
 class SkippedError(Exception):
@@ -28,7 +28,7 @@ class SkippedError(Exception):
 
 
 class NotYetError(SkippedError):
-    """A fault cannot be aimed at this moment; trying again shortly is worth it."""
+    """A fault has no target at this moment, but may have one shortly."""
 
 
 class UnknownFaultError(KeyError):
@@ -46,8 +46,8 @@ class UnknownFaultError(KeyError):
 
 
 class ScheduleError(ValueError):
-    """A schedule that cannot be: it does not fit its time limit, or heals what it never injected."""
+    """An impossible schedule: it does not fit its time limit, or heals what it never injected."""
 
 
 class OptionError(ValueError):
-    """A fault's figure that nobody knows, or beyond its bounds."""
+    """An unknown option of a fault, or a value out of its bounds."""

@@ -1,4 +1,4 @@
-"""What the nodes can do: one look at each of them before a run."""
+"""Survey what the nodes can do, once before a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FirewallKind: TypeAlias = Literal["nft", "iptables"]
 
 TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
 
-# The table is made and deleted in one transaction: the kernel says whether it could, and nothing is left either way.
+# The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
 # What cannot be undone in one go is tried in a network namespace of its own.
 _SURVEY = r"""
 for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
@@ -35,9 +35,9 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """``can`` holds, for each node, what was found there: tool names, and ``can:…`` for what was tried and worked.
+    """What each node can do: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
 
-    ``addresses`` are all addresses of a node that belong to it alone, the one the nodes know it by first.
+    ``addresses`` are all addresses of a node that belong to it alone; the first is the one that other nodes use.
     """
 
     addresses: Mapping[str, tuple[str, ...]]
@@ -54,14 +54,14 @@ class Facts:
         return not self.lacking(*needs)
 
     def lacking(self, *needs: str) -> dict[str, list[str]]:
-        """Which of these a node does not have; nodes that have them all are left out."""
+        """Map each node to those of these tools that it lacks; nodes that have them all are left out."""
         gaps = {
             node: [need for need in needs if need not in self.can.get(node, frozenset())] for node in self.addresses
         }
         return {node: gap for node, gap in gaps.items() if gap}
 
     def refusal(self, *needs: str) -> str | None:
-        """A sentence that says which nodes lack what, or None."""
+        """A sentence that names the nodes and what they lack, or None."""
         gaps = self.lacking(*needs)
         texts = (f"{node} lacks {', '.join(gap).replace('can:', '')}" for node, gap in gaps.items())
         return "; ".join(texts) or None
@@ -72,7 +72,7 @@ def survey_command() -> Command:
 
 
 def survey(nodes: Nodes) -> Facts:
-    """Look at every node, all at once.  Raises what ``nodes.run`` raises."""
+    """Survey all nodes in parallel.  Raises what ``nodes.run`` raises."""
     return facts_from({name: nodes.address(name) for name in nodes.names}, _run_everywhere(nodes).values())
 
 
@@ -83,7 +83,8 @@ def _run_everywhere(nodes: Nodes) -> dict[str, Completed]:
 def facts_from(peer_addresses: Mapping[str, str], answers: Iterable[Completed]) -> Facts:
     """Read the answers of :func:`survey_command`.
 
-    An address that two nodes claim (a host-only network's gateway, NAT) is nobody's: dropping it would cut others.
+    An address that two nodes claim (a host-only network's gateway, NAT) belongs to none: dropping it would cut other
+    nodes.
     """
     found = {
         answer.node: [line.split(" ", 1) for line in answer.stdout.splitlines() if " " in line] for answer in answers

@@ -1,13 +1,13 @@
-"""What a fault is, what it may aim at, and what it is given to work with.
+"""What a fault is, its targets, and the context it works in.
 
-A fault is one small class without state.  A run asks it, in this order:
+A fault is one small class without state.  A run calls its methods in this order:
 
 1. ``precheck``: once, before anything starts.  Can this work on this cluster?  Cheap, and changes nothing.
-2. ``plan``: whom to hit now.  Looks and draws, touches nothing; the answer is recorded before ``inject`` is called.
+2. ``plan``: choose the targets.  Looks and draws, touches nothing; they are recorded before ``inject`` is called.
 3. ``inject``: do it.
 4. ``witness``: show that it stands, by something that is not the exit code of what was done.  No proof: FaultError.
-5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and again and again; and for
-   one node alone (``Targets.only``), when healing all of them at once has failed (see ``healing``).
+5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and repeatedly; and for one
+   node alone (``Targets.only``), when healing all of them at once has failed (see ``healing``).
 
 Whatever ``heal`` must know is in the targets, so that it can be called after any failure.
 """
@@ -18,7 +18,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from nemesis.core.clock import Clock
 from nemesis.core.errors import FaultError, SkippedError
@@ -26,7 +26,9 @@ from nemesis.core.facts import Facts
 from nemesis.core.options import OPTIONS
 from nemesis.core.ports import Command, Completed, Nodes, System
 
-Family: TypeAlias = Literal["network", "process", "machine"]
+Family: TypeAlias = Literal["partition", "packet", "kill", "pause", "leadership", "disk", "clock", "resource"]
+#: Families of faults between nodes; all others are faults of nodes, of which one at a time may hit a node.
+LINK_FAMILIES: Final = frozenset({"partition", "packet"})
 Witness: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
@@ -36,10 +38,10 @@ DATA_DIR = "/data"
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Whom a fault hits.
+    """The targets of a fault.
 
     ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may yet hit
-    one (a successor that nobody knows now).  ``detail`` is plain JSON, a fault's own.
+    one (a successor that is not known yet).  ``detail`` is plain JSON, a fault's own.
     """
 
     nodes: tuple[str, ...]
@@ -74,13 +76,13 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a nemesis must know about the system and the plan.
+    """Settings of the system and the plan that faults need.
 
     ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
-    node to where its data lies (``/data`` when it is not named), and ``store`` says where in it the system's files
-    are; ask with :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
+    node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files in
+    it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
     starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
-    pattern matches is never damaged.  ``snapshots`` tells whether the system saves any, ``faketime`` whether it was
+    pattern matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was
     started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.
     ``options`` are the faults' own figures (see ``options``).
     """
@@ -111,10 +113,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a fault is given.  ``busy`` are the nodes under a process or machine fault at this moment.
+    """The context of a fault.  ``busy`` are the nodes that stand under a fault of nodes (not of links).
 
     ``damaged`` are the nodes whose data an earlier fault of this run may have destroyed.
-    ``wanted`` is set when someone else has chosen the targets (a script, a replay): then ``plan`` keeps to it.
+    ``wanted`` are targets chosen beforehand (by a script or a replay): ``plan`` then uses these.
     ``stop`` ends every wait early.
     """
 
@@ -130,11 +132,11 @@ class Context:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The nodes that are under no process or machine fault, in the cluster's order."""
+        """The nodes that are not busy, in the cluster's order."""
         return tuple(name for name in self.nodes.names if name not in self.busy)
 
     def at_data(self, nodes: Iterable[str], script: str, *arguments: str, timeout: float = 10.0) -> dict[str, Command]:
-        """A shell script for each of these nodes, told the node's data directory as ``$0``."""
+        """A shell script for each of these nodes, with the node's data directory as ``$0``."""
         return {
             node: Command(("sh", "-c", script, self.settings.data_dir(node), *arguments), timeout=timeout)
             for node in nodes
@@ -148,7 +150,7 @@ class Context:
         return done
 
     def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:
-        """The first answer of ``look`` that is not None; None when the deadline or ``stop`` comes first."""
+        """Poll ``look`` until it returns something else than None; None when the deadline or ``stop`` comes first."""
         deadline = self.clock.now() + int(within_s * 1e9)
         while (seen := look()) is None:
             if self.clock.now() >= deadline or self.clock.wait(every_s, self.stop):
@@ -159,8 +161,9 @@ class Context:
 class Fault(Protocol):
     """One kind of fault.
 
-    ``stops`` tells that the targeted nodes do not serve while it stands: the quorum guard counts them.
-    ``beyond_quorum`` tells that stopping a majority is the fault's own point (kill-all), or that it sees to the
+    ``family`` and ``summary`` (one line, no full stop) go into its receipts; reports colour faults by family.
+    ``stops``: the targeted nodes do not serve while it stands, and the quorum guard counts them.
+    ``beyond_quorum``: stopping a majority is the purpose of the fault (kill-all), or it keeps the
     quorum itself.
     """
 
@@ -180,11 +183,11 @@ class Fault(Protocol):
         ...
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        """Whom to hit.  Raises SkippedError when there is nobody to hit."""
+        """Choose the targets.  Raises SkippedError when there are none."""
         ...
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        """Do it.  Raises FaultError when it failed, wholly or in part."""
+        """Start the fault.  Raises FaultError when that failed, wholly or in part."""
         ...
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
@@ -198,14 +201,14 @@ class Fault(Protocol):
 
 @runtime_checkable
 class Destroys(Protocol):
-    """A fault whose damage stays when it is healed: the run keeps in mind whom it hit."""
+    """A fault whose damage stays when it is healed: the run remembers its targets."""
 
     @property
     def destroys(self) -> bool: ...
 
 
 def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    """The nodes somebody asked for, or else the fault's own choice, in the cluster's order.
+    """The nodes in ``wanted``, or else the fault's own choice, in the cluster's order.
 
     Raises SkippedError when one of them is under another fault already, or when there is none.
     """
@@ -220,12 +223,12 @@ def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[st
 
 
 def as_recorded(ctx: Context, name: str, drawn: T) -> T:
-    """What a replayed fault's receipt says under this name, or else what was drawn now."""
+    """The value of this name in a replayed fault's receipt, or else the one drawn now."""
     return ctx.wanted.detail.get(name, drawn) if ctx.wanted else drawn
 
 
 def complaint(text: str) -> str:
-    """The line that says what is wrong: the first with "error" in it, or else the last."""
+    """The line of an output that names the error: the first with "error" in it, or else the last."""
     lines = text.strip().splitlines()
     telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
     return telling[0][:300] if telling else "no message"

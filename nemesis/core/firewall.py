@@ -1,12 +1,12 @@
-"""Packet filters as values: what one node is told so that it drops, refuses or counts packets.
+"""Packet filters as values: the rules by which one node drops, refuses or counts packets.
 
 One table (``inet harness``) or chain prefix (``harness-``) a node is ours, with one chain a fault in it; nothing else
 is ever touched.  Rules match by the sender's address and not by connection state, so that established connections
 are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
 
 Around the rules that act stand rules that only count: TCP packets from a peer at the system's own port, before, and
-those that are still there behind.  The difference is what was done to the system itself.  A TCP reset does not count:
-a kernel sends it for a process that is gone, and ``reset`` lets it pass.
+those that are left after them.  The difference is what the fault did to the system's own packets.  A TCP reset does not
+count: a kernel sends it for a process that is gone, and ``reset`` lets it pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BURST_KBYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a node does with packets from one peer, under all of the peer's addresses.
+    """A rule for the packets from one peer, under all of the peer's addresses.
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
     number for ``queue`` (iptables only: few kernels have nftables' own).  ``port`` is the system's own; 0 counts none.
@@ -44,7 +44,7 @@ class Rule:
 
 
 class Firewall(Protocol):
-    """How one kind of packet filter is spoken to.  A chain is named after its fault."""
+    """The commands of one kind of packet filter.  A chain is named after its fault."""
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
         """Replaces the whole chain in one step."""
@@ -229,7 +229,7 @@ done"""
 
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
-# Every table and chain of ours on a node, whoever left it there.
+# Every table and chain of ours on a node, whichever run left it there.
 SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
   if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
 fi
@@ -242,12 +242,12 @@ done"""
 
 
 def _nft_name(chain: str) -> str:
-    """Never a word of nft's own language (``bridge`` is one)."""
+    """A chain name that is no keyword of nft (``bridge`` is one)."""
     return "fault_" + chain.replace("-", "_")
 
 
 def _iptables_name(chain: str) -> str:
-    """Names of chains end at 28 characters."""
+    """A chain name within the limit of 28 characters."""
     return f"{CHAIN_PREFIX}{chain}"[:28]
 
 

@@ -42,7 +42,7 @@ def one_way(names: Sequence[str], deaf: Iterable[str], mute: Iterable[str]) -> G
 
 
 def separate(names: Sequence[str], one: Iterable[str], other: Iterable[str]) -> Grudge:
-    """Two sides that hear nothing of each other."""
+    """Two sides that do not hear each other."""
     left, right = list(one), list(other)
     return nx.compose(one_way(names, left, right), one_way(names, right, left))
 
@@ -64,7 +64,7 @@ def random_halves(names: Sequence[str], rng: random.Random) -> Grudge:
 
 
 def bridge(names: Sequence[str], rng: random.Random) -> Grudge:
-    """Two halves that share one node of the larger: it hears everybody and everybody hears it."""
+    """Two halves that share one node of the larger: it hears all nodes and all nodes hear it."""
     smaller, larger = halves_of(names, rng)
     return separate(names, smaller, larger[1:])
 
@@ -83,7 +83,7 @@ def majorities_ring(names: Sequence[str], rng: random.Random) -> Grudge:
 
 
 def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grudge:
-    """Everybody drops whatever is not in their view.  A node without a view hears everybody."""
+    """Every node drops what comes from outside its view.  A node without a view hears all nodes."""
     grudge = empty(names)
     for name in names:
         seen = {name, *views.get(name, names)}
@@ -119,7 +119,7 @@ def _lowest(candidates: list[str], degree: Callable[[str], int], rng: random.Ran
 
 
 def to_mapping(grudge: Grudge) -> dict[str, tuple[str, ...]]:
-    """Each node that drops something, with those it drops, both in the order of the graph's nodes."""
+    """Map each node that drops something to the nodes it drops, both in the order of the graph's nodes."""
     order = list(grudge)
     drops = {node: tuple(other for other in order if grudge.has_edge(node, other)) for node in order}
     return {node: peers for node, peers in drops.items() if peers}

@@ -1,20 +1,20 @@
-"""Who is under which fault, and what may be added to it.
+"""Decide which faults may stand together.
 
-A node is under one process or machine fault at a time, and a majority of nodes stays up unless the plan, or the
-nature of the fault, says otherwise.  Network faults take no locks.
+A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of nodes stays up unless the plan,
+or the nature of the fault, says otherwise.  Faults of links take no locks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nemesis.core.fault import Context, Fault, Targets
+from nemesis.core.fault import LINK_FAMILIES, Context, Fault, Targets
 from nemesis.core.grudges import majority
 
 
 def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
-    """The nodes under a process or machine fault."""
-    held = (targets for fault, targets in active if fault.family != "network")
+    """The nodes that are under a fault of nodes."""
+    held = (targets for fault, targets in active if fault.family not in LINK_FAMILIES)
     return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
 
 
@@ -22,7 +22,7 @@ def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: 
     """Why this fault may not be added to those that stand, or None."""
     if any(other.name == fault.name for other, _ in active.values()):
         return f"{fault.name} stands already"
-    if fault.family == "network":
+    if fault.family in LINK_FAMILIES:
         return None
     if both := sorted(locked(active.values()) & {*targets.nodes, *targets.reserved}):
         return f"{', '.join(both)} is under another fault"

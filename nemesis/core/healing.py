@@ -1,7 +1,7 @@
-"""Healing a fault so that one bad node does not keep the others from it.
+"""Heal a fault so that one failing node does not prevent healing the others.
 
 A fault's own ``heal`` does all nodes at once, as a partition must be lifted, and stops where one of them fails.  Then
-it is asked again for each node alone: whatever can be healed is, and what cannot is told by node.
+it is called again for each node alone: whatever can be healed is, and the failures are known by node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nemesis.core.ports import StartError
 
 
 class UnhealedError(Exception):
-    """Some nodes of a fault could not be healed, all others were.  ``reasons`` maps the node to what was raised."""
+    """Some nodes of a fault could not be healed, all others were.  ``reasons`` maps nodes to exceptions."""
 
     def __init__(self, reasons: Mapping[str, Exception]) -> None:
         self.reasons = dict(reasons)
@@ -22,7 +22,7 @@ class UnhealedError(Exception):
 
     @property
     def by_system(self) -> bool:
-        """Whether all that is wrong is that the system's own processes did not come up again."""
+        """Whether the only failure is that the system's own processes did not start again."""
         return all(isinstance(error, StartError) for error in self.reasons.values())
 
     @property
@@ -40,7 +40,7 @@ def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
     nodes = tuple(dict.fromkeys((*targets.nodes, *targets.reserved)))
     try:
         return fault.heal(ctx, targets)
-    except StartError as error:  # what is started comes last: all else is healed, and every process was started
+    except StartError as error:  # StartError comes last: all else is healed then, and every process was started
         raise UnhealedError(dict.fromkeys([node for node in nodes if node in error.reasons] or nodes, error)) from None
     except Exception as error:
         if len(nodes) < 2:
@@ -50,7 +50,7 @@ def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
     for node in nodes:
         try:
             seen[node] = fault.heal(ctx, targets.only(node))
-        except Exception as error:  # noqa: BLE001 (told by node, when all others are healed)
+        except Exception as error:  # noqa: BLE001 (raised by node, when all others are healed)
             reasons[node] = error
     if reasons:
         raise UnhealedError(reasons)

@@ -1,4 +1,4 @@
-"""The faults' own figures: what a plan may set, and what holds when it does not."""
+"""The options of faults: what a plan may set, and the defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nemesis.core.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One figure: its default, the least and the most that makes sense, and what it means for which fault."""
+    """One option: its default, its bounds, the fault it belongs to, and its meaning."""
 
     default: float
     least: float
@@ -47,7 +47,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
 
 
 def check_options(options: Mapping[str, float]) -> None:
-    """Raises OptionError that names the option, and the mend."""
+    """Raises OptionError that names the option and the correction."""
     for name, value in options.items():
         if name not in OPTIONS:
             near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)

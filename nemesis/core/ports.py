@@ -1,6 +1,6 @@
-"""The world as a nemesis sees it: nodes that run commands, and the system that runs on them.
+"""What a nemesis needs of the world: nodes that run commands, and the system that runs on them.
 
-A nemesis imports nothing of the harness; whoever runs it hands in objects of these shapes.
+A nemesis imports nothing of the harness; the harness passes objects that implement these protocols.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A command that came to its end.  ``code`` is -1 when a signal ended it; ``seconds`` is how long it took."""
+    """A command that has ended.  ``code`` is -1 when a signal ended it; ``seconds`` is how long it took."""
 
     node: str
     code: int
@@ -55,22 +55,22 @@ class Nodes(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     def address(self, node: str) -> str:
-        """The IP address under which the other nodes know this one."""
+        """The IP address at which the other nodes reach this one."""
         ...
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         """Run one command a node, all nodes in parallel, and return when all have ended.
 
-        An exit code other than 0 is an answer.  Raises whatever the harness raises when a node cannot be reached or
+        An exit code other than 0 is a result.  Raises whatever the harness raises when a node cannot be reached or
         a command outlives its timeout: that is a failure of the harness, and a nemesis does not catch it.
         """
         ...
 
 
 def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, Completed], dict[str, Exception]]:
-    """Run one command a node, in parallel: the answers there are, and what was raised for the other nodes.
+    """Run one command a node, in parallel: the results, and the exceptions of the other nodes.
 
-    For healing: a node that cannot be reached must not take the answers of the others with it.
+    For healing: a node that cannot be reached must not hide the results of the others.
     """
     answers, errors = dict[str, Completed](), dict[str, Exception]()
     with ThreadPoolExecutor(max(1, len(commands)), thread_name_prefix="each") as pool:
@@ -78,7 +78,7 @@ def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, C
     for node, one in running.items():
         try:
             answers.update(one.result())
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is told)
+        except Exception as error:  # noqa: BLE001 (returned with the answers)
             errors[node] = error
     return answers, errors
 

@@ -1,7 +1,7 @@
-"""Whom to hit: the leader by probe, and choices by words.
+"""Targets: the leader by probe, and choices by words.
 
 Two nodes may both call themselves leader (one of them was cut off and does not know).  The one with the higher term
-is the leader; :func:`claimants` tells them all.
+is the leader; :func:`claimants` returns all of them.
 
 A choice is one or more words joined by ``/``, each adding nodes to those before; ``!`` before a word takes nodes away.
 
@@ -15,7 +15,7 @@ word            nodes
 ``all``         all
 ``leader``      the node that leads by the probe with the highest term
 ``followers``   all others
-``successor``   the follower with the longest log: nobody else is likelier to be elected next
+``successor``   the follower with the longest log: the one most likely to be elected next
 ``n3``          that node
 ==============  ==================================================================================
 
@@ -40,7 +40,7 @@ WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "follo
 
 
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
-    """The nodes that answered and call themselves leader, highest term first."""
+    """The nodes whose probes claim leadership, highest term first."""
     return by_rank(_claims(probes))
 
 
@@ -54,7 +54,7 @@ def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
 
 
 def leader_of(ctx: Context) -> str:
-    """The leader by the newest probes.  Raises NotYetError when nobody says that it leads."""
+    """The leader by the newest probes.  Raises NotYetError when no node claims to lead."""
     leader = leader_now(ctx.system.probes())
     if leader is None:
         raise NotYetError("no node says that it leads")
@@ -80,7 +80,7 @@ def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) ->
     """The targets that a step asks for, None when it leaves them to its fault.
 
     Either recorded targets (``{"nodes": …, "grudge": …}``) or a choice by words: ``{"choose": "leader"}``.  Pids and
-    the like are found anew.  Raises SkippedError for a choice that cannot be, NotYetError without a leader.
+    the like are found anew.  Raises SkippedError for an impossible choice, NotYetError without a leader.
     """
     if wish is None:
         return None
@@ -90,7 +90,7 @@ def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) ->
 
 
 def check_words(words: str, names: Sequence[str] = ()) -> None:
-    """Raises ScheduleError for a word that is neither known nor a node's name; without names any name will do."""
+    """Raises ScheduleError for a word that is neither known nor a node's name; without names any name is accepted."""
     for word in words.split("/"):
         bare = word.removeprefix("!").strip()
         if not bare or (names and bare not in (*WORDS, *names)):
@@ -100,7 +100,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
 
 
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
-    """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when nobody is left."""
+    """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when no node is left."""
     chosen: set[str] = set()
     for word in (part.strip() for part in words.split("/")):
         if word.startswith("!"):
@@ -108,7 +108,7 @@ def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
         else:
             chosen |= set(_one_word(word, ctx, rng, frozenset(chosen)))
     if not chosen:
-        raise SkippedError(f"{words} is nobody at this moment")
+        raise SkippedError(f"{words} matches no node at this moment")
     return tuple(name for name in ctx.nodes.names if name in chosen)
 
 

@@ -2,7 +2,7 @@
 
 The process must have been started for it (:func:`environment`, after :func:`prepare`); monotonic time stays true.
 Without ``FAKETIME_FORCE_MONOTONIC_FIX=0`` Java's timed waits return at once (found by experiment with 0.9.10).
-The witness is the time that the process itself reports, in its probes, against the nodes that were left alone.
+The witness is the time that the process itself reports, in its probes, compared with the nodes that are not targets.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ fi"""
 
 
 def environment(facts: Facts, node: str, clock_file: str) -> dict[str, str]:
-    """What the system's process must be started with on this node; empty where there is no libfaketime."""
+    """Environment variables for the system's process on this node; empty where there is no libfaketime."""
     library = next((able for able in sorted(facts.can.get(node, ())) if able.startswith(LIBRARY)), None)
     if library is None:
         return {}
@@ -67,7 +67,7 @@ def environment(facts: Facts, node: str, clock_file: str) -> dict[str, str]:
 
 
 def prepare(clock_file: str) -> Command:
-    """Set the clock right; to be run on every node before the system's process is started."""
+    """A command that sets the clock right; for every node, before the system's process is started."""
     return Command(("sh", "-c", _SET, clock_file, "+0"))
 
 
@@ -91,9 +91,9 @@ class Tune:
 
 
 class ClockFault:
-    """Clocks of random nodes, a minority, go wrong; the subclasses say how."""
+    """Wrong clocks on a random minority of the nodes; the subclasses define how."""
 
-    family: Family = "machine"
+    family: Family = "clock"
     stops = False
     beyond_quorum = False
     SEEN_WITHIN_S = 5.0
@@ -115,7 +115,7 @@ class ClockFault:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))
         before = self._against_the_others(ctx, nodes)
         if any(node not in before for node in nodes):
-            raise NotYetError("a node does not tell its time")
+            raise NotYetError("a node does not report its time")
         tunes = {node: self.tune(rng) for node in nodes}
         offsets: dict[str, Any] = {node: list(tune.offsets_s) for node, tune in tunes.items()}
         pauses: dict[str, Any] = {node: tune.pause_s for node, tune in tunes.items()}
@@ -142,7 +142,7 @@ class ClockFault:
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):
             silent = [node for node in targets.nodes if node not in seen]
-            raise FaultError(f"the process did not tell a wrong time on {', '.join(silent)}")
+            raise FaultError(f"the process did not report a wrong time on {', '.join(silent)}")
         return {"clock_off_ms": seen}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
@@ -155,15 +155,15 @@ class ClockFault:
             return None if any(wrong) else True
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):
-            raise FaultError("the process still tells a wrong time")
-        told = {n: round(last[n] - targets.detail["before_ms"][n]) for n in targets.nodes if n in last}
-        return {"clock_off_ms_now": told}
+            raise FaultError("the process still reports a wrong time")
+        offsets = {n: round(last[n] - targets.detail["before_ms"][n]) for n in targets.nodes if n in last}
+        return {"clock_off_ms_now": offsets}
 
     def _tune_of(self, targets: Targets, node: str) -> Tune:
         return Tune(tuple(targets.detail["offsets_s"][node]), targets.detail["pause_s"][node])
 
     def _against_the_others(self, ctx: Context, nodes: Sequence[str]) -> dict[str, float]:
-        """Each node's offset against the median of those that are left alone."""
+        """Each node's offset from the median of the nodes that are not targets."""
         offsets = offsets_ms(ctx.system.probes())
         others = [offset for node, offset in offsets.items() if node not in nodes]
         if not others:
@@ -178,7 +178,7 @@ def _hit(targets: Targets) -> tuple[str, ...]:
 
 
 def _matches(shift_ms: float, offsets_s: Iterable[float]) -> bool:
-    """Whether this is one of the wrong times; a probe's way there and back may take a part of a second."""
+    """Whether an offset is one of those that were set; a probe's way there and back may take a part of a second."""
     return any(offset and abs(shift_ms - 1000 * offset) < max(250.0, 100 * abs(offset)) for offset in offsets_s)
 
 

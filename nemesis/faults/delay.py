@@ -1,4 +1,4 @@
-"""Links that delay, reorder or double packets, by a helper program on the node (see ``queue_helper``).
+"""Delay, reorder or duplicate packets, by a helper program on the node (see ``queue_helper``).
 
 The packets that a node receives over a shaped link are handed to the helper by an iptables rule.  Only one end of a
 link is shaped, so that the delay asked for is what a round trip sees.
@@ -40,7 +40,7 @@ while [ ! -s "$ready" ]; do
   sleep 0.02
 done"""
 
-# Asks the helper what it counted so far.
+# Prints what the helper has counted so far.
 _COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
 rm -f "$counts"
 kill -s USR1 "$(cat "$ready")" || exit
@@ -118,7 +118,7 @@ for i in range(int(sys.argv[2])):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the helper does; ``number`` is the queue's, one a fault."""
+    """The parameters of the helper; ``number`` is that of the queue, one per fault."""
 
     number: int
     delay_ms: float = 0.0
@@ -147,9 +147,9 @@ def helper_source() -> str:
 
 
 class Shaping:
-    """Two random halves; what the smaller half hears from the larger is shaped."""
+    """Delay, reorder or duplicate what the smaller of two random halves receives from the larger."""
 
-    family: Family = "network"
+    family: Family = "packet"
     stops = False
     beyond_quorum = False
 
@@ -204,7 +204,7 @@ class Shaping:
         return {**felt, **treated, **self.proof(ctx, targets, self.shape(ctx))}
 
     def _treated(self, ctx: Context, targets: Targets) -> Witness:
-        """Until now all packets were others': those that the helpers delayed, reordered or doubled."""
+        """Count the packets of the system that the helpers treated: so far, none of ours were sent."""
         asks = dict.fromkeys(targets.nodes, self.shape(ctx).counts())
 
         def look() -> Witness | None:
@@ -249,7 +249,7 @@ def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str
 
 
 def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Round trips against those from before.  Raises FaultError for a link that did not become so much slower."""
+    """Compare round trips with those from before.  Raises FaultError for a link that did not become so much slower."""
     before: Mapping[str, float] = targets.detail["round_trip_ms_before"]
     trips = round_trips(ctx, targets.grudge)
     least = 0.9 * (shape.delay_ms - shape.jitter_ms)
@@ -260,7 +260,7 @@ def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
 
 
 def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -> dict[str, tuple[int, int, int]]:
-    """Numbered datagrams over one link a shaping node: how many came, how many different ones, how many late.
+    """Send numbered datagrams over one link a shaping node; count those received, distinct, and late.
 
     One link at a time, since a node can run one command at a time.
     """
@@ -309,7 +309,7 @@ def _duplicate(ctx: Context) -> Shape:
     return Shape(62, duplicate=ctx.settings.option("duplicate"))
 
 
-SHAPING: tuple[Shaping, ...] = (
+DELAY: tuple[Shaping, ...] = (
     Shaping("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
     Shaping(
         "packet-reorder",

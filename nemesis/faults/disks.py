@@ -97,11 +97,11 @@ print(json.dumps(done))
 
 
 class DiskFull:
-    """Every block of the data filesystem is taken; healed by giving them back and starting what died of it."""
+    """Fill the data filesystem; healed by freeing the blocks and starting processes that died of it."""
 
     name = "disk-full"
     summary = "the data filesystem of random nodes is filled to the last block"
-    family: Family = "machine"
+    family: Family = "disk"
     stops = True
     beyond_quorum = False
 
@@ -139,12 +139,12 @@ class DiskFull:
 
 
 class Damage:
-    """A file of the store is damaged while the process is down.
+    """Damage a file of the store while the process is down.
 
-    What is damaged is never mended, so the nodes damaged over a whole run stay a minority unless the plan allows more.
+    Damage is never repaired, so the nodes damaged over a whole run stay a minority unless the plan allows more.
     """
 
-    family: Family = "machine"
+    family: Family = "disk"
     stops = True
     beyond_quorum = False
     destroys = True
@@ -202,13 +202,13 @@ class Damage:
         return {"damaged": seen}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Starts the process; the damage stays."""
+        """Start the process; the damage stays."""
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
         return restart(ctx, targets.nodes)
 
 
 def weights(ctx: Context) -> dict[str, float]:
-    """How likely a class of files is to be damaged: the fault options ``damage_…``."""
+    """The weight of each class of files: the fault options ``damage_…``."""
     return {name: ctx.settings.option(f"damage_{name}") for name in ctx.settings.store_files}
 
 

@@ -1,4 +1,4 @@
-"""Faults that follow the system's own moves: the next leader, one node after another, a transfer on request."""
+"""Faults that follow leadership: kill the next leader too, restart node by node, transfer on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nemesis.faults.processes import (
 )
 
 SUCCESSOR_S: Final = 20.0
-#: For how long a hand-over is asked for again, and how long each request may take until the other node leads.
+#: For how long a transfer is requested again, and how long each request may take until the other node leads.
 TRANSFER_S: Final = 15.0
 REQUEST_S: Final = 3.0
 
@@ -33,9 +33,9 @@ class LeaderThenSuccessor:
 
     name = "kill-leader-then-successor"
     summary = "SIGKILL to the leader, and to the next one up to 2 s after it leads"
-    family: Family = "process"
+    family: Family = "kill"
     stops = True
-    beyond_quorum = True  # sees to the quorum itself: only one of the reserved nodes will be hit
+    beyond_quorum = True  # keeps the quorum itself: only one of the reserved nodes will be hit
 
     def precheck(self, ctx: Context) -> str | None:
         return None if len(ctx.nodes.names) >= 5 else "needs 5 nodes to leave a majority after two kills"
@@ -68,7 +68,7 @@ class LeaderThenSuccessor:
 
         heir = ctx.until(look, SUCCESSOR_S)
         if heir is None:
-            raise FaultError(f"nobody else led within {SUCCESSOR_S:g} s")
+            raise FaultError(f"no other node led within {SUCCESSOR_S:g} s")
         if ctx.clock.wait(targets.detail["delay_s"], ctx.stop):
             raise FaultError(f"stopped before {heir}, the successor, was killed")
         kill(ctx, {heir: pids[heir]})
@@ -84,7 +84,7 @@ class LeaderThenSuccessor:
         if (gone := ctx.until(look, ctx.settings.witness_s)) is None:
             raise FaultError("the leader and a successor are not both gone")
         successor = next(node for node in gone if node != leader)
-        # It is gone itself: the others say in which term they followed it.
+        # The leader itself is gone: the probes of the others have the term in which they followed it.
         followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
         terms = {"successor_term": max(followed)} if followed else {}
         return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
@@ -98,9 +98,9 @@ class RestartRolling:
 
     name = "restart-rolling"
     summary = "one node after another is killed and started, each after the last one answers"
-    family: Family = "process"
+    family: Family = "kill"
     stops = True
-    beyond_quorum = True  # sees to the quorum itself: one node is down at a time
+    beyond_quorum = True  # keeps the quorum itself: one node is down at a time
 
     def precheck(self, ctx: Context) -> str | None:
         return None if len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
@@ -125,7 +125,7 @@ class RestartRolling:
         before, now = pids_of(targets), ctx.system.pids(targets.nodes)
         if same := [node for node in targets.nodes if now[node] in (None, before[node])]:
             raise FaultError(f"no new process on {', '.join(same)}")
-        # All of it happens while it is injected, and when that is over every node is back: it stands from the first
+        # Everything happens during the injection, and afterwards every node is back: the fault stands from the first
         # kill on, not from the last command on, as others do.
         return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
 
@@ -138,7 +138,7 @@ class Transfers(Protocol):
     """A system that can hand over leadership on request."""
 
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Ask for it.  Raises FaultError when the request is refused, or could not be made."""
+        """Request the transfer.  Raises FaultError when the request is refused, or could not be made."""
         ...
 
 
@@ -147,7 +147,7 @@ class LeaderTransfer:
 
     name = "leader-transfer"
     summary = "the leader is asked to hand over to a random follower"
-    family: Family = "process"
+    family: Family = "leadership"
     stops = False
     beyond_quorum = False
 
@@ -164,7 +164,7 @@ class LeaderTransfer:
         return Targets((to,), detail={"from": leader, "term": probes[leader].term})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        """Ask until the other node leads: a system may refuse at a bad moment, or the election may go to another."""
+        """Request until the other node leads: a system may refuse, or another node may be elected."""
         system, (to,) = ctx.system, targets.nodes
         if not isinstance(system, Transfers):
             raise FaultError("this system takes no request to transfer leadership")
@@ -192,7 +192,7 @@ class LeaderTransfer:
 
     @staticmethod
     def _term(ctx: Context, targets: Targets) -> int | None:
-        """The new term, once the other node says that it leads in it."""
+        """The new term, once a probe of the other node claims leadership in it."""
         probe = ctx.system.probes()[targets.nodes[0]]
         return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
 
@@ -200,4 +200,4 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes())}
 
 
-SUCCESSIONS: Iterable[Fault] = (LeaderThenSuccessor(), RestartRolling(), LeaderTransfer())
+LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), RestartRolling(), LeaderTransfer())

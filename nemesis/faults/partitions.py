@@ -1,8 +1,8 @@
 """Partitions: who drops packets from whom, and the proof that packets were dropped.
 
-The proof has two halves.  First nothing is sent by us, until packets of the system's own port were counted at a rule:
-at one link at the least, or the system did not notice.  Then every link is tried, also those on which the system has
-nothing to say (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
+The proof has two halves.  First we send nothing, and wait until a rule on at least one link has counted packets of
+the system's own port: otherwise the system did not notice.  Then every link is tried, also those that the system does
+not use (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
 them, are counted at the rule, and the attempt ends in silence.
 """
 
@@ -45,7 +45,7 @@ def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
 
 
 def firewall(ctx: Context) -> Firewall:
-    """The one chosen for this cluster.  Raises FaultError when there is none (the precheck says so first)."""
+    """The packet filter of this cluster.  Raises FaultError when there is none (the precheck says so first)."""
     if (kind := ctx.facts.firewall) is None:
         raise FaultError("no packet filter that every node has")
     return FIREWALLS[kind]
@@ -62,9 +62,9 @@ def firewall_refusal(ctx: Context) -> str | None:
 
 
 class RuleFault:
-    """A network fault made of packet filter rules; the subclasses say whom to hit and what is done to packets."""
+    """A network fault made of packet filter rules; the subclasses define targets and action."""
 
-    family: Family = "network"
+    family: Family = "partition"
     stops = False
     beyond_quorum = False
 
@@ -80,7 +80,7 @@ class RuleFault:
         return firewall_refusal(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        """Who does it to whom.  Raises SkippedError when there is nobody."""
+        """The grudge to install.  Raises SkippedError when there is none."""
         raise NotImplementedError
 
     def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)
@@ -116,11 +116,11 @@ def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float =
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
-    """Delete the fault's chain on these nodes and see that it is gone; says how many packets it had stopped."""
+    """Delete the fault's chain on these nodes and see that it is gone; return how many packets it had stopped."""
     wall, nodes = firewall(ctx), list(nodes)
     try:
         listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
-    finally:  # one node that cannot be reached must not keep the others cut off
+    finally:  # an unreachable node must not keep the others cut off
         began = ctx.clock.now()
         removed = ctx.nodes.run({node: wall.remove(chain) for node in nodes})
         took_ms = (ctx.clock.now() - began) / 1e6
@@ -131,7 +131,7 @@ def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
 
 
 def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[str, Completed]) -> None:
-    """Look on every node, also when one of them had trouble.  Raises FaultError naming those where rules may stand."""
+    """Check every node, also when one of them failed.  Raises FaultError naming those where rules may stand."""
     looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
     wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
     wrong += [f"{n}: the rules still stand" for n, a in looks.items() if a.code or "gone" not in a.stdout]
@@ -160,7 +160,7 @@ def links_witness(
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
     packets, tried = seen["last"]
-    # An attempt that never began says nothing; the packets that the rule counted do.
+    # An attempt that never began proves nothing; the packets that the rule counted do.
     open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
     if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
@@ -169,7 +169,7 @@ def links_witness(
 
 
 def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str]) -> Witness:
-    """Wait until the rules of a fault have acted on packets of the system itself; how many, by link.
+    """Wait until the rules of a fault have acted on packets of the system itself; return the counts by link.
 
     Nothing of ours may go over these links meanwhile.  Raises FaultError when there was none until the deadline.
     """
@@ -189,7 +189,7 @@ def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str
 
 
 def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:
-    """Packets counted so far by the fault's rules, by link: (who drops, who sent)."""
+    """Packets counted so far by the fault's rules, by link: (receiver, sender)."""
     wall = firewall(ctx)
     listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
     return Counter({(n, peer): k for n, answer in listings.items() for peer, k in wall.packets(answer.stdout).items()})
@@ -250,7 +250,7 @@ class Partition(RuleFault):
         return self.shape(ctx.nodes.names, rng)
 
 
-NETWORK: tuple[RuleFault, ...] = (
+PARTITIONS: tuple[RuleFault, ...] = (
     Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
     Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
     Partition("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),

@@ -3,8 +3,8 @@
 The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
 without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
 filesystem anew, which replays its journal, and compares the store with what the process saw when it was frozen: a cut
-that took nothing from the system's own files is no power cut, even though our own canary, written just before the cut
-and not synced, is gone.  Healing starts the process.
+that lost nothing of the system's own files does not count, even if our canary file, written just before the cut and not
+synced, is gone.  Healing starts the process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.ports import Command
 from nemesis.faults.processes import (
     Choose,
-    everybody,
+    all_nodes,
     kill,
     last_probes,
     pids_of,
@@ -36,7 +36,7 @@ REPORT: Final = "/run/harness-cut.json"
 MOMENT_S: Final = 1.0
 FILESYSTEMS: Final = ("ext4", "xfs")
 
-# The whole filesystem at a directory: device numbers, type, device, options.  A part of one that is mounted a second
+# The filesystem that is mounted whole at a directory: device numbers, type, device, options.  A part mounted a second
 # time there is none of its own.  The last line wins, as it does in the kernel.
 _MOUNT: Final = """mount_of() {
   awk -v d="$1" '$5 == d && $4 == "/" { for (i = 7; $i != "-"; i++); print $3, $(i+1), $(i+2), $6 }' \
@@ -46,7 +46,7 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel can tell
+# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel shows it
 # (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
@@ -95,7 +95,7 @@ if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
 os.kill(pid, signal.SIGKILL)
 """
 
-# What the remounted filesystem has in the place of what the process saw when it was frozen.
+# Compare the remounted filesystem with what the process saw when it was frozen.
 _LOST: Final = """
 import hashlib, json, os, sys
 store, report = sys.argv[1:]
@@ -116,7 +116,7 @@ _WRITE: Final = (
     """if (: >"$0/.harness-write") 2>/dev/null; then rm -f "$0/.harness-write"; echo writable; else echo refused; fi"""
 )
 
-#: What is to be mounted where, as long as it is not: without it, what lies beneath the mount would pass for the disk.
+#: Records a mount that is yet to be made again: otherwise the directory beneath it would pass for the disk.
 UNMOUNTED: Final = "/run/harness-unmounted"
 
 # The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
@@ -157,7 +157,7 @@ rm -f "$0/$1"
 )
 
 # A killed run may have left a filesystem shut down; nothing is done to one that can be written to, or is only full.
-# A server that lives on holds it, and nobody knows what it believes after the errors that it met.
+# A server that still runs holds it, and its state after the errors is unknown.
 SWEEP: Final = f"""refused=
 if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
 case "$refused" in *"No space left"*) refused=;; esac
@@ -180,7 +180,7 @@ def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
 
 
 def places(ctx: Context, nodes: Iterable[str]) -> str:
-    """The data directories of some nodes, for people."""
+    """The data directories of some nodes, as text."""
     return ", ".join(f"{ctx.settings.data_dir(node)} on {node}" for node in nodes)
 
 
@@ -193,9 +193,9 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
 
 
 class PowerCut:
-    """The nodes' data filesystems are shut down without a flush, their processes killed."""
+    """Shut down the nodes' data filesystems without a flush, and kill their processes."""
 
-    family: Family = "machine"
+    family: Family = "kill"
     stops = True
 
     def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
@@ -242,7 +242,7 @@ class PowerCut:
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """What was lost, by node and file.  Only the remounted filesystem can tell; the process stays down."""
+        """What was lost, by node and file.  Only the remounted filesystem shows it; the process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
         kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
         if kept:
@@ -260,7 +260,7 @@ class PowerCut:
         return {**cut, "lost": lost, "unsynced_pages": {node: one["unsynced_pages"] for node, one in seen.items()}}
 
     def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
-        """Mount anew where writes are refused; what each node says of it."""
+        """Mount anew where writes are refused; return the output of each node."""
         commands = ctx.at_data(targets.nodes, _REMOUNT, CANARY, UNMOUNTED, timeout=30.0)
         return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
 
@@ -273,8 +273,10 @@ class PowerCut:
 class DiskError(PowerCut):
     """The disk fails under the running process: from one moment on every write is answered with an I/O error.
 
-    What had reached the journal is flushed first, so this tells how a system takes errors, not what it loses.
+    What had reached the journal is flushed first, so this shows how a system handles errors, not what it loses.
     """
+
+    family = "disk"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         paths = {node: ctx.settings.data_dir(node) for node in targets.nodes}
@@ -285,10 +287,10 @@ class DiskError(PowerCut):
         return {**refused_writes(ctx, targets), "process": {node: letter or "gone" for node, letter in now.items()}}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """A process that has met the errors is ended: it holds the filesystem, and nobody knows what it believes."""
+        """Restart processes that met the errors: they hold the filesystem, and their state is unknown."""
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
         broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
-        # ext4 refuses reads, too, once it is shut down: the file that tells the pid may be out of reach.
+        # ext4 refuses reads, too, once it is shut down: the pid file may be unreadable.
         recorded = {node: pid for node, pid in pids_of(targets).items() if node in broken}
         alive = states(ctx, recorded)
         running = {node: pid for node, pid in recorded.items() if alive[node]}
@@ -300,6 +302,6 @@ class DiskError(PowerCut):
 
 POWER: Iterable[PowerCut] = (
     PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
-    PowerCut("crash-all", "a power cut of all nodes at once", everybody, beyond_quorum=True),
+    PowerCut("crash-all", "a power cut of all nodes at once", all_nodes, beyond_quorum=True),
     DiskError("disk-error", "every write to the disks of random nodes is answered with an I/O error", random_subset),
 )

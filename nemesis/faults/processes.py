@@ -1,4 +1,4 @@
-"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash does not say goodbye."""
+"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash is not a shutdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATE: Final = """while read -r key value rest; do
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
-# Ends with 0 when the process is gone afterwards or was before; the kill itself proves nothing.
+# Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
 _SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")
@@ -49,7 +49,7 @@ def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
 
 
 def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
-    """What each of these nodes said of itself last, as far as it answered: what it was when it was hit."""
+    """The newest probe of each of these nodes that answered: its role and term when it was hit."""
     probes = ctx.system.probes()
     said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
     return {
@@ -69,7 +69,7 @@ def kill(ctx: Context, pids: Mapping[str, int]) -> None:
 
 
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
-    """Wait until /proc has lost every one of them; a zombie is gone.  Raises FaultError at the deadline."""
+    """Wait until none of them is in /proc; a zombie counts as gone.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
     last: dict[str, str] = {}
 
@@ -91,7 +91,7 @@ def spare(ctx: Context) -> int:
 
 
 def random_subset(ctx: Context, rng: random.Random) -> list[str]:
-    """Mostly few of the free nodes, never so many that the rest is no majority."""
+    """A random subset of the free nodes, mostly small, that leaves a majority."""
     most = min(spare(ctx), len(ctx.free))
     return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
 
@@ -111,7 +111,7 @@ def the_followers(ctx: Context, rng: random.Random) -> list[str]:
     return rng.sample(followers, min(len(followers), spare(ctx)))
 
 
-def everybody(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
+def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
     return list(ctx.free)
 
 
@@ -120,15 +120,15 @@ def a_majority(ctx: Context, rng: random.Random) -> list[str]:
 
 
 class ProcessFault:
-    """Something done to the processes of some nodes; the subclasses say whom and what."""
+    """A fault of the processes of some nodes; the subclasses define targets and action."""
 
-    family: Family = "process"
+    family: Family
     stops = True
 
     def __init__(
         self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False, leads: bool = False
     ) -> None:
-        """``leads``: the fault is only what its name says when one of the targets leads."""
+        """``leads``: one of the targets must lead."""
         self.name = name
         self.summary = summary
         self.choose = choose
@@ -145,7 +145,7 @@ class ProcessFault:
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def led(self, targets: Targets) -> Witness:
-        """The target that led, with its term, by its last probe.  Raises FaultError when there had to be one."""
+        """The target that led by its last probe, with its term.  Raises FaultError when one must and none did."""
         return leader_hit(targets) if self.leads else {}
 
 
@@ -162,6 +162,8 @@ def leader_hit(targets: Targets) -> Witness:
 
 class Kill(ProcessFault):
     """SIGKILL; healed by starting the process again and waiting until it answers."""
+
+    family = "kill"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         kill(ctx, pids_of(targets))
@@ -184,6 +186,8 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
 
 class Pause(ProcessFault):
     """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the process: connections stay open."""
+
+    family = "pause"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         ctx.run_checked({node: signal(pid, "STOP") for node, pid in pids_of(targets).items()})
@@ -222,7 +226,7 @@ PROCESSES: tuple[Kill | Pause, ...] = (
     Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
     Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
     Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
-    Kill("kill-all", "SIGKILL to every process at once", everybody, beyond_quorum=True),
+    Kill("kill-all", "SIGKILL to every process at once", all_nodes, beyond_quorum=True),
     Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
     Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
     Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),

@@ -1,4 +1,4 @@
-"""Runs on a node, as a program: holds back, reorders or doubles the packets that a firewall rule hands it.
+"""Delay, reorder or duplicate the packets that a firewall rule queues; a program that runs on a node.
 
 It speaks the kernel's nfnetlink_queue protocol (linux/netfilter/nfnetlink_queue.h) over a netlink socket and needs
 nothing but Python's own library, from version 3.8 on.
@@ -82,7 +82,7 @@ def _packet(attributes: bytes) -> tuple[int, bytes]:
 
 
 class Timing:
-    """When a packet that came at ``now`` (seconds) goes on; later packets never overtake unless they are drawn to."""
+    """When a packet that arrived at ``now`` (seconds) is released; none overtakes unless drawn to."""
 
     def __init__(self, delay_s: float, jitter_s: float, reorder: float, rng: random.Random) -> None:
         self.delay_s, self.jitter_s, self.reorder, self.rng = delay_s, jitter_s, reorder, rng
@@ -117,7 +117,7 @@ def open_queue(queue: int, *, with_payload: bool) -> socket.socket:
 
 
 class Helper:
-    """One queue, until it is told to stop."""
+    """One queue, until SIGTERM."""
 
     def __init__(self, queue: int, timing: Timing, duplicate: float) -> None:
         self.queue, self.timing, self.duplicate = queue, timing, duplicate
@@ -178,7 +178,7 @@ def main(arguments: list[str]) -> None:
     rng = random.Random(int(arguments[6]))
     helper = Helper(queue, Timing(delay_ms / 1000, jitter_ms / 1000, reorder, rng), duplicate)
     signal.signal(signal.SIGTERM, lambda *_: setattr(helper, "stopped", True))
-    signal.signal(signal.SIGUSR1, lambda *_: tell(helper, ready))
+    signal.signal(signal.SIGUSR1, lambda *_: write_counts(helper, ready))
     gc.disable()
     ready.write_text(f"{os.getpid()}\n")
     helper.run()
@@ -186,8 +186,8 @@ def main(arguments: list[str]) -> None:
     ready.unlink()
 
 
-def tell(helper: Helper, ready: Path) -> None:
-    """Renamed into place: whoever reads it reads the whole."""
+def write_counts(helper: Helper, ready: Path) -> None:
+    """Write the counts; renamed into place, so that a reader never sees half a file."""
     part = ready.with_suffix(".part")
     part.write_text(helper.counts())
     part.replace(ready.with_suffix(".counts"))

@@ -1,4 +1,4 @@
-"""Every fault by its name.  A new family adds its tuple to ``_FAMILIES``; that is all the registration there is."""
+"""Every fault by its name.  To register the faults of a new file, add its tuple to ``_GROUPS``."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import Final
 from nemesis.core.errors import UnknownFaultError
 from nemesis.core.fault import Context, Fault
 from nemesis.faults.clocks import CLOCKS
-from nemesis.faults.delay import SHAPING
+from nemesis.faults.delay import DELAY
 from nemesis.faults.disks import DISKS
-from nemesis.faults.leadership import SUCCESSIONS
-from nemesis.faults.partitions import NETWORK
+from nemesis.faults.leadership import LEADERSHIP
+from nemesis.faults.partitions import PARTITIONS
 from nemesis.faults.power import POWER
 from nemesis.faults.processes import PROCESSES
-from nemesis.faults.resources import LIMITS
-from nemesis.faults.targeted_partitions import LINKS
+from nemesis.faults.resources import RESOURCES
+from nemesis.faults.targeted_partitions import TARGETED_PARTITIONS
 from nemesis.faults.traffic import TRAFFIC
 
-_FAMILIES: Final[tuple[Iterable[Fault], ...]] = (
-    NETWORK,
-    LINKS,
+_GROUPS: Final[tuple[Iterable[Fault], ...]] = (
+    PARTITIONS,
+    TARGETED_PARTITIONS,
     TRAFFIC,
-    SHAPING,
+    DELAY,
     PROCESSES,
-    SUCCESSIONS,
+    LEADERSHIP,
     POWER,
     DISKS,
     CLOCKS,
-    LIMITS,
+    RESOURCES,
 )
 
-FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for family in _FAMILIES for fault in family}
+FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for group in _GROUPS for fault in group}
 
 
 def find(name: str) -> Fault:
-    """Raises UnknownFaultError with the names that look like this one."""
+    """The fault of this name.  Raises UnknownFaultError with similar names."""
     if name not in FAULTS:
         raise UnknownFaultError(name, FAULTS)
     return FAULTS[name]
 
 
 def prechecks(ctx: Context, names: Iterable[str] = FAULTS) -> dict[str, str | None]:
-    """For each name why it cannot work on this cluster, or None.  Raises UnknownFaultError."""
+    """Map each name to the reason why it cannot work on this cluster, or None.  Raises UnknownFaultError."""
     return {name: find(name).precheck(ctx) for name in names}

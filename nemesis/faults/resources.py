@@ -1,10 +1,10 @@
-"""Starved machines: the system's process is put into a control group with limits.
+"""Limited resources: the system's process is put into a control group with limits.
 
 Control groups of either version are used, those with version 1 first; a node that sees none (it has its own /sys)
 mounts the hierarchy for itself.  Groups are named after the node's process namespace, since the nodes may be parts of
 one machine.
 
-Nothing but the system's own process is ever in the group: what the group's files count is what that process met.
+Nothing but the system's own process is ever in the group: what the group's files count concerns that process alone.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _LEAVE: Final = r"""note=/run/harness-cgroup-$0
 [ -e "$note" ] || exit 0
 read -r root home group own <"$note"
 if [ -d "$group" ]; then
-  # What waits for memory must be let go before it can be told to leave.
+  # What waits for memory must get memory before it can leave the group.
   [ ! -e "$group/memory.high" ] || echo max >"$group/memory.high"
   [ ! -e "$group/memory.limit_in_bytes" ] || echo -1 >"$group/memory.limit_in_bytes"
   for pid in $(cat "$group/cgroup.procs"); do echo "$pid" >"$root$home/cgroup.procs"; done
@@ -111,7 +111,7 @@ exit $code
 )
 
 # What the group's own files and the threads of the process say.  A thread in state D waits for the kernel: a disk, or
-# memory.  Of the samples of about half a second, those in which some thread did so are told as "waiting".
+# memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
 _FELT: Final = r"""pid=$1
 if read -r root home group own 2>/dev/null </run/harness-cgroup-"$0"; then
   grep -qF "$(basename "$group")" "/proc/$pid/cgroup" && echo inside
@@ -148,7 +148,7 @@ FELT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is limited: (version, file, value) lines, and how it is seen that the process met them.
+    """What is limited: (version, file, value) lines, and the test that the process met them.
 
     ``felt`` is given what was seen before the limits and what is seen now.
     """
@@ -166,15 +166,15 @@ class Limits:
 
 
 def look(ctx: Context, kind: Kind, pids: Mapping[str, int]) -> dict[str, list[str]]:
-    """What is to be seen of these processes, and of their groups where they are in one; lines by node."""
+    """Read the state of these processes, and of their groups where they are in one; lines by node."""
     looks = {node: Command(("sh", "-c", _FELT, kind, str(pid))) for node, pid in pids.items()}
     return {node: answer.stdout.splitlines() for node, answer in ctx.run_checked(looks).items()}
 
 
 class Starve:
-    """The processes of a random minority under limits."""
+    """Limit the resources of the processes of a random minority."""
 
-    family: Family = "machine"
+    family: Family = "resource"
     stops = False
     beyond_quorum = False
 
@@ -235,7 +235,7 @@ class Starve:
 
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:
-    """The numbers by name; what is told several times, once a disk, is added up."""
+    """The numbers by name; those that occur once per disk are added up."""
     found: Counter[str] = Counter()
     for words in map(str.split, lines):
         if len(words) == 2 and words[1].isdigit():
@@ -254,7 +254,7 @@ def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: 
 
 def _memory(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
     most = str(round(ctx.settings.option("memory_mb")) << 20)
-    # Of version 1 the kernel would end the process; so it waits, as version 2 makes it do by itself ("high").
+    # With version 1 the kernel would kill the process: this makes it wait, as version 2 does by itself ("high").
     return (("1", "memory.oom_control", "1"), ("1", "memory.limit_in_bytes", most), ("2", "memory.max", most))
 
 
@@ -271,17 +271,17 @@ def _throttled(_: Figures, now: Figures) -> bool:
 
 
 def _reclaimed(_: Figures, now: Figures) -> bool:
-    """The process asked for memory that it was not given at once."""
+    """Whether the process had to wait for memory."""
     return any(now.get(name, 0) > 0 for name in ("failcnt", "high", "max"))
 
 
 def _stalled(before: Figures, now: Figures) -> bool:
-    """Writes of the process were served, and its threads wait for the disk far more of the time than before."""
+    """Whether writes of the process were served while its threads wait for the disk far more than before."""
     share, usual = (one.get("waiting", 0) / one["samples"] if one.get("samples") else 0.0 for one in (now, before))
     return now.get("writes_served", 0) > 0 and share >= min(0.9, usual + 0.3)
 
 
-LIMITS: tuple[Starve, ...] = (
+RESOURCES: tuple[Starve, ...] = (
     Starve(
         "cpu-starve",
         "the processes of a random minority get 5 % of one processor",

@@ -1,4 +1,4 @@
-"""Partitions that are aimed, one-sided, loud or slow to come: what a random cut rarely meets."""
+"""Partitions of the leader, one-way, gradual, with resets, or until a snapshot is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 
 class LeaderPartition(RuleFault):
-    """The leader with the smaller or with the larger side."""
+    """Partition with the leader on the smaller or on the larger side."""
 
     def __init__(self, name: str, summary: str, *, leads_majority: bool) -> None:
         super().__init__(name, summary, at_least=3)
@@ -30,7 +30,7 @@ class LeaderPartition(RuleFault):
 
 
 class OneWay(RuleFault):
-    """The leader hears nobody, or nobody hears the leader; the other direction works."""
+    """Cut one direction: the leader hears no node, or no node hears the leader."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         names, leader = ctx.nodes.names, leader_of(ctx)
@@ -40,7 +40,7 @@ class OneWay(RuleFault):
 
 
 class Reset(RuleFault):
-    """Two halves that refuse each other with a TCP reset: the peers notice at once."""
+    """Two halves that reject each other with a TCP reset: the peers notice at once."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         return grudges.random_halves(ctx.nodes.names, rng)
@@ -85,14 +85,14 @@ class Swizzle(RuleFault):
     def _stand(
         self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
     ) -> None:
-        """Only the two ends of the link that changes are told, as far as they are of the grudge."""
+        """Send commands only to the two ends of the link that changes."""
         pairs, ends = {frozenset(one) for one in cut}, [node for node in pair if node in grudge]
         now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in ends}
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 
 
 class IsolateUntilSnapshot(RuleFault):
-    """One follower is cut off until a snapshot is the only way back for it.
+    """Cut off one follower until it can only catch up by a snapshot.
 
     The witness waits until the others are further ahead than the snapshot threshold and one of them has saved a
     snapshot meanwhile; with little load that takes long, and the end of the run may come first.
@@ -137,7 +137,7 @@ class IsolateUntilSnapshot(RuleFault):
         before = targets.detail["before"][follower]["loaded"]
         far_behind = _lag(ctx.system.probes(), follower) > ctx.settings.snapshot_threshold
         removed = remove_rules(ctx, self.name, targets.nodes)
-        if not far_behind or follower not in targets.nodes:  # nothing to wait for: the log alone can bring it back
+        if not far_behind or follower not in targets.nodes:  # nothing to wait for: it can catch up by the log alone
             return {**removed, "snapshots_loaded": 0}
 
         def look() -> int | None:
@@ -175,7 +175,7 @@ def _beyond_snapshot(ctx: Context, detail: Mapping[str, Any]) -> Witness | None:
     return {"lag": lag, "threshold": ctx.settings.snapshot_threshold, "snapshots_saved_meanwhile": max(saved.values())}
 
 
-LINKS: tuple[RuleFault, ...] = (
+TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
     LeaderPartition(
         "partition-leader-minority", "the leader ends up on the side without a quorum", leads_majority=False
     ),

@@ -40,7 +40,9 @@ def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, siz
 
 
 class Throttle(RuleFault):
-    """Something that hits a share of the packets between two random halves."""
+    """A fault of a share of the packets between two random halves."""
+
+    family = "packet"
 
     def __init__(self, name: str, summary: str, action: Action, option: str) -> None:
         super().__init__(name, summary, action)
@@ -58,11 +60,11 @@ class Throttle(RuleFault):
 
 
 class Loss(Throttle):
-    """A share of the packets is dropped at random.
+    """Drop a random share of the packets.
 
-    The witness waits until the system has lost a packet of its own.  Then it sends datagrams and asks that every link
-    dropped some, and all links together about as many as were asked for.  The system's own packets are in the count as
-    well, hence the wide bounds above.
+    The witness waits until the system has lost a packet of its own.  Then it sends datagrams: every link must have
+    dropped some, and all links together about the share that was asked for.  The system's own packets are in the count
+    as well, hence the wide bounds above.
     """
 
     SENT = 100
@@ -86,7 +88,7 @@ class Loss(Throttle):
 
 
 class Slow(Throttle):
-    """Packets beyond a rate are dropped (policing): TCP slows down to it."""
+    """Drop packets beyond a rate (policing): TCP slows down to it."""
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)

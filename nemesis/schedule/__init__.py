@@ -1,1 +1,1 @@
-"""When which fault is injected and healed, and carrying that out."""
+"""Schedules of faults, and carrying them out."""

@@ -11,7 +11,7 @@
     OPERATOR   = > | >= | < | <= | ==
 
 ``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
-``followers`` the greatest over all but the leader (and nothing while nobody leads).  Nodes that do not answer have no
+``followers`` the greatest over all but the leader (and nothing without a leader).  Nodes that do not answer have no
 figures.
 """
 
@@ -61,12 +61,12 @@ class Condition:
     tests: tuple[Test, ...]
 
     def holds(self, probes: Probes, since: Probes) -> bool:
-        """``since`` are the probes from when the condition began to be watched."""
+        """Whether it holds; ``since`` are the probes from when it began to be watched."""
         return all(test(probes, since) for test in self.tests)
 
 
 def parse(text: str, names: Sequence[str]) -> Condition:
-    """Raises ScheduleError, saying which part is not understood."""
+    """Parse a condition.  Raises ScheduleError that names the part that is not understood."""
     return Condition(text, tuple(_term(part.strip(), names) for part in re.split(r"\band\b", text)))
 
 
@@ -100,7 +100,7 @@ def _comparison(left: Value, compare: Callable[[int, int], bool], right: Value, 
 
 
 def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
-    """The greatest figure of those asked for, None while none of them has it."""
+    """The greatest of the figures that are meant, None while no node has it."""
     if figure not in FIGURES:
         raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
     if node is None and figure != "term":

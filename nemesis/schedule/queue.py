@@ -1,4 +1,4 @@
-"""What is left to do of a schedule, and what waits for a condition."""
+"""The steps of a schedule that are left, and those that wait for a condition."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class _Watched:
     since: Mapping[str, Probe] | None = None
 
 
-class Agenda:
-    """The steps of one run, by moment.  ``start_ns`` is the moment 0 of the schedule; it looks at no clock itself."""
+class StepQueue:
+    """The steps of one run by time.  ``start_ns`` is time 0 of the schedule; the queue reads no clock itself."""
 
     def __init__(self, steps: Iterable[Step], start_ns: int) -> None:
         self._heap = [(start_ns + round(step.at_s * 1e9), place, step) for place, step in enumerate(steps)]
@@ -33,12 +33,12 @@ class Agenda:
         self.watched: list[_Watched] = []
 
     def next_due(self) -> int | None:
-        """When there is something to do next, None when nothing is left."""
+        """The time of the next step, None when nothing is left."""
         soon = [self._last_look + WATCH_EVERY_NS] if self.watched else []
         return min([*soon, *(due for due, _, _ in self._heap[:1])], default=None)
 
     def take(self, now: int) -> list[Step]:
-        """The steps that are due; those with a condition are put among the watched instead."""
+        """Take the steps that are due; those with a condition are watched from then on instead."""
         steps = []
         while self._heap and self._heap[0][0] <= now:
             due, _, step = heapq.heappop(self._heap)
@@ -67,7 +67,7 @@ class Agenda:
         return [watched.step for watched in late]
 
     def heal_later(self, step: Step, now: int) -> None:
-        """Put the healing of a conditional step on the agenda, if it has an end of its own."""
+        """Queue the healing of a conditional step, if it has an end of its own."""
         if step.for_s is not None:
             heal = replace(step, action="heal", when=None)
             heapq.heappush(self._heap, (now + round(step.for_s * 1e9), self._place, heal))

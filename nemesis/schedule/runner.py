@@ -1,4 +1,4 @@
-"""Carries out a schedule and writes the receipts.
+"""Carry out a schedule and write the receipts.
 
 The record of an injection is written before its first command goes out, so that healing after a crash knows what may
 stand.  Doubt about a fault (:class:`FaultError`) is recorded and the run goes on; anything else is a failure of the
@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from nemesis.core.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
-from nemesis.core.fault import Context, Destroys, Fault, Targets
+from nemesis.core.fault import LINK_FAMILIES, Context, Destroys, Fault, Targets
 from nemesis.core.guard import locked, objection
 from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import StartError
 from nemesis.core.targets import claimants, leader_now, resolve
 from nemesis.faults.registry import FAULTS
-from nemesis.schedule.queue import Agenda
+from nemesis.schedule.queue import StepQueue
 from nemesis.schedule.steps import Step
 
 log = logging.getLogger("nemesis.schedule.runner")
@@ -41,7 +41,7 @@ class Record(Protocol):
 class Unhealed:
     """A fault that stands, or may stand, after its healing was tried.
 
-    ``by_system`` tells that all of ours was undone and only the system did not start again: its finding, not ours.
+    ``by_system``: our fault was undone, and only the system did not start again, which is a finding about the system.
     """
 
     fault: str
@@ -66,7 +66,7 @@ class Runner:
         *,
         faults: Mapping[str, Fault] = FAULTS,
     ) -> None:
-        """Raises UnknownFaultError for a step whose fault nobody knows."""
+        """Raises UnknownFaultError for a step with an unknown fault."""
         for step in schedule:
             if step.fault not in faults:
                 raise UnknownFaultError(step.fault, faults)
@@ -83,7 +83,7 @@ class Runner:
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """What stands, or may stand, at this moment: id -> (fault, nodes)."""
+        """The faults that stand, or may stand, now: id -> (fault, nodes)."""
         return {number: (fault.name, targets.nodes) for number, (fault, targets) in tuple(self._active.items())}
 
     def run(self, stop: threading.Event) -> None:
@@ -91,29 +91,29 @@ class Runner:
 
         Raises the first failure of the harness that was met, after healing.
         """
-        agenda = Agenda(self._schedule, self._ctx.clock.now())
+        queue = StepQueue(self._schedule, self._ctx.clock.now())
         try:
-            while (due := agenda.next_due()) is not None and not self._failures:
+            while (due := queue.next_due()) is not None and not self._failures:
                 if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
                     break
-                for step in agenda.take(self._ctx.clock.now()):
+                for step in queue.take(self._ctx.clock.now()):
                     if not stop.is_set():
                         self._take(step, stop)
-                self._watch(agenda, stop)
+                self._watch(queue, stop)
         finally:
             self.heal_all()
         if self._failures:
             raise self._failures[0]
 
-    def _watch(self, agenda: Agenda, stop: threading.Event) -> None:
-        """Inject what waited for a condition that holds now; skip what has waited in vain."""
-        if not agenda.watched:
+    def _watch(self, queue: StepQueue, stop: threading.Event) -> None:
+        """Inject the steps whose condition holds now; skip those that waited too long."""
+        if not queue.watched:
             return
         now, probes = self._ctx.clock.now(), self._ctx.system.probes()
-        for step in agenda.came_true(now, probes, self._ctx.nodes.names):
+        for step in queue.came_true(now, probes, self._ctx.nodes.names):
             self._take(step, stop)
-            agenda.heal_later(step, self._ctx.clock.now())
-        for step in agenda.expired(now):
+            queue.heal_later(step, self._ctx.clock.now())
+        for step in queue.expired(now):
             fault = self._faults[step.fault]
             self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader_now(probes))
             self._note("fail", fault, step.id, "inject", reason=f"never within {step.within_s:g} s: {step.when}")
@@ -125,8 +125,8 @@ class Runner:
         """
         with self._lock:
             self._closed |= final
-            # Links first: what is started again should find its peers.
-            order = sorted(self._active, key=lambda number: self._active[number][0].family != "network")
+            # Links first: processes that are started again should find their peers.
+            order = sorted(self._active, key=lambda number: self._active[number][0].family not in LINK_FAMILIES)
             unhealed = [self._heal(number) for number in order]
             return tuple(one for one in unhealed if one)
 
@@ -157,12 +157,12 @@ class Runner:
             asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
-            if isinstance(fault, Destroys):  # in doubt, too: what may be damaged counts
+            if isinstance(fault, Destroys):  # in doubt, too: nodes that may be damaged count
                 self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
-        """The targets, asked for again while they may yet turn up.  Raises SkippedError."""
+        """The targets; tried again for a while when there are none yet.  Raises SkippedError."""
         last: list[SkippedError] = []
 
         def look() -> Targets | None:
@@ -225,7 +225,9 @@ class Runner:
         action: Literal["inject", "heal"],
         **more: Any,
     ) -> bool:
-        """Record an event; False when that failed.  A history that cannot be written must not keep us from healing."""
+        """Record an event; False when that failed.  A history that cannot be written must not prevent healing."""
+        if (kind, action) == ("invoke", "inject"):
+            more = {"family": fault.family, "summary": fault.summary, **more}
         try:
             self._record(kind, fault.name, {"action": action, "id": number, **more})
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)

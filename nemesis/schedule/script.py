@@ -1,4 +1,4 @@
-"""Schedules that were written down: scripts by hand, and what an earlier run recorded.
+"""Schedules from files: scripts, and the recorded faults of an earlier run.
 
 A script is TOML, one table a fault::
 
@@ -33,7 +33,7 @@ KEYS: Final = {"name", "at", "for", "when", "within", "targets"}
 
 
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
-    """Raises ScheduleError that names file and fault, and OSError."""
+    """Read a script.  Raises ScheduleError that names file and fault, and OSError."""
     try:
         content = read_toml(path)
     except ValueError as error:

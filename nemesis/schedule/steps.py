@@ -1,6 +1,6 @@
-"""When which fault is injected and healed: lists of steps, drawn before a run and without looking at the world.
+"""Schedules: lists of steps to inject and heal faults, drawn before a run.
 
-What takes turns is written as *turns*: a fault's name (``bridge``), a fault aimed by words (``hammer-time@leader``,
+A cycle consists of *turns*: a fault's name (``bridge``), a fault aimed by words (``hammer-time@leader``,
 see ``targets``), or several at once (``kill-leader+packet-loss``).  ``all`` stands for every fault there is.
 """
 
@@ -16,9 +16,9 @@ from nemesis.core.targets import check_words
 
 Action: TypeAlias = Literal["inject", "heal"]
 
-# The shortest and the longest calm, as shares of the interval.  Their distance is what un-locks the faults from the
-# system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most, three whole
-# cycles fit into six intervals whatever is drawn.
+# The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
+# step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
+# three whole cycles fit into six intervals whatever is drawn.
 CALM: Final = (0.5, 0.9)
 
 
@@ -26,7 +26,7 @@ CALM: Final = (0.5, 0.9)
 class Step:
     """One action at ``at_s`` seconds after the schedule's start.
 
-    ``id`` ties a heal to its injection.  ``targets`` is set where they were chosen beforehand: the recorded targets
+    ``id`` ties a heal to its injection.  ``targets`` are those chosen beforehand: the recorded targets
     of a replay (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
 
     An injection may wait for a condition (see ``conditions``): it is watched from ``at_s`` on, for ``within_s``
@@ -44,7 +44,7 @@ class Step:
 
 
 def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
-    """The steps that a plan holds as plain JSON, checked.  Raises ScheduleError that names the step."""
+    """Read and check the steps that a plan holds as JSON.  Raises ScheduleError that names the step."""
     return checked((_step(number, record) for number, record in enumerate(schedule, 1)), time_limit_s)
 
 
@@ -84,9 +84,9 @@ def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
 
 
 def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
-    """The turns in what a user wrote: parts between commas; ``all`` becomes ``every``.  Nothing written is no turn.
+    """Parse turns that are separated by commas; ``all`` becomes ``every``.  An empty text has no turn.
 
-    Raises ScheduleError where there is nothing between two commas: a word was lost there.
+    Raises ScheduleError where there is nothing between two commas.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(parts):
@@ -107,7 +107,7 @@ def cycle(
 
     ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn comes once and
     is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is
-    drawn anew each time, and its length is what jitters every start.  With several ``tracks`` the turns are dealt out
+    drawn anew each time, which jitters every start.  With several ``tracks`` the turns are dealt out
     among so many cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
     """
     if not faults or interval_s <= 0:
@@ -130,8 +130,8 @@ def _one_track(
     steps, now, number = list[Step](), 0.0, first_id
     while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
         now, parts = start + interval_s, list(enumerate(turn_parts(next(turns)), start=number))
-        wishes = {place: {"choose": words} if words else None for place, (_, words) in parts}
-        steps += [Step(round(start, 3), "inject", name, place, wishes[place]) for place, (name, _) in parts]
+        targets = {place: {"choose": words} if words else None for place, (_, words) in parts}
+        steps += [Step(round(start, 3), "inject", name, place, targets[place]) for place, (name, _) in parts]
         steps += [Step(round(now, 3), "heal", name, place) for place, (name, _) in parts]
         number += len(parts)
     return steps
@@ -143,7 +143,7 @@ def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
 
 
 def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.Random) -> Iterator[str]:
-    """Everybody once, in any order, then by weight: a fault that was named should not be left out by bad luck."""
+    """Every turn once, in any order, then by weight: no fault that was named is left out by chance."""
     shares = [weights.get(fault, 1.0) for fault in faults]
     if min(shares) <= 0:
         raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out a fault that is not wanted")
@@ -153,7 +153,7 @@ def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.R
 
 
 def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
-    """The steps in the order of their moments.
+    """The steps in the order of their times.
 
     Raises ScheduleError for a moment outside the time limit, an id injected twice, and a heal before its injection.
     """

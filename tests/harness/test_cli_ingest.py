@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.judge.conclude import feed
+from harness.judge.conclude import append_to_warehouse
 from history.tables.warehouse import read_runs, read_trends
 from tests.harness.recorded_run import record
 
@@ -65,7 +65,7 @@ def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_path: Path) -> None:
     run = record(tmp_path)
-    (warning,) = feed(run, tmp_path)
+    (warning,) = append_to_warehouse(run, tmp_path)
     assert warning.endswith(f"`harness ingest {run.root}` brings it there")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from checker import check_operations
 from checker.counterexamples.violation_times import sightings
-from harness.judge.violation_times import describe, occasions
+from harness.judge.violation_times import describe, violation_times
 from history import Counterexample, KeyVerdict, Operation, Receipt
 from tests.checker.oracle import Sampler
 
@@ -39,7 +39,7 @@ FAULTS = (
 
 def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_the_answer() -> None:
     verdict = check_operations(HISTORY, "register")
-    found = occasions(HISTORY, [verdict], FAULTS)
+    found = violation_times(HISTORY, [verdict], FAULTS)
     assert found == {
         "of": 3,
         "counted": 3,
@@ -52,16 +52,16 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
     )
 
 
-def test_a_history_that_is_in_order_has_no_occasions() -> None:
+def test_a_history_that_is_in_order_has_no_violation_times() -> None:
     verdict = check_operations(HISTORY[2:4], "register")
-    assert occasions(HISTORY[2:4], [verdict], FAULTS) == {}
+    assert violation_times(HISTORY[2:4], [verdict], FAULTS) == {}
     assert describe({}) == ""
 
 
 def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     example = Counterexample("stale-read", "so it is.", HISTORY[2:5])
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
-    found = occasions([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
+    found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
     assert (found["of"], found["counted"]) == (7, 1)
     assert describe(found) == "of the 1 that are told: 1 in main; 1 during #0 bridge"
 

@@ -200,7 +200,7 @@ def test_nobody_who_looks_on_can_raise(error: Exception, caplog: pytest.LogCaptu
             progress.show(tally(), PROBES, 1)
             progress.result("VALID")
     assert stream.tries == 1, "it goes silent for good"
-    assert [record.getMessage() for record in caplog.records] == [f"nobody is told anything any more: {error}"] * 2
+    assert [record.getMessage() for record in caplog.records] == [f"output is dropped from now on: {error}"] * 2
 
 
 def test_a_stream_that_is_closed_already_is_silent() -> None:

@@ -32,7 +32,7 @@ def same(at: float, index: int = 9, digest: str = "a") -> list[Probe]:
 
 def test_equal_contents_at_equal_indexes_are_valid() -> None:
     found = check(*same(1), *same(2, 20, "b"))
-    assert (found.verdict, found.seen) == ("valid", "6 digests, 2 indexes that several nodes told")
+    assert (found.verdict, found.seen) == ("valid", "6 digests, 2 indexes that several nodes reported")
 
 
 def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
@@ -69,7 +69,7 @@ def test_all_differences_are_counted_and_some_are_kept() -> None:
 
 def test_a_system_that_tells_no_digest_is_told_to_have_told_none() -> None:
     found = check(*(probe(1, node, 9, None) for node in NODES))
-    assert (found.verdict, found.seen) == ("valid", "the servers tell no digest of their contents: not compared")
+    assert (found.verdict, found.seen) == ("valid", "the servers report no digest of their contents: not compared")
 
 
 def test_contents_that_nobody_could_compare_after_the_heal_are_unknown() -> None:
@@ -77,7 +77,7 @@ def test_contents_that_nobody_could_compare_after_the_heal_are_unknown() -> None
     before, after = same(1), [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 51, "c")]
     found = check(*before, *after, since=30)
     assert (found.verdict, found.details) == ("unknown", {"nodes": ["n3"]})
-    assert found.seen.startswith("after the last heal n3 told no index that another node told")
+    assert found.seen.startswith("after the last heal n3 reported no index that another node reported")
     assert check(*before, *after, since=0).verdict == "valid"
     assert check(*before, *after, probe(61, "n3", 50, "b"), since=30).verdict == "valid"
 

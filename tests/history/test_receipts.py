@@ -75,3 +75,11 @@ def test_client_events_are_passed_over() -> None:
 def test_json_round_trip() -> None:
     (receipt,) = receipts_of([INVOKE, STOOD, HEALING, HEALED])
     assert Receipt.from_json(receipt.to_json()) == receipt
+
+
+def test_family_and_summary_are_those_of_the_fault_and_empty_in_older_runs() -> None:
+    (receipt,) = receipts_of([event(0, "invoke", "inject", family="kill", summary="SIGKILL to one")])
+    assert (receipt.family, receipt.summary) == ("kill", "SIGKILL to one")
+    record = receipts_of([INVOKE])[0].to_json()
+    assert (record.pop("family"), record.pop("summary")) == ("", "")
+    assert Receipt.from_json(record) == receipts_of([INVOKE])[0]

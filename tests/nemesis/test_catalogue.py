@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from nemesis.core.errors import UnknownFaultError
 from nemesis.core.facts import facts_from, survey_command
+from nemesis.core.fault import Family
 from nemesis.core.ports import Completed
 from nemesis.faults.registry import FAULTS, find, prechecks
 from tests.nemesis.toy import world
@@ -12,8 +15,10 @@ from tests.nemesis.toy import world
 def test_every_fault_says_what_it_is():
     for name, fault in FAULTS.items():
         assert fault.name == name
-        assert fault.family in ("network", "process", "machine")
+        assert fault.family in get_args(Family)
         assert 10 < len(fault.summary) < 160
+        assert "\n" not in fault.summary
+        assert not fault.summary.endswith(".")
 
 
 def test_unknown_names_come_with_the_near_ones():

@@ -76,7 +76,7 @@ def test_a_clock_that_does_not_follow_is_doubt():
     ctx, fault = clocked(deaf_rules=True), find("clock-skew")
     targets = fault.plan(ctx, random.Random(1))
     fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="did not tell a wrong time"):
+    with pytest.raises(FaultError, match="did not report a wrong time"):
         fault.witness(ctx, targets)
 
 

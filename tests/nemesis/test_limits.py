@@ -100,7 +100,7 @@ def test_processes_left_in_a_group_are_doubt():
 
 def test_the_command_carries_the_limits_of_both_versions():
     ctx, *_ = world()
-    starve = next(one for one in limits.LIMITS if one.name == "disk-slow")
+    starve = next(one for one in limits.RESOURCES if one.name == "disk-slow")
     assert starve.limits.enter(ctx, 42, "7:3").argv[3:] == (
         "blkio", "42",
         "1", "blkio.throttle.write_iops_device", "7:3 20",
@@ -110,7 +110,7 @@ def test_the_command_carries_the_limits_of_both_versions():
 
 def test_figures_are_options_of_the_plan():
     ctx, *_ = world()
-    cpu = next(one for one in limits.LIMITS if one.name == "cpu-starve")
+    cpu = next(one for one in limits.RESOURCES if one.name == "cpu-starve")
     from dataclasses import replace
 
     asked = replace(ctx, settings=Settings(options={"cpu_share": 0.2}))

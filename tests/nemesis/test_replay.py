@@ -16,7 +16,7 @@ from tests.nemesis.toy import world
 # Found anew: they are facts of the moment.
 OF_THE_MOMENT = {"pids", "devices", "term", "before", "before_ms", "from"}
 # The toy's nodes know nothing of disks; these draw nothing but whom to hit.
-LIMITS = {"cpu-starve", "memory-pressure", "disk-slow"}
+RESOURCES = {"cpu-starve", "memory-pressure", "disk-slow"}
 
 
 def planned(ctx, fault, seed):
@@ -24,7 +24,7 @@ def planned(ctx, fault, seed):
     return targets, {name: value for name, value in targets.detail.items() if name not in OF_THE_MOMENT}
 
 
-@pytest.mark.parametrize("name", sorted(set(FAULTS) - LIMITS))
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - RESOURCES))
 @pytest.mark.parametrize("seed", range(5))
 def test_another_draw_gives_the_recorded_fault(name, seed):
     fault = find(name)

@@ -41,6 +41,7 @@ def test_one_fault_leaves_one_receipt_with_its_witness():
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "installed"
     assert receipt.leader == "n1"
+    assert (receipt.family, receipt.summary) == ("partition", FAULTS[receipt.fault].summary)
     assert receipt.nodes == ("n1", "n2", "n3", "n4", "n5")
     assert set(receipt.targets["grudge"]) == set(receipt.nodes)
     assert receipt.witness["packets_counted"] > 0
@@ -192,7 +193,7 @@ def test_the_quorum_guard_holds_over_different_faults():
 
 
 class NeverReady:
-    name, family, summary, stops, beyond_quorum = "never", "network", "", False, False
+    name, family, summary, stops, beyond_quorum = "never", "partition", "", False, False
 
     def precheck(self, ctx):
         return None

@@ -48,7 +48,7 @@ def test_no_successor_is_doubt_and_everything_is_started_again():
     ctx, _, system, _ = world()
     fault = find("kill-leader-then-successor")
     targets = fault.plan(ctx, random.Random(0))
-    with pytest.raises(FaultError, match="nobody else led"):
+    with pytest.raises(FaultError, match="no other node led"):
         fault.inject(ctx, targets)
     assert all(fault.heal(ctx, targets)["pids_now"].values())
     assert all(system.pids(system.nodes.names).values())

@@ -1,0 +1,54 @@
+"""``harness completion``: completion scripts for shells, and completion of faults, suites and runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> int:
+    """Print the completion script of SHELL.
+
+    \b
+    bash: eval "$(harness completion bash)"           in ~/.bashrc
+    zsh:  eval "$(harness completion zsh)"            in ~/.zshrc
+    fish: harness completion fish > ~/.config/fish/completions/harness.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(ctx.find_root().command, {}, "harness", "_HARNESS_COMPLETE").source())
+    return 0
+
+
+def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The last name of a list of faults such as ``bridge,kill-leader+packet``, each with its summary."""
+    from nemesis.faults.registry import FAULTS
+
+    start = re.split("[,+]", incomplete)[-1]
+    before = incomplete.removesuffix(start)
+    summaries = {"all": "every fault that can work on the cluster"} | {n: fault.summary for n, fault in FAULTS.items()}
+    return [CompletionItem(before + name, help=text) for name, text in summaries.items() if name.startswith(start)]
+
+
+def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The files in ``suites``, or else any file."""
+    return _or_files(incomplete, map(str, sorted(Path("suites").glob("*.toml"))))
+
+
+def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``latest`` and the runs of the store, or else any file."""
+    store = Path(ctx.params.get("store") or "store")
+    runs = sorted(plan.parent.relative_to(store).as_posix() for plan in store.glob("*/*/plan.json"))
+    return _or_files(incomplete, ["latest", *runs])
+
+
+def _or_files(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]

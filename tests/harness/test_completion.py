@@ -1,0 +1,75 @@
+"""What a shell completes, asked through click's own classes, as the shells ask."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import BashComplete, get_completion_class
+
+from harness.cli.main import harness, run_command
+from nemesis.faults.registry import FAULTS
+from tests.harness.recorded_run import record
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def completed(*words: str) -> list[str]:
+    """The completions of the last word."""
+    items = BashComplete(harness, {}, "harness", "_HARNESS_COMPLETE").get_completions(list(words[:-1]), words[-1])
+    return [str(item.value) for item in items if item.type == "plain"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_that_of_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["completion", shell]) == 0
+    found = get_completion_class(shell)
+    assert found is not None
+    assert capsys.readouterr().out == found(click.Group(), {}, "harness", "_HARNESS_COMPLETE").source() + "\n"
+
+
+def test_verbs_and_options() -> None:
+    assert completed("sh") == ["shrink", "show"]
+    assert completed("suite", "--bud") == ["--budget"]
+
+
+def test_faults_one_by_one() -> None:
+    assert set(completed("run", "--nemesis", "")) == {"all", *FAULTS}
+    assert completed("run", "-n", "bri") == ["bridge"]
+    assert completed("run", "--nemesis", "kill-all,bridge+crash-") == [
+        "kill-all,bridge+crash-random-nodes",
+        "kill-all,bridge+crash-all",
+    ]
+    assert completed("nightly", "-n", "disk-f") == ["disk-full"]
+
+
+def test_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert "suites/nightly.toml" in completed("suite", "")
+    assert completed("nightly", "suites/nigh") == ["suites/nightly.toml"]
+    monkeypatch.chdir(tmp_path)
+    assert completed("suite", "") == [], "left to the shell, which knows files"
+
+
+def test_runs_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = record(tmp_path / "elsewhere").root
+    test = root.parent.name
+    runs = [f"{test}/{root.name}", f"{test}/latest"]
+    assert completed("show", "") == ["latest"]
+    assert completed("show", "--store", "elsewhere", "") == ["latest", *runs]
+    for verb in ("check", "report", "replay", "ack", "ingest"):
+        assert completed(verb, "--store", "elsewhere", test[:5]) == runs
+
+
+def test_a_shell_gets_its_answer_and_code_0() -> None:
+    words = {"COMP_WORDS": "harness list-n", "COMP_CWORD": "1", "_HARNESS_COMPLETE": "bash_complete"}
+    done = subprocess.run(
+        [sys.executable, "-m", "harness"], env={**os.environ, "PYTHONPATH": str(ROOT), **words},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "plain,list-nemeses\n", "")
