@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import history
 from checker.kernels.slots import give_slots
 from history.compiled import digest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(history.__file__).resolve().parents[1]
 
 
 def test_what_is_cached_depends_on_all_compiled_code() -> None:
