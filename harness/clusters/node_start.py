@@ -178,7 +178,7 @@ class NodeStart:
     def _failed(self) -> ClusterError:
         console = self.directory / "console.log"
         lines = console.read_text(errors="replace").strip().splitlines()
-        said = "; ".join(lines[-3:]) or "it said nothing"
+        said = "; ".join(lines[-3:]) or "no output"
         return ClusterError(f"node {self.node} did not come up: {said}")
 
 

@@ -36,7 +36,7 @@ def provision(nodes: Sequence[Node], say: Say) -> None:
     with Remote(nodes) as remote:
         answers = remote.run({node.name: provision_command(node) for node in nodes})
     for name, done in answers.items():
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        lines = done.stderr.strip().splitlines() or ["no output"]
         if done.code != 0:
             raise ClusterError(f"{name} cannot be made a node (exit code {done.code}): {' / '.join(lines[-3:])}")
         for line in lines:

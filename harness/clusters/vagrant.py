@@ -106,7 +106,7 @@ class VagrantCluster(Machines):
             raise ClusterError(f"`vagrant {' '.join(words)}` did not end within {timeout:g} s") from None
         if done.returncode != 0:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise ClusterError(f"`vagrant {' '.join(words)}` failed: {said[0] if said else 'it said nothing'}")
+            raise ClusterError(f"`vagrant {' '.join(words)}` failed: {said[0] if said else 'no output'}")
         return done.stdout
 
 

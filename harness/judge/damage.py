@@ -118,7 +118,7 @@ class Damages:
         return False
 
     def warnings(self, nodes: Iterable[str], *, lost: bool = False) -> list[str]:
-        """Warnings about damage to a majority; ``lost``: clients saw a loss of data."""
+        """Warnings about damage beyond a minority and, where clients saw a loss of data (``lost``), about cut logs."""
         number, lines = len(list(nodes)), []
         if len(self.nodes) > (number - 1) // 2:
             names = ", ".join(sorted(self.nodes))

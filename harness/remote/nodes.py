@@ -235,7 +235,7 @@ def _short(command: Command) -> str:
 
 def _last_line(output: bytes) -> str:
     lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"
 
 
 # -- local files ---------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def _own_run(store: Path, plan: Plan, before: set[Path]) -> Path | None:
 
 def _last_words(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"
 
 
 def _attempt(

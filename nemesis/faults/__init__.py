@@ -1,1 +1,1 @@
-"""The faults, one file a family; ``registry`` has them by name."""
+"""The faults, one file a subject; ``registry`` has them by name."""
