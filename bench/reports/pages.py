@@ -29,9 +29,9 @@ TIMED = """(work) => {
     const t = performance.now(); work(); for (const l of page.View.listeners) l(); return performance.now() - t; }"""
 INTERACTIONS = {
     "zoom": "() => { page.View.from = page.View.end * 0.25; page.View.to = page.View.end * 0.75; }",
-    "next": "() => step(1, isError)",
-    "search": "() => { document.getElementById('f-search').value = 'no answer in 2'; search(1); }",
-    "filter": "() => { document.getElementById('f-outcome').value = 'errors'; applyFilters(); }",
+    "next": "() => page.step(1, page.isError)",
+    "search": "() => { document.getElementById('f-search').value = 'no answer in 2'; page.search(1); }",
+    "filter": "() => { document.getElementById('f-outcome').value = 'errors'; page.applyFilters(); }",
     "group": "() => page.groupRows('key')",
 }
 

@@ -2073,6 +2073,7 @@
     performance.mark("usable");
   }
   window.page = {
+    applyFilters,
     Charts,
     drawTimeline,
     endOf,
@@ -2083,7 +2084,9 @@
     MARGIN,
     placeOfIndex,
     Selection,
+    search,
     select,
+    step,
     Timeline,
     View
   };

@@ -5,17 +5,19 @@ import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
+import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
 import { Charts, resizeCharts } from "./plots.js";
 import { groupRows } from "./rows.js";
+import { search } from "./search.js";
 import { Selection, select } from "./selection.js";
 import { initStrips } from "./strips.js";
 import { initText } from "./text.js";
 import { wireTheme } from "./theme.js";
 import { drawTimeline, initTimeline } from "./timeline.js";
 import { View } from "./view.js";
-import { isError } from "./violations.js";
+import { isError, step } from "./violations.js";
 
 function redrawAll() {
   readInk();
@@ -74,8 +76,9 @@ async function start() {
   performance.mark("usable");
 }
 
-// For the browser's console and the tests, as page.View and so on.
+// For the browser's console, the tests and bench/, as page.View and so on.
 window.page = {
+  applyFilters,
   Charts,
   drawTimeline,
   endOf,
@@ -86,7 +89,9 @@ window.page = {
   MARGIN,
   placeOfIndex,
   Selection,
+  search,
   select,
+  step,
   Timeline,
   View,
 };
