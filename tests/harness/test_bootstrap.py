@@ -51,6 +51,7 @@ class Clone:
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
         self.write("checker/__init__.py", "")
+        self.write("history/__init__.py", "")
         self.write("harness/clusters/provision.sh", 'cat "$FARM/nodes-need" 2>/dev/null; true')
         self.write("dledger_register/pom.xml", "<project/>")
         self.write("dledger_register/core/target/x.class", "")
@@ -154,8 +155,9 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
 
 def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
     clone.program("mvn", MVN)
-    for text, times in (("", 1), ("", 1), ("changed", 2)):
-        clone.write("checker/__init__.py", text)
+    changes = (("", 1), ("", 1), ("changed", 2), ("kernels", 3), ("kernels", 3))
+    for text, times in changes:
+        clone.write("checker/kernels/zones.py" if text == "kernels" else "checker/__init__.py", text)
         clone.run()
         assert (clone.farm / "compiled").read_text().split() == ["compiled"] * times
 
