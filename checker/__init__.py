@@ -18,11 +18,11 @@ From the top down, as a history goes through it; nothing imports upwards:
 ``check``            the one verb for whole histories, whatever they come as
 ``columnar``         histories of millions of operations, in one pass where that is possible
 ``monitor``          the same question while the run goes on, event by event
-``warmup``           compiles or loads the kernels, so that the first check is fast
 ``per_key``          one object, or a history key by key: verdict, proof, counterexamples
 ``explain``          a small core as one true sentence, a drawing, a report
 ``counterexamples``  all violations of an object, each cut down to the operations that show it
 ``dispatch``         which engine decides: by the model and by the history itself
+``warmup``           compiles or loads the kernels, so that the first check is fast, and knows whether that was done
 ``engines``          one algorithm a kind of object, each beside the one by columns
 ``search``           the searches, which decide any model: just-in-time, compiled, and WGL
 ``kernels``          compiled code (numba) and nothing else

@@ -1,12 +1,10 @@
-"""``check_columns``: the verdict on a history of millions of operations, key by key, in one pass where it can be."""
+"""Check histories of millions of operations on registers by columns, all keys in one pass where possible."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, Final, overload
 
 import numpy as np
@@ -27,6 +25,7 @@ from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, pr
 from checker.explain.explain import explain, unexplained
 from checker.models.registry import model_named
 from checker.per_key import key_verdict
+from checker.warmup import COMPILED
 from history import KeyVerdict, worst
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
@@ -139,14 +138,16 @@ class _Verdicts(Sequence[KeyVerdict]):
 
 def _zones_kernel(size: int) -> Any:
     """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
-    if size >= _LARGE:
-        import_module("checker.kernels.zones")
-    return sys.modules.get("checker.kernels.zones")
+    if size < _LARGE and not COMPILED.ready:
+        return None
+    from checker.kernels import zones as kernel
+
+    return kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One check of a history: what is to be decided, and whether proofs are wanted."""
+    """What is to be decided, and whether proofs are wanted."""
 
     columns: OperationColumns
     model: Model
@@ -154,17 +155,16 @@ class _Check:
     proofs: bool
 
     def at_once(self) -> tuple[_Verdicts, _Keys] | None:
-        """A short history in a single compiled pass, the automaton where values repeat; answers as ``in_passes`` does.
+        """Check a short history in one compiled pass, zones and automaton; returns what ``in_passes`` does.
 
         None where the code is not loaded yet, and for what it is not made for.
         """
-        columns, keys = self.columns, len(self.columns.keys)
-        kernel: Any = sys.modules.get("checker.kernels.many_keys")
-        if kernel is None or not keys or not _SMALL < columns.kind.size <= _SHORT or self.model.initial is not None:
+        columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
+        if self.model.initial is not None or not (COMPILED.ready and keys and _SMALL < size <= _SHORT):
             return None
-        if self.limits.over():
-            return None
-        judged = kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
+        from checker.kernels import many_keys as kernel
+
+        judged = None if self.limits.over() else kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
         if judged is None:
             return None
         state, counts, present = judged
@@ -212,10 +212,10 @@ class _Check:
         return verdicts, np.flatnonzero(state == kernel.REPEATED)
 
     def many(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
-        """The keys that the zones cannot decide, by the automaton in one compiled pass; answers what is left."""
-        kernel: Any = import_module("checker.kernels.many_keys")
-        columns = self.columns
-        wanted = np.zeros(len(columns.keys), np.bool_)
+        """Decide keys that the zones cannot by the automaton, in one compiled pass; returns those that are left."""
+        from checker.kernels import many_keys as kernel
+
+        columns, wanted = self.columns, np.zeros(len(self.columns.keys), np.bool_)
         wanted[rest] = True
         keyed = kernel.arrange_keys(*_behaved(_fields(columns)), wanted)
         if keyed is None:
@@ -223,6 +223,7 @@ class _Check:
         state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
         while key < wanted.size and not self.limits.over():
             key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
+        COMPILED.mark_ready()
         told = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
         verdicts.counts[told] = np.diff(keyed.starts)[told]
         verdicts.timed[told] = True
@@ -250,7 +251,7 @@ class _Check:
             verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
 
     def _tell(self, prepared: Prepared, verdicts: _Verdicts) -> IntArray:
-        """Find what is wrong; answers the invalid keys, and makes their verdicts if proofs are wanted."""
+        """Find what is wrong: returns the invalid keys, and makes their verdicts if proofs are wanted."""
         found = zones(prepared.clusters)
         if found.valid:
             return np.empty(0, np.int64)
@@ -278,7 +279,7 @@ class _Check:
         return key_verdict(self.columns.keys[key], answer, operations, explained, self.limits)
 
     def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
-        """One key that the zones cannot decide."""
+        """Check one key that the zones cannot decide."""
         columns = self.columns
         if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
             found = _gathered(columns, rows)
@@ -296,7 +297,7 @@ class _Check:
 
     def _by_automaton(self, found: Any, rows: IntArray, key: int) -> KeyVerdict:
         columns, rows = self.columns, rows[found.row]
-        # The first value is the initial one, which nobody needs to write.
+        # The first value is the initial one, which need not be written.
         if found.written[1:].all():
             return self.verdict(self._automaton(found, rows), key, rows.size)
         strays = _never_written(columns, rows)
@@ -325,7 +326,7 @@ class _Check:
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
-    """What the compiled engines need to know of these rows."""
+    """These rows as the compiled engines take them."""
     from checker.kernels.encode import gather
 
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
@@ -334,12 +335,12 @@ def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
 
 
 def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
-    """What the passes over all keys look at."""
+    """The columns that the passes over all keys need."""
     return columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret
 
 
 def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
-    """As the compiled code was compiled for them: without gaps, and not read-only."""
+    """Copy arrays that have gaps or are read-only: the code is compiled for plain ones."""
     return [field if field.flags.carray else np.array(field) for field in fields]
 
 
@@ -357,7 +358,7 @@ class _Names:
 
 
 def _cas(found: Any, limits: Limits) -> EngineResult | None:
-    """The quick answer by columns; an invalid one is left to the engines on calls, which have a core to show."""
+    """Decide a CAS register by columns; counterexamples are left to the engines on calls."""
     from checker.engines.search_columns import CasColumns, decide_cas
 
     return decide_cas(
@@ -366,7 +367,7 @@ def _cas(found: Any, limits: Limits) -> EngineResult | None:
 
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
-    """One read, the first to return, of each value that nobody wrote."""
+    """One read, the first to return, of each value that was never written."""
     distinct, value = numbered(columns.value[rows])
     reads = columns.kind[rows] == READ
     written = np.zeros(distinct.size, np.bool_)

@@ -1,9 +1,10 @@
-"""Compiled code: who can wait now, need not wait later."""
+"""Compile or load the kernels before a check needs them, and know whether that has been done."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
+from threading import Event
+from typing import Final
 
 import numpy as np
 
@@ -13,8 +14,30 @@ from checker.core.result import Limits
 from checker.models.objects import MultiRegister
 
 
+class CompiledCode:
+    """Whether compiled code is loaded: a short history uses it only then.
+
+    Loading it takes 0.3 s, compiling it for the first time half a minute.  Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._loaded = Event()
+
+    @property
+    def ready(self) -> bool:
+        return self._loaded.is_set()
+
+    def mark_ready(self) -> None:
+        """Say that it is loaded, from now on."""
+        self._loaded.set()
+
+
+#: That of this process.
+COMPILED: Final = CompiledCode()
+
+
 class _Latch(Model):
-    """Something that is no register, for the search's other half."""
+    """An object that is no register, for the part of the search that asks the model."""
 
     name = "latch"
     initial = False
@@ -24,16 +47,13 @@ class _Latch(Model):
 
 
 def warm() -> None:
-    """Compile and load zones, automaton and search: half a minute at the very first time, 0.3 s from then on."""
+    """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s from then on."""
     from checker.engines.automaton import timeline, timeline_columns
     from checker.engines.search_columns import CasColumns, decide_cas
     from checker.kernels.encode import gather
     from checker.kernels.many_keys import arrange_keys, judge_all, judge_keys
     from checker.kernels.zones import judge
     from checker.search.compiled import compiled_search
-
-    for module in ("checker.columnar",):
-        import_module(module)
 
     limits = Limits(lambda: 0.0)
     read, first = np.zeros(1, np.int8), np.zeros(1, np.int64)
@@ -52,3 +72,4 @@ def warm() -> None:
     compiled_search([Call("set", None, None, 0, 1, 0)], _Latch(), limits)
     writes = [replace(call, f="txn", value=(("write", "x", call.invoke),)) for call in calls]
     compiled_search(writes, MultiRegister(), limits)
+    COMPILED.mark_ready()

@@ -19,7 +19,7 @@ _SOURCES: Final = ("history/codes.py", "history/readers/*_kernel.py", "checker/k
 
 
 def digest(root: Path = _ROOT) -> str:
-    """Of everything that is compiled: names and contents."""
+    """Hash the names and contents of all files with compiled code."""
     found = hashlib.sha256()
     for path in sorted(path for pattern in _SOURCES for path in root.glob(pattern)):
         found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
@@ -28,11 +28,36 @@ def digest(root: Path = _ROOT) -> str:
 
 _DIGEST: Final = digest()
 _STAMP: Final = "_source_stamp"
+# numba's types know neither the option that leaves references uncounted nor those that leave wrappers out.
+_njit: Any = njit
+_INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile at the first call with new types of arguments, or load what was compiled then."""
-    dispatcher = njit(cache=True)(function)
+    return _cached(function)
+
+
+def compiled_loop(function: Callable[..., Any]) -> Any:
+    """The same for a function that makes no arrays: the references to those it is given are not counted."""
+    return _cached(function, _nrt=False)
+
+
+def step(function: Callable[..., Any]) -> Any:
+    """Compile into each function that calls it, as if it were written there; it must not make arrays either.
+
+    Counting references to a structure of twenty arrays at each step would cost more than the step.
+    """
+    return _njit(forceinline=True, _nrt=False, **_INNER)(function)
+
+
+def compiled_part(function: Callable[..., Any]) -> Any:
+    """Compile for the compiled functions that call it alone, which saves the way in from Python; it may make arrays."""
+    return _njit(**_INNER)(function)
+
+
+def _cached(function: Callable[..., Any], **options: bool) -> Any:
+    dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **options)(function)
     # numba has no public way to say what a cache depends on; without the attribute it is as careful as numba is.
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(file, _STAMP):

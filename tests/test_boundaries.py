@@ -26,8 +26,8 @@ MAY_IMPORT = {
 LAYERS = {
     "history": ["errors packed codes compiled extras", "toml_file records", "tables metrics readers", "__init__"],
     "checker": [
-        "core", "models kernels", "search", "engines", "dispatch", "counterexamples", "explain", "per_key",
-        "columnar monitor warmup", "check", "engines_page __init__",
+        "core", "models kernels", "search", "engines", "dispatch warmup", "counterexamples", "explain", "per_key",
+        "columnar monitor", "check", "engines_page __init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": ["errors style vendor assets templates", "load", "analysis", "text plots", "page", "site", "__init__"],

@@ -51,7 +51,9 @@ from checker.kernels import cas_chains as chains_kernel  # noqa: E402
 from checker.kernels import encode as gathering_kernel  # noqa: E402
 from checker.kernels import many_keys as keys_kernel  # noqa: E402
 from checker.kernels import open_calls as tables_kernel  # noqa: E402
+from checker.kernels import pending_writes as pending_kernel  # noqa: E402
 from checker.kernels import search as search_kernel  # noqa: E402
+from checker.kernels import search_state as state_kernel  # noqa: E402
 from checker.kernels import slots as slots_kernel  # noqa: E402
 from checker.kernels import transactions as transactions_kernel  # noqa: E402
 from checker.kernels import zones as zones_kernel  # noqa: E402
@@ -60,9 +62,11 @@ from checker.kernels import zones as zones_kernel  # noqa: E402
 KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
     "slots_kernel": (slots_kernel, of_engines),
     "gathering_kernel": (gathering_kernel, of_gathering),
+    "pending_kernel": (pending_kernel, of_automaton),
     "automaton_kernel": (automaton_kernel, of_automaton),
     "tables_kernel": (tables_kernel, of_tables),
     "transactions_kernel": (transactions_kernel, of_transactions),
+    "state_kernel": (state_kernel, of_search),
     "search_kernel": (search_kernel, of_search),
     "zones_kernel": (zones_kernel, of_zones),
     "chains_kernel": (chains_kernel, of_chains),

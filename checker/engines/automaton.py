@@ -89,28 +89,27 @@ class _Arrays:
         last_read, pending_from, pending = order_of_values(
             columns.write, columns.value, columns.invoke, columns.ret, columns.values
         )
-        self.history = kernel.History(
+        history = kernel.History(
             columns.code, columns.write, columns.value, columns.ret, last_read, pending_from, pending
         )
-        self.scalars = np.zeros(16, np.int64)
-        self.scalars[kernel.COUNT] = initial.size
-        self.scalars[kernel.FREE] = (1 << SLOTS) - 1
-        self.scalars[kernel.NEXT] = -1
-        self.scalars[kernel.THRIFT] = thrift
+        progress = np.zeros(1, kernel.PROGRESS)
+        self.progress: Any = progress[0]
+        self.progress.count, self.progress.thrift = initial.size, thrift
+        self.progress.free, self.progress.next = (1 << SLOTS) - 1, -1
         wide = min(_PENDING_VALUES, int(np.count_nonzero(np.diff(pending_from)))) if pending.size else 0
-        self.opened = kernel.Open(
+        opened = kernel.Open(
             slot_of=np.zeros(columns.value.size, np.int8),
             slot_ret=np.zeros(SLOTS, np.int64),
-            rmask=np.zeros(columns.values, np.int64),
-            wmask=np.zeros(columns.values, np.int64),
-            colof=np.full(columns.values, -1, np.int64),
-            avail=np.zeros(max(1, wide), np.int64),
+            reads_of=np.zeros(columns.values, np.int64),
+            writes_of=np.zeros(columns.values, np.int64),
+            column_of=np.full(columns.values, -1, np.int64),
+            available=np.zeros(max(1, wide), np.int64),
             free_columns=np.arange(max(1, wide)),
         )
-        self.row = np.zeros(wide, np.int32)
-        self.configs = self._room(max(_NARROW, initial.size), wide)
-        self.configs.val[0, : initial.size] = initial
-        self.configs.at[0, : initial.size] = -1
+        configurations = self._room(max(_NARROW, initial.size), wide)
+        configurations.value[0, : initial.size] = initial
+        configurations.changed_at[0, : initial.size] = -1
+        self.automaton: Any = kernel.Automaton(history, opened, configurations, np.zeros(wide, np.int32), progress)
 
     def _room(self, width: int, wide: int) -> Any:
         columns = (np.zeros((2, width), np.int64) for _ in range(5))
@@ -118,49 +117,46 @@ class _Arrays:
 
     def grow(self) -> bool:
         """Room for four times as many configurations; False if that is too many."""
-        before = self.configs
-        if before.val.shape[1] >= WIDEST:
+        before = self.automaton.configurations
+        if before.value.shape[1] >= WIDEST:
             return False
-        self.configs = self._room(min(WIDEST, 4 * before.val.shape[1]), before.pend.shape[2])
-        for old, new in zip(before, self.configs, strict=True):
+        wider = self._room(min(WIDEST, 4 * before.value.shape[1]), before.pending_spent.shape[2])
+        for old, new in zip(before, wider, strict=True):
             new[:, : old.shape[1]] = old
-        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
+        self.automaton = self.automaton._replace(configurations=wider)
+        self.progress.status = self.kernel.RUNNING
         return True
 
     def advance(self, event: int) -> int:
         """Go on from ``event``; answers the event that comes next."""
-        return int(
-            self.kernel.advance(
-                self.history, self.opened, self.configs, self.row, self.scalars, event, _BUDGET
-            )
-        )  # fmt: skip
+        return int(self.kernel.advance(self.automaton, event, _BUDGET))
 
     def status(self) -> int:
-        return int(self.scalars[self.kernel.STATUS])
+        return int(self.progress.status)
 
     def states(self) -> tuple[int, ...]:
         """The value ids of all configurations."""
-        count, side = int(self.scalars[self.kernel.COUNT]), int(self.scalars[self.kernel.SIDE])
-        return tuple(sorted(set(self.configs.val[side, :count].tolist())))
+        values = self.automaton.configurations.value[self.progress.side, : self.progress.count]
+        return tuple(sorted(set(values.tolist())))
 
     def peak(self) -> int:
-        return int(self.scalars[self.kernel.PEAK])
+        return int(self.progress.peak)
 
     def revive(self, values: int, event: int) -> None:
         """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
         if values > _REVIVED:
             return
-        kernel, side = self.kernel, int(self.scalars[self.kernel.SIDE])
-        while self.configs.val.shape[1] < values:
+        while self.automaton.configurations.value.shape[1] < values:
             self.grow()
-        self.configs.val[side, :values] = np.arange(values)
-        self.configs.used[side, :values] = 0
-        self.configs.sat[side, :values] = self.scalars[kernel.READS]
-        self.configs.chg[side, :values] = self.scalars[kernel.READS] | self.scalars[kernel.WRITES]
-        self.configs.at[side, :values] = event
-        self.configs.pend[side, :values] = 0
-        self.scalars[kernel.COUNT] = values
-        self.scalars[kernel.STATUS] = kernel.RUNNING
+        configs, progress = self.automaton.configurations, self.progress
+        side = progress.side
+        configs.value[side, :values] = np.arange(values)
+        configs.spent[side, :values] = 0
+        configs.satisfied[side, :values] = progress.reads
+        configs.open_then[side, :values] = progress.reads | progress.writes
+        configs.changed_at[side, :values] = event
+        configs.pending_spent[side, :values] = 0
+        progress.count, progress.status = values, self.kernel.RUNNING
 
 
 def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
@@ -182,10 +178,10 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
         loaded = True
         if run.status() == kernel.TOO_WIDE:
             run.grow()
-        elif run.status() == kernel.DEAD and run.scalars[kernel.PRUNED]:
+        elif run.status() == kernel.DEAD and run.progress.pruned:
             run, event = _Arrays(columns, initial, thrift=False), 0
         elif run.status() == kernel.DEAD:
-            run.scalars[kernel.THRIFT] = 0
+            run.progress.thrift = 0
             states = states if dead else run.states()
             dead.append(event)
             run.revive(columns.values, event)

@@ -1,1 +1,1 @@
-"""Compiled code (numba), each file the inner loop of the module that names it."""
+"""Compiled code (numba), each file the inner loop of the engine or search that its docstring names."""

@@ -1,31 +1,45 @@
-"""The compiled inner loop of the value-timeline automaton; see ``automaton`` for what it does and why.
+"""The value-timeline automaton, compiled: does a register whose values repeat have a linearization?
 
-One flat loop over arrays, compiled by numba and cached beside this file.  Importing this module costs 0.3 s.
+Source: just-in-time linearization (Lowe, "Testing for linearizability", 2017) with reductions for reads and writes;
+``checker.engines.automaton`` has the argument for each.  The events are gone through in order, with the set of all
+configurations that explain those before: what the value may be, and which open calls have happened.  No configuration
+changes when a call begins.  When one returns, each configuration becomes at most two:
 
-A configuration is (value, open writes spent, open reads satisfied, calls that were open at the last change, the event
-of that change).  What is open and belongs to the present value is satisfied without being marked: so nothing is done to
-configurations when a call begins.
+* the value stays, if the call has happened, or may have happened for an instant before the last change (``_stay``);
+* the value changes to the call's own, now (``_change``).
 
-Where many writes are pending, most configurations differ in which of them they spent, to no end.  With THRIFT only how
-many they spent is compared; PRUNED tells that this left something out, and a dead end then proves nothing.
+Of two that are alike the one that has done more with less stays (``_add``).  When none is left, no order explains the
+history up to this event.  What is open and has the present value counts as done without being marked.
+
+Where many writes are pending, most configurations differ in which of them they spent, to no end.  With ``thrift`` only
+how many they spent is compared; ``pruned`` says that this left something out, and a dead end then proves nothing.
 """
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.kernels.pending_writes import NO_COLUMN, begun_by, compare_pending, count_pending, give_column_back
 from checker.kernels.slots import PLACE, earliest
 from history.codes import NEVER
-from history.compiled import compiled
+from history.compiled import compiled_loop, step
 
-# Places in the array of scalars.
-COUNT, READS, WRITES, SIDE, FREE, COLUMNS, PEAK, STATUS, NEXT, FRESH, THRIFT, PRUNED, WORK = range(13)
+# Values of ``status``.
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
+#: Where the automaton is: an array of one row.  ``count`` configurations are on the ``side`` that is read, ``peak`` at
+#: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts
+#: are taken.  While a return is being worked on, ``next`` is the configuration that comes next (else -1), and ``fresh``
+#: are on the other side.  ``work`` is what the last call of ``advance`` spent.
+PROGRESS: Final = np.dtype((
+    np.record,
+    [(name, np.int64) for name in (
+        "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned", "status",
+        "work",
+    )],
+))  # fmt: skip
 
 
 class History(NamedTuple):
@@ -46,267 +60,314 @@ class History(NamedTuple):
 
 
 class Open(NamedTuple):
-    """What is open: slots of calls, by value the open reads and writes as masks, and the pending writes.
+    """What is open: slots of calls, by value the open reads and writes as masks of slots, and the pending writes.
 
-    ``colof`` is a value's column of counts, -1 for none; ``avail`` by column how many writes are pending.
+    ``column_of`` is a value's column of counts; ``available`` by column how many writes are pending.
     """
 
     slot_of: NDArray[np.int8]
     slot_ret: NDArray[np.int64]
-    rmask: NDArray[np.int64]
-    wmask: NDArray[np.int64]
-    colof: NDArray[np.int64]
-    avail: NDArray[np.int64]
+    reads_of: NDArray[np.int64]
+    writes_of: NDArray[np.int64]
+    column_of: NDArray[np.int64]
+    available: NDArray[np.int64]
     free_columns: NDArray[np.int64]
 
 
 class Configurations(NamedTuple):
-    """Up to as many as the second axis is long; the first has the side that is read and the side that is written.
+    """Two sides of configurations by columns, one that is read and one that is written; see ``Configuration``.
 
-    ``at`` is the event of the last change, ``pend`` says how many pending writes of each column were spent.
+    ``pending_spent`` says how many pending writes of each column were spent.
     """
 
-    val: NDArray[np.int64]
-    used: NDArray[np.int64]
-    sat: NDArray[np.int64]
-    chg: NDArray[np.int64]
-    at: NDArray[np.int64]
-    pend: NDArray[np.int32]
+    value: NDArray[np.int64]
+    spent: NDArray[np.int64]
+    satisfied: NDArray[np.int64]
+    open_then: NDArray[np.int64]
+    changed_at: NDArray[np.int64]
+    pending_spent: NDArray[np.int32]
 
 
-@compiled
-def _spent_less(pend, side, place, row, scalars):  # type: ignore[no-untyped-def]
-    """Compare pending writes spent: (did it spend at most those in ``row``, is it the other way round)?"""
-    less, more, theirs, ours = True, True, 0, 0
-    for column in range(row.size):
-        its = pend[side, place, column]
-        theirs += its
-        ours += row[column]
-        if its > row[column]:
-            less = False
-        elif its < row[column]:
-            more = False
-    if scalars[THRIFT] and not (less or more):
-        scalars[PRUNED] = 1
-        return theirs <= ours, ours <= theirs
-    return less, more
+class Automaton(NamedTuple):
+    """Everything that ``advance`` works on; ``row`` holds the pending writes that the configuration in hand spent."""
+
+    history: History
+    opened: Open
+    configurations: Configurations
+    row: NDArray[np.int32]
+    progress: NDArray[np.void]
 
 
-@compiled
-def _pending_by(pending, start, count, moment):  # type: ignore[no-untyped-def]
-    """How many of a value's ``count`` pending writes had begun by an event."""
-    while count and pending[start + count - 1] > moment:
-        count -= 1
-    return count
+class Configuration(NamedTuple):
+    """One way to explain the events so far; all but ``value`` and ``changed_at`` are masks of slots.
+
+    The open writes that were ``spent``, the open reads that are ``satisfied``, the calls that were ``open_then``, when
+    the value last changed, and the event of that change.
+    """
+
+    value: np.int64
+    spent: np.int64
+    satisfied: np.int64
+    open_then: np.int64
+    changed_at: np.int64
 
 
-@compiled
-def _becomes_pending(colof, avail, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
-    """Count a pending write of a value that somebody will read; answers False if there is no column for it."""
-    if colof[value] < 0:
-        if scalars[COLUMNS] == pend.shape[2]:
-            return False
-        column = free_columns[scalars[COLUMNS]]
-        scalars[COLUMNS] += 1
-        colof[value] = column
-        avail[column] = 0
-        for place in range(count):
-            pend[side, place, column] = 0
-    avail[colof[value]] += 1
+class Return(NamedTuple):
+    """A call that returns: its value, its slot as a bit, the event, and the slots that are open after it."""
+
+    is_write: np.bool_
+    value: np.int64
+    bit: np.int64
+    event: np.int64
+    still_open: np.int64
+
+
+@compiled_loop
+def advance(automaton, begin, budget):  # type: ignore[no-untyped-def]
+    """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
+
+    Returns the event that comes next (or the one that nothing explains, with ``status`` set).  With TOO_WIDE nothing
+    has happened at that event: it may be tried again with more room.
+    """
+    code, progress = automaton.history.code, automaton.progress[0]
+    progress.status, progress.work = RUNNING, 0
+    event = begin
+    while event < code.size and progress.work < budget:
+        progress.work += 1
+        if code[event] >= 0:
+            done = _begin_call(automaton, code[event], event)
+        else:
+            done = _return_call(automaton, ~code[event], event, budget)
+        if not done:
+            break
+        event += 1
+    return event
+
+
+@step
+def _begin_call(automaton, call, event):  # type: ignore[no-untyped-def]
+    """Give the call a slot, or count it as pending; False where there is no room for it."""
+    history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
+    value = history.value[call]
+    if history.ret[call] == NEVER:
+        # A pending write that nobody will read need not be known.
+        if history.last_read[value] <= event or count_pending(automaton, value):
+            return True
+        progress.status = TOO_MANY_PENDING
+        return False
+    if progress.free == 0:
+        progress.status = TOO_MANY_SLOTS
+        return False
+    bit = progress.free & -progress.free
+    progress.free ^= bit
+    slot = PLACE[bit % 67]
+    opened.slot_of[call], opened.slot_ret[slot] = slot, history.ret[call]
+    if history.write[call]:
+        progress.writes |= bit
+        opened.writes_of[value] |= bit
+    else:
+        progress.reads |= bit
+        opened.reads_of[value] |= bit
     return True
 
 
-@compiled
-def _forget_pending(colof, free_columns, pend, scalars, count, side, value):  # type: ignore[no-untyped-def]
-    """Nobody will read the value any more: how many of its pending writes are spent does not matter."""
-    column = colof[value]
-    for place in range(count):
-        pend[side, place, column] = 0
-    colof[value] = -1
-    scalars[COLUMNS] -= 1
-    free_columns[scalars[COLUMNS]] = column
-
-
-@compiled
-def advance(history, opened, configs, row, scalars, begin, budget):  # type: ignore[no-untyped-def]
-    """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
-
-    Answers the event that comes next (or the one that nothing explains, with STATUS set); WORK says how many units were
-    spent.  A return that is not done yet is gone on with: NEXT and FRESH say how far it came.  With TOO_WIDE nothing
-    has happened at that event: it may be tried again with more room.
-    """
-    code, write, value, ret = history.code, history.write, history.value, history.ret
-    last_read, pending_from, pending = history.last_read, history.pending_from, history.pending
-    slot_of, slot_ret, rmask, wmask = opened.slot_of, opened.slot_ret, opened.rmask, opened.wmask
-    colof, avail, free_columns = opened.colof, opened.avail, opened.free_columns
-    val, used, sat, chg, at, pend = configs.val, configs.used, configs.sat, configs.chg, configs.at, configs.pend
-    room, columns = val.shape[1], row.size
-    count, side, reads, writes, free = scalars[COUNT], scalars[SIDE], scalars[READS], scalars[WRITES], scalars[FREE]
-    place, fresh, peak = scalars[NEXT], scalars[FRESH], scalars[PEAK]
-    status, event, work = RUNNING, begin, 0
-    while event < code.size and work < budget:
-        op = code[event]
-        work += 1
-        if op >= 0:
-            x = value[op]
-            if ret[op] == NEVER:
-                if last_read[x] > event and not _becomes_pending(
-                    colof, avail, free_columns, pend, scalars, count, side, x
-                ):
-                    status = TOO_MANY_PENDING
-                    break
-            elif free == 0:
-                status = TOO_MANY_SLOTS
-                break
-            else:
-                bit = free & -free
-                free ^= bit
-                slot = PLACE[bit % 67]
-                slot_of[op], slot_ret[slot] = slot, ret[op]
-                if write[op]:
-                    writes |= bit
-                    wmask[x] |= bit
+@step
+def _return_call(automaton, call, event, budget):  # type: ignore[no-untyped-def]
+    """Leave only configurations in which the call has happened; False if it is not done yet, or cannot be done."""
+    history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
+    bit = np.int64(1) << np.int64(opened.slot_of[call])
+    still_open = (progress.reads | progress.writes) & ~bit
+    returning = Return(history.write[call], history.value[call], bit, np.int64(event), still_open)
+    if progress.next >= 0 or not _is_done_everywhere(automaton, returning):
+        first, count = progress.next, progress.count
+        for place in range(first, count):
+            if place > first and progress.work >= budget:
+                progress.next = place
+                return False
+            before = _take(automaton, place)
+            for changes in range(2):
+                if changes:
+                    possible, after, column = _change(automaton, returning, before)
                 else:
-                    reads |= bit
-                    rmask[x] |= bit
-            event += 1
-            continue
-        op = ~op
-        x, is_write = value[op], write[op]
-        bit = np.int64(1) << slot_of[op]
-        keep = ~bit
-        if place < 0:
-            passed = True
-            for c in range(count):
-                explained = used[side, c] if is_write else sat[side, c]
-                passed = explained & bit != 0 or (val[side, c] == x and not is_write)
-                if not passed:
-                    break
-            if passed:
-                for c in range(count):
-                    used[side, c] &= keep
-                    sat[side, c] &= keep
-                    chg[side, c] &= keep
-            else:
-                place, fresh = 0, 0
-        if place >= 0:
-            target, still_open = 1 - side, (reads | writes) & keep
-            mine, first = rmask[x], place
-            while place < count and (place == first or work < budget):
-                v, spent, done, changed, moment = (
-                    val[side, place], used[side, place], sat[side, place], chg[side, place], at[side, place]
-                )  # fmt: skip
-                for column in range(columns):
-                    row[column] = pend[side, place, column]
-                place += 1
-                stays, changes, charged, flashed = True, False, -1, -1
-                source = np.int64(0)
-                after_spent, after_done = spent, done
-                if is_write:
-                    if spent & bit == 0:
-                        if v == x:
-                            # Written once more: as good as before, and all that is open has seen a change.
-                            changed, moment = still_open, event
-                        else:
-                            changes, stays = True, changed & bit != 0
-                            # Current for an instant before the last change; nobody else could use this write any more.
-                            done |= mine & changed
-                elif v != x and done & bit == 0:
-                    column = colof[x]
-                    stays = False
-                    if changed & bit:
-                        source = earliest(wmask[x] & changed & ~spent, slot_ret)
-                        stays = source != 0
-                        if source == 0 and column >= 0:
-                            stays = row[column] < _pending_by(pending, pending_from[x], avail[column], moment)
-                            flashed = column
-                        spent |= source
-                        done |= mine & changed
-                    source = earliest(wmask[x] & ~after_spent, slot_ret)
-                    changes = source != 0
-                    if source == 0 and column >= 0:
-                        changes = row[column] < avail[column]
-                        charged = column
-                for option in range(2):
-                    if option == 0:
-                        if not stays:
-                            continue
-                        nv, ns, nd, nc, nt = v, spent & keep, done & keep, changed & keep, moment
-                        column = flashed
-                    else:
-                        if not changes:
-                            continue
-                        nv, ns, nd, nc, nt = (
-                            x,
-                            (after_spent | source) & keep,
-                            (after_done | rmask[v] | mine) & keep,
-                            still_open,
-                            event,
-                        )
-                        column = charged
-                    if column >= 0:
-                        row[column] += 1
-                    nd |= rmask[nv] & keep
-                    nc |= nd | ns | (wmask[nv] & keep)
-                    needless, other = False, 0
-                    while other < fresh:
-                        if val[target, other] == nv:
-                            us, ds, cs = used[target, other], sat[target, other], chg[target, other]
-                            better = us & ~ns == 0 and nd & ~ds == 0 and nc & ~cs == 0
-                            worse = ns & ~us == 0 and ds & ~nd == 0 and cs & ~nc == 0
-                            if (better or worse) and columns:
-                                less, more = _spent_less(pend, target, other, row, scalars)
-                                better = better and less and at[target, other] >= nt
-                                worse = worse and more and at[target, other] <= nt
-                            if better:
-                                needless = True
-                                break
-                            if worse:
-                                fresh -= 1
-                                val[target, other] = val[target, fresh]
-                                used[target, other] = used[target, fresh]
-                                sat[target, other] = sat[target, fresh]
-                                chg[target, other] = chg[target, fresh]
-                                at[target, other] = at[target, fresh]
-                                for c in range(columns):
-                                    pend[target, other, c] = pend[target, fresh, c]
-                                continue
-                        other += 1
-                    work += 1 + (other >> 3)
-                    if not needless:
-                        if fresh == room:
-                            status = TOO_WIDE
-                            break
-                        val[target, fresh], used[target, fresh], sat[target, fresh] = nv, ns, nd
-                        chg[target, fresh], at[target, fresh] = nc, nt
-                        for c in range(columns):
-                            pend[target, fresh, c] = row[c]
-                        fresh += 1
-                    if column >= 0:
-                        row[column] -= 1
-                if status == TOO_WIDE:
-                    break
-            if status == TOO_WIDE:
-                place = -1
-                break
-            if place < count:
-                break
-            place = -1
-            if fresh == 0:
-                status = DEAD
-                break
-            count, side = fresh, target
-            peak = max(peak, count)
-        if is_write:
-            writes &= keep
-            wmask[x] &= keep
+                    possible, after, column = _stay(automaton, returning, before)
+                if possible and not _add(automaton, ~bit, after, column):
+                    progress.status, progress.next = TOO_WIDE, -1
+                    return False
+        progress.next = -1
+        if progress.fresh == 0:
+            progress.status = DEAD
+            return False
+        progress.count, progress.side = progress.fresh, 1 - progress.side
+        progress.peak = max(progress.peak, progress.count)
+    _close_call(automaton, returning)
+    return True
+
+
+@step
+def _is_done_everywhere(automaton, returning):  # type: ignore[no-untyped-def]
+    """Has the call happened in all configurations?  Then its slot is cleared in them; else a new side is begun."""
+    configs, progress = automaton.configurations, automaton.progress[0]
+    side, bit, done = progress.side, returning.bit, True
+    for place in range(progress.count):
+        if returning.is_write:
+            done = configs.spent[side, place] & bit != 0
         else:
-            reads &= keep
-            rmask[x] &= keep
-            if last_read[x] == event and colof[x] >= 0:
-                _forget_pending(colof, free_columns, pend, scalars, count, side, x)
-        free |= bit
-        event += 1
-    scalars[COUNT], scalars[SIDE], scalars[READS], scalars[WRITES], scalars[FREE] = count, side, reads, writes, free
-    scalars[NEXT], scalars[FRESH], scalars[PEAK], scalars[STATUS], scalars[WORK] = place, fresh, peak, status, work
-    return event
+            done = configs.satisfied[side, place] & bit != 0 or configs.value[side, place] == returning.value
+        if not done:
+            break
+    if done:
+        for place in range(progress.count):
+            configs.spent[side, place] &= ~bit
+            configs.satisfied[side, place] &= ~bit
+            configs.open_then[side, place] &= ~bit
+    else:
+        progress.next, progress.fresh = 0, 0
+    return done
+
+
+@step
+def _take(automaton, place):  # type: ignore[no-untyped-def]
+    """The configuration at a place of the side that is read, and in ``row`` the pending writes that it spent."""
+    configs, row, side = automaton.configurations, automaton.row, automaton.progress[0].side
+    for column in range(row.size):
+        row[column] = configs.pending_spent[side, place, column]
+    return Configuration(
+        configs.value[side, place],
+        configs.spent[side, place],
+        configs.satisfied[side, place],
+        configs.open_then[side, place],
+        configs.changed_at[side, place],
+    )
+
+
+@step
+def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
+    """(can the call have happened without a change now, the configuration then, the column of a pending write used).
+
+    Where it happened just before the last change, so did open reads of its value.
+    """
+    history, opened = automaton.history, automaton.opened
+    value, bit = returning.value, returning.bit
+    satisfied = before.satisfied | (opened.reads_of[value] & before.open_then)
+    if returning.is_write:
+        if before.spent & bit != 0:
+            return True, before, NO_COLUMN
+        if before.value == value:
+            # Written once more: as good as before, and all that is open has seen a change.
+            after = Configuration(value, before.spent, before.satisfied, returning.still_open, returning.event)
+            return True, after, NO_COLUMN
+        # Current for an instant before the last change; nobody else could use this write any more.
+        after = Configuration(before.value, before.spent, satisfied, before.open_then, before.changed_at)
+        return before.open_then & bit != 0, after, NO_COLUMN
+    if before.value == value or before.satisfied & bit != 0:
+        return True, before, NO_COLUMN
+    if before.open_then & bit == 0:
+        return False, before, NO_COLUMN
+    source = earliest(opened.writes_of[value] & before.open_then & ~before.spent, opened.slot_ret)
+    after = Configuration(before.value, before.spent | source, satisfied, before.open_then, before.changed_at)
+    column = opened.column_of[value]
+    if source != 0 or column < 0:
+        return source != 0, after, NO_COLUMN
+    begun = begun_by(history, value, opened.available[column], before.changed_at)
+    return automaton.row[column] < begun, after, column
+
+
+@step
+def _change(automaton, returning, before):  # type: ignore[no-untyped-def]
+    """(can the value change to the call's own now, the configuration then, the column of a pending write used)."""
+    opened = automaton.opened
+    value, bit = returning.value, returning.bit
+    satisfied = before.satisfied | opened.reads_of[before.value] | opened.reads_of[value]
+    if returning.is_write:
+        after = Configuration(value, before.spent, satisfied, returning.still_open, returning.event)
+        return before.value != value and before.spent & bit == 0, after, NO_COLUMN
+    if before.value == value or before.satisfied & bit != 0:
+        return False, before, NO_COLUMN
+    source = earliest(opened.writes_of[value] & ~before.spent, opened.slot_ret)
+    after = Configuration(value, before.spent | source, satisfied, returning.still_open, returning.event)
+    column = opened.column_of[value]
+    if source != 0 or column < 0:
+        return source != 0, after, NO_COLUMN
+    return automaton.row[column] < opened.available[column], after, column
+
+
+@step
+def _add(automaton, keep, after, column):  # type: ignore[no-untyped-def]
+    """Add a configuration, unless one there is as good; those that it betters go.  False if there is no room."""
+    opened, configs, row = automaton.opened, automaton.configurations, automaton.row
+    progress = automaton.progress[0]
+    value, spent = after.value, after.spent & keep
+    satisfied = (after.satisfied | opened.reads_of[value]) & keep
+    open_then = ((after.open_then | opened.writes_of[value]) & keep) | satisfied | spent
+    found = Configuration(value, spent, satisfied, open_then, after.changed_at)
+    if column != NO_COLUMN:
+        row[column] += 1
+    side, fresh, place = 1 - progress.side, progress.fresh, 0
+    while place < fresh:
+        better, worse = _compare(automaton, side, place, found)
+        if better:
+            break
+        if worse:
+            fresh -= 1
+            _move(configs, side, fresh, place)
+        else:
+            place += 1
+    progress.work += 1 + (place >> 3)
+    if place == fresh:
+        if fresh == configs.value.shape[1]:
+            return False
+        configs.value[side, place], configs.changed_at[side, place] = value, found.changed_at
+        configs.spent[side, place], configs.satisfied[side, place] = spent, satisfied
+        configs.open_then[side, place] = open_then
+        for which in range(row.size):
+            configs.pending_spent[side, place, which] = row[which]
+        fresh += 1
+    if column != NO_COLUMN:
+        row[column] -= 1
+    progress.fresh = fresh
+    return True
+
+
+@step
+def _compare(automaton, side, place, found):  # type: ignore[no-untyped-def]
+    """(is the configuration at a place as good as the one that was found, is it the other way round?)"""
+    configs = automaton.configurations
+    if configs.value[side, place] != found.value:
+        return False, False
+    spent, satisfied = configs.spent[side, place], configs.satisfied[side, place]
+    open_then = configs.open_then[side, place]
+    better = spent & ~found.spent == 0 and found.satisfied & ~satisfied == 0 and found.open_then & ~open_then == 0
+    worse = found.spent & ~spent == 0 and satisfied & ~found.satisfied == 0 and open_then & ~found.open_then == 0
+    if automaton.row.size and (better or worse):
+        less, more = compare_pending(automaton, side, place)
+        better = better and less and configs.changed_at[side, place] >= found.changed_at
+        worse = worse and more and configs.changed_at[side, place] <= found.changed_at
+    return better, worse
+
+
+@step
+def _move(configs, side, source, target):  # type: ignore[no-untyped-def]
+    """Copy a configuration to another place of its side."""
+    configs.value[side, target] = configs.value[side, source]
+    configs.spent[side, target] = configs.spent[side, source]
+    configs.satisfied[side, target] = configs.satisfied[side, source]
+    configs.open_then[side, target] = configs.open_then[side, source]
+    configs.changed_at[side, target] = configs.changed_at[side, source]
+    for column in range(configs.pending_spent.shape[2]):
+        configs.pending_spent[side, target, column] = configs.pending_spent[side, source, column]
+
+
+@step
+def _close_call(automaton, returning):  # type: ignore[no-untyped-def]
+    """Give the slot of a call that has returned back, and the column of a value that nobody will read any more."""
+    history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
+    value, bit = returning.value, returning.bit
+    if returning.is_write:
+        progress.writes &= ~bit
+        opened.writes_of[value] &= ~bit
+    else:
+        progress.reads &= ~bit
+        opened.reads_of[value] &= ~bit
+        if history.last_read[value] == returning.event and opened.column_of[value] >= 0:
+            give_column_back(automaton, value)
+    progress.free |= bit

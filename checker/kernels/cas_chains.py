@@ -1,20 +1,22 @@
-"""Chains of swaps in one compiled pass; see ``chains`` for what they are and why they decide."""
+"""Chains of CAS operations, compiled: does a register whose new values are unique have a linearization?
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
+Each value was made by one call, and a CAS links the value it takes away to the one it sets: the values form chains,
+which begin at plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
+"""
+
 from __future__ import annotations
 
 import numpy as np
 
 from history.codes import CAS, NEVER, READ, WRITE
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part
 
 VALID, INVALID, REPEATED = range(3)
 
 
-@compiled
+@compiled_part
 def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
-    """Who made each value; answers False if one was made twice, or the initial one at all."""
+    """Find the call that made each value; False if one was made twice, or the initial one at all."""
     for call in range(kind.size):
         if kind[call] != READ:
             if value[call] == 0 or maker[value[call]] >= 0:
@@ -23,12 +25,12 @@ def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@compiled_part
 def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-untyped-def]
-    """Mark the values that count, and link each to the one that it was swapped for.
+    """Mark the values that count, and link each to the one that a CAS put in its place.
 
-    Pending calls count if their value was read, or swapped away by one that counts.  Answers False if nobody made a
-    value that was asked for, or if two swaps took the same one away.
+    Pending calls count if their value was read, or taken away by a CAS that counts.  False if a value that was asked
+    for was never made, or if two CAS operations took the same one away.
     """
     wanted, size = np.empty(kind.size + 1, np.int64), 0
     counts[0] = True
@@ -55,7 +57,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
     return True
 
 
-@compiled
+@compiled_part
 def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: ignore[no-untyped-def]
     """(f, s, how many values there are) of a chain; f is -2 if it contradicts itself."""
     reach, before, length, x = np.int64(-1), np.int64(-1), 0, root
@@ -79,6 +81,35 @@ def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: 
     return latest[0], max(reach, before), length
 
 
+@compiled_part
+def _spans(kind, value, invoke, ret, maker, counts):  # type: ignore[no-untyped-def]
+    """(by value where it begins, its least return, the greatest invocation of a read); -1 if there is none."""
+    begun, ended = np.full(counts.size, -1, np.int64), np.full(counts.size, -1, np.int64)
+    last_read = np.full(counts.size, -1, np.int64)
+    for x in range(1, counts.size):
+        if counts[x]:
+            begun[x], ended[x] = invoke[maker[x]], ret[maker[x]]
+    for call in range(kind.size):
+        if kind[call] == READ:
+            x = value[call]
+            ended[x], last_read[x] = min(ended[x], ret[call]), max(last_read[x], invoke[call])
+    return begun, ended, last_read
+
+
+@compiled_part
+def _overlap(at, first, last):  # type: ignore[no-untyped-def]
+    """Do two forward zones overlap, or does one hold a backward zone?  ``at`` are the zones by where they begin."""
+    reach = last[0]
+    for moment in range(at.size):
+        x = at[moment]
+        if x >= 0:
+            if reach > first[x]:
+                return True
+            if first[x] < last[x]:
+                reach = max(reach, last[x])
+    return False
+
+
 @compiled
 def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-untyped-def]
     """VALID, INVALID, or REPEATED if new values are not unique; the arguments are as in ``CasColumns``."""
@@ -88,21 +119,11 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
     counts, following = np.zeros(values, np.bool_), np.full(values, -1, np.int64)
     if not _link(kind, value, old, ret, maker, counts, following):
         return INVALID
-    begun, ended = np.full(values, -1, np.int64), np.full(values, -1, np.int64)
-    last_read = np.full(values, -1, np.int64)
-    for x in range(1, values):
-        if counts[x]:
-            begun[x], ended[x] = invoke[maker[x]], ret[maker[x]]
-    for call in range(kind.size):
-        if kind[call] == READ:
-            x = value[call]
-            ended[x], last_read[x] = min(ended[x], ret[call]), max(last_read[x], invoke[call])
+    begun, ended, last_read = _spans(kind, value, invoke, ret, maker, counts)
     earliest, latest = np.empty(values, np.int64), np.empty(values, np.int64)
     at = np.full(2 * kind.size, -1, np.int32)
     first, last = np.full(values, NEVER, np.int64), np.full(values, -1, np.int64)
-    left = 0
-    for x in range(values):
-        left += counts[x]
+    left = np.count_nonzero(counts)
     for x in range(values):
         if counts[x] and (x == 0 or kind[maker[x]] == WRITE):
             first[x], last[x], length = _walk(x, following, begun, ended, last_read, earliest, latest)
@@ -112,14 +133,4 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
             if x and first[x] != NEVER:
                 at[min(first[x], last[x])] = x
     # What no chain has reached goes round in a circle.
-    if left:
-        return INVALID
-    reach = last[0]
-    for moment in range(at.size):
-        x = at[moment]
-        if x >= 0:
-            if reach > first[x]:
-                return INVALID
-            if first[x] < last[x]:
-                reach = max(reach, last[x])
-    return VALID
+    return INVALID if left or _overlap(at, first, last) else VALID

@@ -1,7 +1,8 @@
-"""Columns for the compiled engines: what takes part, values numbered, places in the history as ranks; in one pass."""
+"""Encode operations for the compiled engines: choose the calls that matter, number their values, rank their events.
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
+Everything is linear in the history where its values and places lie close (counting sort), else it sorts.
+"""
+
 from __future__ import annotations
 
 from typing import Final, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from history.codes import ABSENT, CAS, FAIL, NEVER, OK, READ
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part, step
 
 _WIDE: Final = 1 << 61
 
@@ -21,7 +22,7 @@ class Gathered(NamedTuple):
     ``kind`` as in the operations; ``value`` and ``old`` are ids in the order of the values, 0 for the absent one, named
     by ``names``; ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls; ``row`` is the operation's row.
     ``code`` is by rank: the call that begins, or the complement of the one that returns.  ``written`` says by id
-    whether anybody wrote the value (or swapped it in).
+    whether the value was written (or swapped in by a CAS).
     """
 
     kind: NDArray[np.int8]
@@ -35,27 +36,38 @@ class Gathered(NamedTuple):
     written: NDArray[np.bool_]
 
 
-@compiled
+@step
+def takes_part(kind, outcome):  # type: ignore[no-untyped-def]
+    """Can the operation matter?  Neither one that failed nor a read that has not returned does."""
+    return outcome == OK or (outcome != FAIL and kind != READ)
+
+
+@compiled_part
+def _numbered_by_table(value, low, span):  # type: ignore[no-untyped-def]
+    table = np.zeros(span, np.int64)
+    for place in range(value.size):
+        if value[place] != ABSENT:
+            table[value[place] - low] = 1
+    count = 1
+    for place in range(span):
+        if table[place]:
+            table[place] = count
+            count += 1
+    names = np.empty(count, np.int64)
+    names[0] = ABSENT
+    for place in range(span):
+        if table[place]:
+            names[table[place]] = low + place
+    for place in range(value.size):
+        value[place] = 0 if value[place] == ABSENT else table[value[place] - low]
+    return names
+
+
+@compiled_part
 def _numbered(value, low, span):  # type: ignore[no-untyped-def]
-    """Put ids where the values are; answers the values by id.  By a table where they lie close, else by sorting."""
+    """Replace values by ids; returns the values by id.  By a table where they lie close, else by sorting."""
     if span <= 8 * value.size + 1024:
-        table = np.zeros(span, np.int64)
-        for place in range(value.size):
-            if value[place] != ABSENT:
-                table[value[place] - low] = 1
-        count = 1
-        for place in range(span):
-            if table[place]:
-                table[place] = count
-                count += 1
-        names = np.empty(count, np.int64)
-        names[0] = ABSENT
-        for place in range(span):
-            if table[place]:
-                names[table[place]] = low + place
-        for place in range(value.size):
-            value[place] = 0 if value[place] == ABSENT else table[value[place] - low]
-        return names
+        return _numbered_by_table(value, low, span)
     order = np.argsort(value)
     names = np.empty(value.size + 1, np.int64)
     names[0], count = ABSENT, 1
@@ -67,67 +79,82 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
     return names[:count].copy()
 
 
-@compiled
-def _ranked(at, code):  # type: ignore[no-untyped-def]
-    """Close up the events of ``at`` (by place: 0, or one more than the call, negative if it returns)."""
-    event = 0
-    for moment in range(at.size):
-        if at[moment]:
-            code[event] = at[moment] - 1 if at[moment] > 0 else at[moment]
-            event += 1
-
-
-@compiled
-def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
-    """The calls of one object, by columns as those of the operations."""
-    size, events, top, low, high, swaps = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
+@compiled_part
+def _extent(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
+    """(how many calls, how many events, the last place, the least and greatest value, is there a CAS?)"""
+    size, events, last, low, high, swaps = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
     for row in range(kind.size):
-        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not takes_part(kind[row], outcome[row]):
             continue
         size += 1
         events += 1
-        top = max(top, invoke[row])
+        last = max(last, invoke[row])
         if outcome[row] == OK:
             events += 1
-            top = max(top, ret[row])
+            last = max(last, ret[row])
         if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
         if kind[row] == CAS:
             swaps = True
             if old[row] != ABSENT:
                 low, high = min(low, old[row]), max(high, old[row])
+    return size, events, last, low, high, swaps
+
+
+@compiled_part
+def _select(kind, outcome, value, old, size, swaps):  # type: ignore[no-untyped-def]
+    """(the kinds of the calls that take part, their rows, their values and then, with ``swaps``, the old ones)."""
     kinds, rows = np.empty(size, np.int8), np.empty(size, np.int64)
     values = np.empty(2 * size if swaps else size, np.int64)
     call = 0
     for row in range(kind.size):
-        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not takes_part(kind[row], outcome[row]):
             continue
         kinds[call], rows[call], values[call] = kind[row], row, value[row]
         if swaps:
             values[size + call] = old[row] if kind[row] == CAS else ABSENT
         call += 1
-    close = low >= -_WIDE and high <= _WIDE
-    names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else NEVER))
+    return kinds, rows, values
+
+
+@compiled_part
+def _in_order(rows, outcome, invoke, ret, events, last):  # type: ignore[no-untyped-def]
+    """The events by rank: the call that begins, or the complement of the one that returns."""
     code = np.empty(events, np.int64)
-    if top < 8 * events + 1024:
-        at = np.zeros(top + 1, np.int32)
-        for call in range(size):
+    event = 0
+    if last < 8 * events + 1024:
+        # By place: 0, or one more than the call, negative if it returns.
+        at = np.zeros(last + 1, np.int32)
+        for call in range(rows.size):
             at[invoke[rows[call]]] = call + 1
             if outcome[rows[call]] == OK:
                 at[ret[rows[call]]] = ~call
-        _ranked(at, code)
-    else:
-        moments, owners = np.empty(events, np.int64), np.empty(events, np.int64)
-        event = 0
-        for call in range(size):
-            moments[event], owners[event] = invoke[rows[call]], call
-            event += 1
-            if outcome[rows[call]] == OK:
-                moments[event], owners[event] = ret[rows[call]], ~call
+        for moment in range(at.size):
+            if at[moment]:
+                code[event] = at[moment] - 1 if at[moment] > 0 else at[moment]
                 event += 1
-        order = np.argsort(moments)
-        for event in range(events):
-            code[event] = owners[order[event]]
+        return code
+    moments, owners = np.empty(events, np.int64), np.empty(events, np.int64)
+    for call in range(rows.size):
+        moments[event], owners[event] = invoke[rows[call]], call
+        event += 1
+        if outcome[rows[call]] == OK:
+            moments[event], owners[event] = ret[rows[call]], ~call
+            event += 1
+    order = np.argsort(moments)
+    for rank in range(events):
+        code[rank] = owners[order[rank]]
+    return code
+
+
+@compiled
+def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
+    """The calls of one object, by columns as those of the operations."""
+    size, events, last, low, high, swaps = _extent(kind, outcome, value, old, invoke, ret)
+    kinds, rows, values = _select(kind, outcome, value, old, size, swaps)
+    close = low >= -_WIDE and high <= _WIDE
+    names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else NEVER))
+    code = _in_order(rows, outcome, invoke, ret, events, last)
     ranks, returns = np.empty(size, np.int64), np.full(size, NEVER, np.int64)
     for event in range(events):
         if code[event] >= 0:

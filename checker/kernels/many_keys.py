@@ -1,6 +1,7 @@
-"""Many registers whose values repeat: the automaton on one key after the other, without leaving compiled code.
+"""Many registers whose values repeat, compiled: the automaton on one key after the other.
 
-It tells which keys are valid; the others are looked at one by one, by those who can say what is wrong or go on longer.
+Linearizability is local (Herlihy and Wing 1990), so each key is a history of its own.  Keys that are not valid, or that
+take too much work, are left to the engines for one key, which also find counterexamples.
 """
 
 from __future__ import annotations
@@ -10,29 +11,16 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.kernels.automaton import (
-    COUNT,
-    DEAD,
-    FREE,
-    NEXT,
-    PRUNED,
-    RUNNING,
-    STATUS,
-    THRIFT,
-    WORK,
-    Configurations,
-    History,
-    Open,
-    advance,
-)
-from checker.kernels.encode import order_of_values
+from checker.kernels.automaton import DEAD, PROGRESS, RUNNING, Automaton, Configurations, History, Open, advance
+from checker.kernels.encode import order_of_values, takes_part
+from checker.kernels.pending_writes import NO_COLUMN
 from checker.kernels.slots import SLOTS
 from checker.kernels.zones import judge
 from history.codes import ABSENT, FAIL, NEVER, OK, READ, WRITE
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part, step
 
 VALID, OPEN, INVALID = range(3)
-# States for ``judge_all``: the first three are those of the zones, then there is what the automaton tells.
+# States for ``judge_all``: the first three are the verdicts of the zones, the others those of the automaton.
 AGREED, CONTRADICTED, REPEATED, EXPLAINED, UNEXPLAINED = range(5)
 _FAR: Final = 1 << 61
 _WIDTH: Final = 128
@@ -44,7 +32,7 @@ class Keyed(NamedTuple):
     """The calls of all keys, key by key, each key's in the order of their invocations.
 
     ``starts`` is where a key's calls begin, ``events`` where its events do; the other columns are those of
-    ``automaton_kernel.History``, with calls, ranks and value ids of each key from 0 on.  ``values`` is how many values
+    ``automaton.History``, with calls, ranks and value ids of each key from 0 on.  ``values`` is how many values
     a key has, 0 if it is none for the automaton.
     """
 
@@ -58,13 +46,13 @@ class Keyed(NamedTuple):
     values: NDArray[np.int64]
 
 
-@compiled
+@compiled_part
 def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no-untyped-def]
     """(how many calls and how many events come before each key, the least and greatest value, the last place)."""
     starts, events = np.zeros(wanted.size + 1, np.int64), np.zeros(wanted.size + 1, np.int64)
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
-        if not wanted[key[row]] or outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not wanted[key[row]] or not takes_part(kind[row], outcome[row]):
             continue
         starts[key[row] + 1] += 1
         events[key[row] + 1] += 1
@@ -77,11 +65,11 @@ def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no
     return np.cumsum(starts), np.cumsum(events), low, high, top
 
 
-@compiled
+@compiled_part
 def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-def]
-    """Put ids where the values are, a key's own from 0 on (the absent one); answers how many each key has.
+    """Replace values by ids, each key's own from 0 on (the absent one); returns how many each key has.
 
-    0 for keys that are ``odd``, and for those on which a value was read that nobody wrote.
+    0 for keys that are ``odd``, and for those on which a value was read that was never written.
     """
     values = np.ones(odd.size, np.int64)
     owner, number = np.full(span, -1, np.int64), np.zeros(span, np.int64)
@@ -117,7 +105,7 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
     owner = np.empty(size, np.int64)
     for row in range(kind.size):
         k = key[row]
-        if not wanted[k] or outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not wanted[k] or not takes_part(kind[row], outcome[row]):
             continue
         call = fill[k]
         fill[k] += 1
@@ -143,62 +131,81 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
 
 @compiled
 def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
-    """Go on from key ``begin`` until the ``budget`` (in units of work) is spent; answers the key that comes next.
+    """Go on from key ``begin`` until the ``budget`` (in units of work) is spent; returns the key that comes next.
 
     ``state`` becomes VALID or INVALID for keys that are, and OPEN for those about which more is to be said.
     """
-    most, calls = 1, 0
-    for k in range(begin, state.size):
-        most, calls = max(most, keyed.values[k]), max(calls, keyed.starts[k + 1] - keyed.starts[k])
-    opened = Open(
-        np.zeros(calls, np.int8),
-        np.zeros(SLOTS, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-        np.full(most, -1, np.int64),
-        np.zeros(_COLUMNS, np.int64),
-        np.arange(_COLUMNS),
-    )
+    opened = _room_for_open_calls(keyed, begin)
     room = np.zeros((10, _WIDTH), np.int64)
-    val, used, sat, chg, at = room[:2], room[2:4], room[4:6], room[6:8], room[8:]
-    plain = Configurations(val, used, sat, chg, at, np.zeros((2, _WIDTH, 0), np.int32))
-    doubtful = Configurations(val, used, sat, chg, at, np.zeros((2, _WIDTH, _COLUMNS), np.int32))
-    no_row, row, scalars = np.zeros(0, np.int32), np.zeros(_COLUMNS, np.int32), np.zeros(16, np.int64)
-    spent, k = 0, begin
-    while k < state.size and spent < budget:
-        first, end = keyed.starts[k], keyed.starts[k + 1]
-        size = keyed.events[k + 1] - keyed.events[k]
+    columns = room[:2], room[2:4], room[4:6], room[6:8], room[8:]
+    few = Configurations(*columns, np.zeros((2, _WIDTH, 0), np.int32))
+    many = Configurations(*columns, np.zeros((2, _WIDTH, _COLUMNS), np.int32))
+    no_row, row = np.zeros(0, np.int32), np.zeros(_COLUMNS, np.int32)
+    spent, key = 0, begin
+    while key < state.size and spent < budget:
         spent += 1
-        state[k] = OPEN
-        if keyed.values[k]:
-            write, value = keyed.write[first:end], keyed.value[first:end]
-            invoke, ret = keyed.invoke[first:end], keyed.ret[first:end]
-            last_read, pending_from, pending = order_of_values(write, value, invoke, ret, keyed.values[k])
-            code = keyed.code[keyed.events[k] : keyed.events[k + 1]]
-            history = History(code, write, value, ret, last_read, pending_from, pending)
-            opened.rmask[: keyed.values[k]] = 0
-            opened.wmask[: keyed.values[k]] = 0
-            opened.colof[: keyed.values[k]] = -1
-            opened.free_columns[:] = np.arange(_COLUMNS)
-            scalars[:] = 0
-            scalars[COUNT], scalars[FREE], scalars[NEXT], scalars[THRIFT] = 1, (1 << SLOTS) - 1, -1, 1
-            val[0, 0], used[0, 0], sat[0, 0], chg[0, 0], at[0, 0] = 0, 0, 0, 0, -1
-            if pending.size:
-                event = advance(history, opened, doubtful, row, scalars, 0, _PATIENCE)
-            else:
-                event = advance(history, opened, plain, no_row, scalars, 0, _PATIENCE)
-            spent += scalars[WORK]
-            if scalars[STATUS] == RUNNING and event == size:
-                state[k] = VALID
-            elif scalars[STATUS] == DEAD and scalars[PRUNED] == 0:
-                state[k] = INVALID
-        k += 1
-    return k
+        state[key] = OPEN
+        if keyed.values[key]:
+            history = _history_of(keyed, key)
+            with_pending = history.pending.size > 0
+            automaton = Automaton(
+                history, opened, many if with_pending else few, row if with_pending else no_row, np.zeros(1, PROGRESS)
+            )
+            _start(automaton, keyed.values[key])
+            event = advance(automaton, 0, _PATIENCE)
+            progress = automaton.progress[0]
+            spent += progress.work
+            if progress.status == RUNNING and event == history.code.size:
+                state[key] = VALID
+            elif progress.status == DEAD and progress.pruned == 0:
+                state[key] = INVALID
+        key += 1
+    return key
+
+
+@compiled_part
+def _room_for_open_calls(keyed, begin):  # type: ignore[no-untyped-def]
+    """Room enough for any key from ``begin`` on."""
+    most, calls = 1, 0
+    for key in range(begin, keyed.values.size):
+        most, calls = max(most, keyed.values[key]), max(calls, keyed.starts[key + 1] - keyed.starts[key])
+    return Open(
+        slot_of=np.zeros(calls, np.int8),
+        slot_ret=np.zeros(SLOTS, np.int64),
+        reads_of=np.zeros(most, np.int64),
+        writes_of=np.zeros(most, np.int64),
+        column_of=np.full(most, -1, np.int64),
+        available=np.zeros(_COLUMNS, np.int64),
+        free_columns=np.arange(_COLUMNS),
+    )
+
+
+@compiled_part
+def _history_of(keyed, key):  # type: ignore[no-untyped-def]
+    """One key's calls and events, as the automaton reads them."""
+    first, end = keyed.starts[key], keyed.starts[key + 1]
+    write, value, ret = keyed.write[first:end], keyed.value[first:end], keyed.ret[first:end]
+    last_read, pending_from, pending = order_of_values(write, value, keyed.invoke[first:end], ret, keyed.values[key])
+    code = keyed.code[keyed.events[key] : keyed.events[key + 1]]
+    return History(code, write, value, ret, last_read, pending_from, pending)
+
+
+@step
+def _start(automaton, values):  # type: ignore[no-untyped-def]
+    """Nothing is open, and the only configuration is the absent value."""
+    opened, configs, progress = automaton.opened, automaton.configurations, automaton.progress[0]
+    for value in range(values):
+        opened.reads_of[value], opened.writes_of[value], opened.column_of[value] = 0, 0, NO_COLUMN
+    for column in range(_COLUMNS):
+        opened.free_columns[column] = column
+    progress.count, progress.free, progress.next, progress.thrift = 1, (1 << SLOTS) - 1, -1, 1
+    configs.value[0, 0], configs.spent[0, 0], configs.satisfied[0, 0], configs.open_then[0, 0] = 0, 0, 0, 0
+    configs.changed_at[0, 0] = -1
 
 
 @compiled
 def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
-    """(by key what the zones say or else the automaton, how many calls each has, a bit for each state seen), or None.
+    """(by key the verdict of the zones or else the automaton, how many calls it has, a bit for each verdict), or None.
 
     REPEATED stays for keys about which more is to be said, and for those that the ``budget`` (in units of work of the
     automaton) was not enough for.  None where values and keys do not lie close.

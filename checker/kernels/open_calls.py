@@ -1,4 +1,4 @@
-"""What is open at each return, compiled."""
+"""The calls that are open at each return, compiled, for the search that looks ahead (``checker.search.lookahead``)."""
 
 from __future__ import annotations
 

@@ -1,355 +1,307 @@
-"""The compiled just-in-time search for objects whose states are small integers; see ``search`` for the idea.
+"""Just-in-time linearization, compiled, for objects whose states are small integers.
 
-A configuration takes 28 bytes whatever the history's length: the return that comes next, whose call is not done yet;
-the open calls that are done (one bit a slot), the pending calls that are done, the state, and where it came from.
+Source: Lowe, "Testing for linearizability" (2017), after Wing and Gong (1993); ``checker.search.jit`` is the same
+search in plain Python.  It goes through the returns in order, depth first, and linearizes as late as possible: when a
+call returns that has not been linearized, open calls are, one after the other, until that one is (``explore``).  Reads
+that are legal are linearized at once.  A configuration that was met before is not gone into again (``_remember``).
+
+A configuration takes 28 bytes whatever the history's length: the return that comes next, the open calls that are
+linearized (a bit a slot), the pending calls that are, the state, and the configuration that it came from.
 Registers need no table of transitions; other models bring one, which the driver fills in when the search asks for what
 is not in it.
 """
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from checker.kernels.slots import PLACE, give_slots
+from checker.kernels.search_state import (
+    ADD,
+    ANY_STATE,
+    ASKING,
+    CAS,
+    EXHAUSTED,
+    FIRST_WAITING,
+    FOUND,
+    FULL,
+    ILLEGAL,
+    MOST,
+    NO_NODE,
+    NOT_KNOWN,
+    NOTHING,
+    READ,
+    RUNNING,
+    TXN,
+    TXN_READ,
+    Configuration,
+    due,
+    hashed,
+    look_up,
+    travel,
+)
+from checker.kernels.slots import PLACE
 from checker.kernels.transactions import becomes, holds
-from history.codes import NEVER
-from history.compiled import compiled
-
-# Kinds of calls.
-READ, WRITE, CAS, TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(8)
-READS: Final = (READ, TABLE_READ, TXN_READ)
-# Places in the array of scalars: the event that comes next, the slots that are taken before it, and those of reads, …
-AT, OPEN, READING, NODES, STACK, DEEPEST, STATUS, GOAL, STATES, ASKED = range(10)
-RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
-ANY_STATE: Final = -2
-# As many steps are put on the stack at once, at most.
-MOST: Final = 130
-# A step that takes no call; pending calls from here.
-NOTHING, FIRST_WAITING = -1, -2
+from history.compiled import compiled_loop, step
 
 
-class Events(NamedTuple):
-    """When what happens.
-
-    By rank: ``owner``, the call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending call:
-    the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.
-    """
-
-    owner: NDArray[np.int64]
-    is_return: NDArray[np.bool_]
-    returns: NDArray[np.int64]
-    waiting: NDArray[np.int64]
-    waiting_at: NDArray[np.int64]
-    slot_of: NDArray[np.int64]
-
-
-class Calls(NamedTuple):
-    """What the calls do, and the ranks of their returns.
-
-    ``old`` is the call's class where a ``table`` tells (see ``enter``), ``value`` the number of a transaction in
-    ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
-    later read forbids to go; else it is empty.
-    """
-
-    kind: NDArray[np.int8]
-    value: NDArray[np.int64]
-    old: NDArray[np.int64]
-    ret: NDArray[np.int64]
-    table: NDArray[np.int64]
-    ceiling: NDArray[np.int64]
-
-
-class Nodes(NamedTuple):
-    """The configurations, a table of where they are by their hashes, and a stack of steps to be taken.
-
-    A step is taken from the configuration in ``stack`` by the call in ``steps``; of a pending one its number below
-    ``FIRST_WAITING`` stands there.
-    """
-
-    event: NDArray[np.int32]
-    mask: NDArray[np.int64]
-    pend: NDArray[np.int64]
-    state: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    hashes: NDArray[np.int32]
-    stack: NDArray[np.int32]
-    steps: NDArray[np.int32]
-
-
-@compiled
-def arrange(invoke, ret):  # type: ignore[no-untyped-def]
-    """(the events of calls by their dense ranks, do the slots suffice?)."""
-    waits = 0
-    for op in range(ret.size):
-        waits += ret[op] == NEVER
-    done, size = ret.size - waits, 2 * ret.size - waits
-    owner, is_return = np.empty(size, np.int64), np.zeros(size, np.bool_)
-    waiting, waiting_at = np.empty(waits, np.int64), np.empty(waits, np.int64)
-    waits = 0
-    for op in range(ret.size):
-        owner[invoke[op]] = op
-        if ret[op] == NEVER:
-            waiting[waits], waiting_at[waits] = op, invoke[op]
-            waits += 1
-        else:
-            owner[ret[op]], is_return[ret[op]] = op, True
-    returns, slot_of = np.empty(done, np.int64), np.full(ret.size, -1, np.int64)
-    done = 0
-    for rank in range(size):
-        if is_return[rank]:
-            returns[done] = rank
-            done += 1
-    enough = give_slots(owner, is_return, ret, slot_of)
-    return Events(owner, is_return, returns, waiting, waiting_at, slot_of), enough
-
-
-@compiled
-def _travel(target, scalars, owner, is_return, slot_of, slot_op, kind):  # type: ignore[no-untyped-def]
-    """Bring the table of open slots to the moment just before event ``target``, backwards or forwards."""
-    at, opened, reading = scalars[AT], scalars[OPEN], scalars[READING]
-    while at != target:
-        ahead = at < target
-        at -= not ahead
-        op = owner[at]
-        if slot_of[op] >= 0:
-            bit = np.int64(1) << slot_of[op]
-            if is_return[at] == ahead:
-                opened &= ~bit
-            else:
-                slot_op[slot_of[op]] = op
-                opened |= bit
-                is_read = kind[op] == READ or kind[op] == TABLE_READ or kind[op] == TXN_READ
-                reading = reading | bit if is_read else reading & ~bit
-        at += ahead
-    scalars[AT], scalars[OPEN], scalars[READING] = at, opened, reading
-
-
-@compiled
-def _after(state, op, kind, value, old, table):  # type: ignore[no-untyped-def]
-    """The state after a call that may happen; of a table -1 if it may not, -3 if that is not known."""
-    k = kind[op]
-    if k <= CAS:
-        return value[op]
-    if k == ADD:
-        return state + value[op]
-    key = state << 32 | old[op]
-    place = _place(key, table)
-    return table[place, 1] if table[place, 0] == key else -3
-
-
-@compiled
-def _place(key, table):  # type: ignore[no-untyped-def]
-    """Where the key is in the table, or would be."""
-    last = np.uint64(table.shape[0] - 1)
-    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    place = (h ^ (h >> np.uint64(32))) & last
-    while table[place, 0] != key and table[place, 0] >= 0:
-        place = (place + np.uint64(1)) & last
-    return place
-
-
-@compiled
-def enter(rows, table):  # type: ignore[no-untyped-def]
-    """Enter transitions: their state above their class, in the upper half of the bits, and the state after it or -1.
-
-    The table's size is a power of two; free places have -1 for a key.
-    """
-    for row in range(rows.shape[0]):
-        place = _place(rows[row, 0], table)
-        table[place, 0], table[place, 1] = rows[row, 0], rows[row, 1]
-
-
-@compiled
-def _ask(scalars, event, state, class_, taken, mask, pend):  # type: ignore[no-untyped-def]
-    """Say which transition is not known, and of which configuration; is it by the call that is taken, or by a read?"""
-    scalars[STATUS] = ASKING
-    for place, number in enumerate((event, state, class_, taken, mask, pend)):
-        scalars[ASKED + place] = number
-
-
-@compiled
-def _mix(event, mask, pend, state):  # type: ignore[no-untyped-def]
-    h = np.uint64(event) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(mask)
-    h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    h ^= np.uint64(pend) + np.uint64(0x94D049BB133111EB) * np.uint64(state + 3)
-    h = (h ^ (h >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(29))
-
-
-@compiled
-def explore(budget, initial, scalars, slot_op, events, calls, nodes, rows):  # type: ignore[no-untyped-def]
+@compiled_loop
+def explore(search, initial, budget):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
     ``initial`` is the state in which the first one starts.  On the stack are steps that are yet to be taken, from a
     configuration by a call; one is made only when its turn comes.  A step for which a transition is not known stays.
     As asking is dear, a table is not looked into before that, either.
     """
-    owner, is_return, returns = events.owner, events.is_return, events.returns
-    waiting, waiting_at, slot_of = events.waiting, events.waiting_at, events.slot_of
-    kind, value, old, ret, table = calls.kind, calls.value, calls.old, calls.ret, calls.table
-    ceiling, rising = calls.ceiling, calls.ceiling.size > 0
-    cells, start, middle, place_of, item = rows.cells, rows.start, rows.middle, rows.place, rows.item
-    n_event, n_mask, n_pend, n_state = nodes.event, nodes.mask, nodes.pend, nodes.state
-    n_parent, hashes, stack, steps = nodes.parent, nodes.hashes, nodes.stack, nodes.steps
+    progress, returns = search.progress[0], search.events.returns
+    progress.status = RUNNING
     spent = 0
-    while (scalars[STACK] > 0 or scalars[NODES] == 0) and spent < budget:
-        made, top = scalars[NODES], scalars[STACK]
-        crowded = rows.cells.size > 0 and scalars[STATES] == rows.cells.shape[0]
-        if crowded or made == n_event.size or made * 10 > hashes.size * 6 or top + MOST > stack.size:
-            scalars[STATUS] = FULL
+    while (progress.stack > 0 or progress.nodes == 0) and spent < budget:
+        if _is_full(search):
+            progress.status = FULL
             return
         spent += 1
-        node, taken = np.int64(-1), np.int64(NOTHING)
-        at, mask, pend, state = np.int64(0), np.int64(0), np.int64(0), np.int64(initial)
-        if top > 0:
-            top -= 1
-            node, taken = np.int64(stack[top]), np.int64(steps[top])
-            at, mask, pend, state = np.int64(n_event[node]), n_mask[node], n_pend[node], np.int64(n_state[node])
-        if at < returns.size:
-            _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
-        if taken != NOTHING:
-            op = taken if taken >= 0 else waiting[FIRST_WAITING - taken]
-            if kind[op] >= TXN:
-                txn, states = value[op], scalars[STATES]
-                after = becomes(
-                    state, middle[txn], start[txn + 1], states, cells, rows.hashes, rows.ids, place_of, item
-                )
-                scalars[STATES] = max(states, after + 1)
-            else:
-                after = _after(state, op, kind, value, old, table)
-            if after == -3:
-                _ask(scalars, at, state, old[op], op, mask, pend)
-                return
-            if after == -1 or (taken < 0 and after == state):
-                scalars[STACK] = top
-                continue
-            state = after
-            if taken >= 0:
-                mask |= np.int64(1) << slot_of[op]
-            else:
-                pend |= np.int64(1) << FIRST_WAITING - taken
-        # On to the first return of a call that is not done; reads that are legal are taken at once.
-        seen = np.int64(0)
-        while True:
-            hopeless = rising and state > ceiling[at]
-            if at == returns.size:
-                break
-            left = scalars[OPEN] & scalars[READING] & ~(mask | seen)
-            while left:
-                low = left & -left
-                left ^= low
-                op = slot_op[PLACE[low % 67]]
-                if kind[op] == READ:
-                    if value[op] == state:
-                        mask |= low
-                    hopeless |= rising and value[op] < state
-                elif kind[op] == TXN_READ:
-                    if holds(state, value[op], cells, start, middle, place_of, item):
-                        mask |= low
-                else:
-                    after = _after(state, op, kind, value, old, table)
-                    if after == -3:
-                        _ask(scalars, at, state, old[op], NOTHING, mask, pend)
-                        return
-                    if after == state:
-                        mask |= low
-            bit = np.int64(1) << slot_of[owner[returns[at]]]
-            if hopeless or mask & bit == 0 or spent > budget:
-                break
-            at, mask, spent, seen = at + 1, mask & ~bit, spent + 1, scalars[OPEN] & ~bit
-            if at < returns.size:
-                _travel(returns[at], scalars, owner, is_return, slot_of, slot_op, kind)
-        scalars[STACK] = top
-        if hopeless:
-            continue
-        size = np.uint64(hashes.size - 1)
-        place = _mix(at, mask, pend, state) & size
-        known = False
-        while hashes[place] >= 0:
-            other = hashes[place]
-            if n_mask[other] == mask and n_event[other] == at and n_state[other] == state and n_pend[other] == pend:
-                known = True
-                break
-            place = (place + np.uint64(1)) & size
-        if known:
-            continue
-        hashes[place] = made
-        n_event[made], n_mask[made], n_pend[made], n_state[made], n_parent[made] = at, mask, pend, state, node
-        node = made
-        scalars[NODES] = made + 1
-        scalars[DEEPEST] = max(scalars[DEEPEST], at)
-        if at == returns.size:
-            scalars[STATUS], scalars[GOAL] = FOUND, node
+        parent, taken, configuration = _next_step(search, initial)
+        travel(search, configuration.event)
+        possible, configuration = _linearize(search, configuration, taken)
+        if possible:
+            possible, configuration, passed = _pass_returns(search, configuration, budget - spent)
+            spent += passed
+        if progress.status == ASKING:
             return
-        if mask & np.int64(1) << slot_of[owner[returns[at]]]:
+        progress.stack = max(0, progress.stack - 1)
+        node = _remember(search, configuration, parent) if possible else NO_NODE
+        if node == NO_NODE:
+            continue
+        if configuration.event == returns.size:
+            progress.status, progress.goal = FOUND, node
+            return
+        if configuration.done & due(search.events, configuration.event):
             # The budget was spent on the way.
-            stack[top], steps[top], scalars[STACK] = node, NOTHING, top + 1
+            search.nodes.stack[progress.stack], search.nodes.steps[progress.stack] = node, NOTHING
+            progress.stack += 1
             return
-        # Pending calls are tried last, the one that returns first is tried first.
-        bottom = top
-        for index in range(waiting.size):
-            if waiting_at[index] > returns[at]:
-                break
-            if pend >> index & 1:
-                continue
-            op = waiting[index]
-            if kind[op] == CAS and state != old[op] and state != ANY_STATE:
-                continue
-            known = False
-            for other in range(bottom, top):
-                o = waiting[FIRST_WAITING - steps[other]]
-                if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
-                    known = True
-                    break
-            if not known:
-                stack[top], steps[top] = node, FIRST_WAITING - index
-                top += 1
-        first = top
-        # Reads that are legal were taken; only an unknown state becomes another by one.
-        left = scalars[OPEN] & ~mask & (-1 if state == ANY_STATE else ~scalars[READING])
-        while left:
-            low = left & -left
-            left ^= low
-            op = slot_op[PLACE[low % 67]]
-            if kind[op] == CAS and state != old[op] and state != ANY_STATE:
-                continue
-            if kind[op] == TXN and not holds(state, value[op], cells, start, middle, place_of, item):
-                continue
-            # Of calls that are alike only the one that returns first is tried.
-            turn = first
-            while turn < top:
-                o = steps[turn]
-                if kind[o] == kind[op] and value[o] == value[op] and old[o] == old[op]:
-                    break
-                turn += 1
-            if turn == top:
-                stack[top] = node
-                top += 1
-            elif ret[op] > ret[steps[turn]]:
-                continue
-            while turn + 1 < top and ret[steps[turn + 1]] > ret[op]:
-                steps[turn] = steps[turn + 1]
-                turn += 1
-            while turn > first and ret[steps[turn - 1]] < ret[op]:
-                steps[turn] = steps[turn - 1]
-                turn -= 1
-            steps[turn] = op
-        scalars[STACK] = top
-    if scalars[STACK] == 0:
-        scalars[STATUS] = EXHAUSTED
+        # What is pushed last is tried first: the open call that returns first, and pending ones after all others.
+        _push_pending(search, node, configuration)
+        _push_open(search, node, configuration)
+    if progress.stack == 0:
+        progress.status = EXHAUSTED
 
 
-@compiled
-def rehash(made, nodes):  # type: ignore[no-untyped-def]
-    """Fill a larger table of hashes."""
-    hashes, size = nodes.hashes, np.uint64(nodes.hashes.size - 1)
-    for node in range(made):
-        place = _mix(nodes.event[node], nodes.mask[node], nodes.pend[node], nodes.state[node]) & size
-        while hashes[place] >= 0:
-            place = (place + np.uint64(1)) & size
-        hashes[place] = node
+@step
+def _is_full(search):  # type: ignore[no-untyped-def]
+    """Might there be no room for what one more step makes?"""
+    nodes, progress, states = search.nodes, search.progress[0], search.rows.cells.shape[0]
+    if states > 0 and progress.states == states:
+        return True
+    made = progress.nodes
+    crowded = made == nodes.event.size or made * 10 > nodes.hashes.size * 6
+    return crowded or progress.stack + MOST > nodes.stack.size
+
+
+@step
+def _next_step(search, initial):  # type: ignore[no-untyped-def]
+    """(the node on top of the stack, the call to be taken, the configuration), or the start; it stays on the stack."""
+    nodes, top = search.nodes, search.progress[0].stack - 1
+    if top < 0:
+        none = np.int64(0)
+        return np.int64(NO_NODE), np.int64(NOTHING), Configuration(none, none, none, np.int64(initial))
+    node = np.int64(nodes.stack[top])
+    event, state = np.int64(nodes.event[node]), np.int64(nodes.state[node])
+    return node, np.int64(nodes.steps[top]), Configuration(event, nodes.done[node], nodes.pending[node], state)
+
+
+@step
+def _linearize(search, before, taken):  # type: ignore[no-untyped-def]
+    """(is the step's call legal, the configuration after it); where the table does not say, it is asked for."""
+    if taken == NOTHING:
+        return True, before
+    call = np.int64(taken if taken >= 0 else search.events.waiting[FIRST_WAITING - taken])
+    state = _state_after(search, before.state, call)
+    if state == NOT_KNOWN:
+        _ask(search, before, call, call)
+        return False, before
+    if taken >= 0:
+        done = before.done | np.int64(1) << search.events.slot_of[call]
+        return state != ILLEGAL, Configuration(before.event, done, before.pending, state)
+    # A pending call that changes nothing need not happen.
+    pending = before.pending | np.int64(1) << (FIRST_WAITING - taken)
+    return state != ILLEGAL and state != before.state, Configuration(before.event, before.done, pending, state)
+
+
+@step
+def _state_after(search, state, call):  # type: ignore[no-untyped-def]
+    """The state after a call that may happen; of a table ILLEGAL or NOT_KNOWN."""
+    calls, progress = search.calls, search.progress[0]
+    kind, value = calls.kind[call], calls.value[call]
+    if kind >= TXN:
+        after = becomes(search.rows, state, value, progress.states)
+        progress.states = max(progress.states, after + 1)
+        return after
+    if kind <= CAS:
+        return value
+    if kind == ADD:
+        return state + value
+    return look_up(calls.table, state, calls.old[call])
+
+
+@step
+def _pass_returns(search, configuration, budget):  # type: ignore[no-untyped-def]
+    """Go on to the first return of a call that is not linearized; reads that are legal are, at once.
+
+    Returns (can it lead to the end, the configuration there, how many returns were passed: one more than ``budget`` at
+    most).  It ends early where a transition is not known.
+    """
+    events, ceiling = search.events, search.calls.ceiling
+    passed, looked_at, possible = 0, np.int64(0), True
+    while possible:
+        event, state = configuration.event, configuration.state
+        possible = ceiling.size == 0 or state <= ceiling[event]
+        if event == events.returns.size:
+            break
+        legal, done = _linearize_reads(search, configuration, looked_at)
+        possible = possible and legal
+        bit = due(events, event)
+        if not possible or done & bit == 0 or passed > budget:
+            configuration = Configuration(event, done, configuration.pending, state)
+            break
+        looked_at = search.progress[0].open & ~bit
+        configuration = Configuration(event + 1, done & ~bit, configuration.pending, state)
+        passed += 1
+        travel(search, event + 1)
+    return possible, configuration, passed
+
+
+@step
+def _linearize_reads(search, configuration, looked_at):  # type: ignore[no-untyped-def]
+    """(can all reads still happen, what is linearized with those that are legal); not those ``looked_at`` already."""
+    calls, progress = search.calls, search.progress[0]
+    state, done, possible = configuration.state, configuration.done, True
+    left = progress.open & progress.reading & ~(done | looked_at)
+    while left:
+        low = left & -left
+        left ^= low
+        call = search.slot_op[PLACE[low % 67]]
+        value = calls.value[call]
+        if calls.kind[call] == READ:
+            legal = value == state
+            # What only rises will not be so little again.
+            if value < state and calls.ceiling.size > 0:
+                possible = False
+        elif calls.kind[call] == TXN_READ:
+            legal = holds(search.rows, state, value)
+        else:
+            after = look_up(calls.table, state, calls.old[call])
+            if after == NOT_KNOWN:
+                asking = Configuration(configuration.event, done, configuration.pending, state)
+                _ask(search, asking, call, np.int64(NOTHING))
+                return False, done
+            legal = after == state
+        if legal:
+            done |= low
+    return possible, done
+
+
+@step
+def _ask(search, configuration, call, taken):  # type: ignore[no-untyped-def]
+    """Say which transition is not known, and of which configuration; is it by the call that is taken, or by a read?"""
+    progress = search.progress[0]
+    progress.status = ASKING
+    progress.asked_event, progress.asked_state = configuration.event, configuration.state
+    progress.asked_done, progress.asked_pending = configuration.done, configuration.pending
+    progress.asked_class, progress.asked_call = search.calls.old[call], taken
+
+
+@step
+def _remember(search, configuration, parent):  # type: ignore[no-untyped-def]
+    """The number of a new configuration; -1 if it was met before."""
+    nodes, progress = search.nodes, search.progress[0]
+    event, done, pending, state = configuration
+    hashes, last = nodes.hashes, np.uint64(nodes.hashes.size - 1)
+    place = hashed(event, done, pending, state) & last
+    while hashes[place] >= 0:
+        other = hashes[place]
+        if (
+            nodes.done[other] == done
+            and nodes.event[other] == event
+            and nodes.state[other] == state
+            and nodes.pending[other] == pending
+        ):
+            return np.int64(NO_NODE)
+        place = (place + np.uint64(1)) & last
+    node = progress.nodes
+    hashes[place] = node
+    nodes.event[node], nodes.done[node], nodes.pending[node] = event, done, pending
+    nodes.state[node], nodes.parent[node] = state, parent
+    progress.nodes = node + 1
+    progress.deepest = max(progress.deepest, event)
+    return node
+
+
+@step
+def _push_pending(search, node, configuration):  # type: ignore[no-untyped-def]
+    """The pending calls that have begun, of those that are alike the first one."""
+    events, calls, nodes, progress = search.events, search.calls, search.nodes, search.progress[0]
+    bottom = top = progress.stack
+    moment = events.returns[configuration.event]
+    for number in range(events.waiting.size):
+        if events.waiting_at[number] > moment:
+            break
+        call = events.waiting[number]
+        if configuration.pending >> number & 1 or not _may_swap(calls, call, configuration.state):
+            continue
+        place = bottom
+        while place < top and not _are_alike(calls, call, events.waiting[FIRST_WAITING - nodes.steps[place]]):
+            place += 1
+        if place == top:
+            nodes.stack[top], nodes.steps[top] = node, FIRST_WAITING - number
+            top += 1
+    progress.stack = top
+
+
+@step
+def _push_open(search, node, configuration):  # type: ignore[no-untyped-def]
+    """The open calls by their returns, the first to return on top; of those that are alike only that one."""
+    calls, nodes, progress = search.calls, search.nodes, search.progress[0]
+    kind, ret, steps, state = calls.kind, calls.ret, nodes.steps, configuration.state
+    bottom = top = progress.stack
+    # Reads that are legal were taken; only an unknown state becomes another by one.
+    left = progress.open & ~configuration.done & (-1 if state == ANY_STATE else ~progress.reading)
+    while left:
+        low = left & -left
+        left ^= low
+        call = search.slot_op[PLACE[low % 67]]
+        if not _may_swap(calls, call, state):
+            continue
+        if kind[call] == TXN and not holds(search.rows, state, calls.value[call]):
+            continue
+        place = bottom
+        while place < top and not _are_alike(calls, call, steps[place]):
+            place += 1
+        if place == top:
+            nodes.stack[top] = node
+            top += 1
+        elif ret[call] > ret[steps[place]]:
+            continue
+        while place + 1 < top and ret[steps[place + 1]] > ret[call]:
+            steps[place] = steps[place + 1]
+            place += 1
+        while place > bottom and ret[steps[place - 1]] < ret[call]:
+            steps[place] = steps[place - 1]
+            place -= 1
+        steps[place] = call
+    progress.stack = top
+
+
+@step
+def _may_swap(calls, call, state):  # type: ignore[no-untyped-def]
+    """Whatever is no CAS may; a CAS only where the state is what it takes away, or unknown."""
+    return calls.kind[call] != CAS or state == calls.old[call] or state == ANY_STATE
+
+
+@step
+def _are_alike(calls, one, other):  # type: ignore[no-untyped-def]
+    return (
+        calls.kind[one] == calls.kind[other]
+        and calls.value[one] == calls.value[other]
+        and calls.old[one] == calls.old[other]
+    )

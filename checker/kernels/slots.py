@@ -16,7 +16,7 @@ PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) f
 
 @compiled
 def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
-    """A slot for each call that returns, -1 for pending ones; answers False if 62 slots do not suffice."""
+    """A slot for each call that returns, -1 for pending ones; False if 62 slots do not suffice."""
     free = np.arange(SLOTS - 1, -1, -1)
     left = SLOTS
     for event in range(owner.size):

@@ -1,7 +1,9 @@
-"""Transactions on several registers, compiled: states are rows of numbers, each of which has a number of its own."""
+"""Transactions on several registers, compiled: a state is a row of numbers, and rows are numbered by a hash table.
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
+A transaction asks for what some registers hold and sets others.  The hash of a row is a sum over its registers, so that
+a transaction changes it by what it sets (as Zobrist's hashes do).
+"""
+
 from __future__ import annotations
 
 from typing import Final, NamedTuple
@@ -9,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part, step
 
 _HASH: Final = 0x9E3779B97F4A7C15
 
@@ -47,34 +49,14 @@ def transactions(writes, place, item, lengths, pending):  # type: ignore[no-unty
     numbers, made, begin = np.empty(size, np.int64), 0, 0
     table = np.full(1 << int(np.ceil(np.log2(2 * size + 2))), -1, np.int32)
     for op in range(size):
-        asks = start[made]
-        end = begin + lengths[op]
-        never = False
-        for at in range(begin, end):
-            if writes[at] or pending[op]:
-                continue
-            known = np.int64(-2)
-            for part in range(start[made], asks):
-                if where[part] == place[at]:
-                    known = np.int64(what[part])
-            for earlier in range(begin, at):
-                if writes[earlier] and place[earlier] == place[at]:
-                    known = np.int64(item[earlier])
-            if known == -2:
-                where[asks], what[asks] = place[at], item[at]
-                asks += 1
-            never |= known != -2 and known != item[at]
-        if never:
-            asks = start[made] + 1
-            where[asks - 1], what[asks - 1] = 0, -1
-        sets = asks
-        for at in range(begin, begin if never else end):
-            if writes[at]:
-                part = asks
-                while part < sets and where[part] != place[at]:
-                    part += 1
-                where[part], what[part] = place[at], item[at]
-                sets = max(sets, part + 1)
+        first, end = np.int64(start[made]), begin + lengths[op]
+        asks = first if pending[op] else _put_reads(writes, place, item, begin, end, where, what, first)
+        if asks < 0:
+            # It can never happen: no register holds -1.
+            where[first], what[first] = 0, -1
+            asks = sets = first + 1
+        else:
+            sets = _put_writes(writes, place, item, begin, end, where, what, asks)
         begin = end
         middle[made], start[made + 1] = asks, sets
         numbers[op] = _same(made, start, middle, where, what, table)
@@ -83,7 +65,43 @@ def transactions(writes, place, item, lengths, pending):  # type: ignore[no-unty
     return numbers, (start[: made + 1], middle[:made].copy(), where[:used].copy(), what[:used].copy())
 
 
-@compiled
+@step
+def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
+    """Write from ``first`` on what the steps ask for; returns where that ends, -1 if they contradict themselves."""
+    asks = first
+    for at in range(begin, end):
+        if writes[at]:
+            continue
+        known = np.int64(-2)
+        for part in range(first, asks):
+            if where[part] == place[at]:
+                known = np.int64(what[part])
+        for earlier in range(begin, at):
+            if writes[earlier] and place[earlier] == place[at]:
+                known = np.int64(item[earlier])
+        if known == -2:
+            where[asks], what[asks] = place[at], item[at]
+            asks += 1
+        elif known != item[at]:
+            return np.int64(-1)
+    return asks
+
+
+@step
+def _put_writes(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
+    """Write from ``first`` on what the steps set, the last of each register; returns where that ends."""
+    sets = first
+    for at in range(begin, end):
+        if writes[at]:
+            part = first
+            while part < sets and where[part] != place[at]:
+                part += 1
+            where[part], what[part] = place[at], item[at]
+            sets = max(sets, part + 1)
+    return sets
+
+
+@compiled_part
 def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-def]
     """The number of the first transaction that is like the last; it enters the ``table`` if that is itself."""
     asks, size = middle[made] - start[made], start[made + 1] - start[made]
@@ -106,38 +124,39 @@ def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-d
     return np.int64(made)
 
 
-@compiled
+@step
 def home(hashed, table):  # type: ignore[no-untyped-def]
     """Where in a table whose size is a power of two the search for a hash begins."""
     return np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(table.size - 1))
 
 
-@compiled
+@step
 def _weight(place, item):  # type: ignore[no-untyped-def]
     """What an item at a place adds to the hash of a row; nothing if the register is absent."""
     h = np.uint64(item) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(place) * np.uint64(_HASH)
     return (h ^ (h >> np.uint64(29))) * np.uint64(item)
 
 
-@compiled
-def holds(state, txn, cells, start, middle, place, item):  # type: ignore[no-untyped-def]
+@step
+def holds(rows, state, txn):  # type: ignore[no-untyped-def]
     """Is the row what the transaction asks for?"""
     holds = True
-    for part in range(start[txn], middle[txn]):
-        holds &= cells[state, place[part]] == item[part]
+    for part in range(rows.start[txn], rows.middle[txn]):
+        holds &= rows.cells[state, rows.place[part]] == rows.item[part]
     return holds
 
 
-@compiled
-def becomes(state, begin, end, made, cells, hashes, ids, place, item):  # type: ignore[no-untyped-def]
-    """The state after these parts are set; ``made``, for which there is room, if it is a new one."""
+@step
+def becomes(rows, state, txn, made):  # type: ignore[no-untyped-def]
+    """The state after a transaction; ``made``, for which there is room, if it is a new one."""
+    cells, hashes, ids = rows.cells, rows.hashes, rows.ids
     hashed = hashes[state]
     for register in range(cells.shape[1]):
         cells[made, register] = cells[state, register]
-    for part in range(begin, end):
-        register = place[part]
-        hashed += _weight(register, item[part]) - _weight(register, cells[made, register])
-        cells[made, register] = item[part]
+    for part in range(rows.middle[txn], rows.start[txn + 1]):
+        register, item = rows.place[part], rows.item[part]
+        hashed += _weight(register, item) - _weight(register, cells[made, register])
+        cells[made, register] = item
     at = home(hashed, ids)
     while ids[at] >= 0:
         other = ids[at]

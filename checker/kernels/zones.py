@@ -1,6 +1,9 @@
-"""The zones of many registers in one compiled pass over the operations and one over the events; see ``zones``.
+"""The zones of many registers, compiled: one pass over the operations and one over the events.
 
-It says which keys are valid and no more: what is wrong with the others is told by ``zones`` itself.
+Source: Gibbons and Korach, "Testing shared memories" (1997), for histories whose values are written once each.  The
+operations on a value are a cluster, and its zone goes from the first return to the last invocation, forward if that
+order is the order of time.  A register is linearizable if no read comes before its write, no two forward zones overlap,
+and no backward zone lies inside a forward one; ``checker.engines.zones`` has the argument, and the counterexamples.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from history.codes import ABSENT, FAIL, OK, READ, WRITE
-from history.compiled import compiled
+from checker.kernels.encode import takes_part
+from history.codes import ABSENT, OK, READ, WRITE
+from history.compiled import compiled, compiled_part
 
 VALID, INVALID, REPEATED = range(3)
 _FAR: Final = 1 << 61
@@ -20,12 +24,12 @@ _NEVER: Final = (1 << 31) - 1
 _FIRST, _LAST, _WRITTEN, _KEY = range(4)
 
 
-@compiled
+@compiled_part
 def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
     """(the least value, the greatest one, the last place in the history) of what takes part."""
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
-        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not takes_part(kind[row], outcome[row]):
             continue
         top = max(top, invoke[row])
         if outcome[row] == OK:
@@ -35,11 +39,11 @@ def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
     return low, high, top
 
 
-@compiled
+@compiled_part
 def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state, counts):  # type: ignore[no-untyped-def]
     """Fill the table: a row a value and key, those of the absent values first.
 
-    With a ``stride`` of 0 all keys share the rows; answers False if two of them want the same.  Ends early if there is
+    With a ``stride`` of 0 all keys share the rows; returns False if two of them want the same.  Ends early if there is
     nothing left to do.
     """
     keys = state.size
@@ -47,7 +51,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
         table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _WRITTEN] = _NEVER, -1, -1
         table[cluster, _KEY] = -1
     for row in range(kind.size):
-        if outcome[row] == FAIL or (outcome[row] != OK and kind[row] == READ):
+        if not takes_part(kind[row], outcome[row]):
             continue
         k = key[row]
         counts[k] += 1
@@ -69,7 +73,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
     return True
 
 
-@compiled
+@compiled_part
 def _mark(table, state, at):  # type: ignore[no-untyped-def]
     """Put clusters where their zones begin, and say which keys contradict themselves within one cluster."""
     for cluster in range(state.size, table.shape[0]):
@@ -83,7 +87,7 @@ def _mark(table, state, at):  # type: ignore[no-untyped-def]
             at[min(first, last)] = cluster
 
 
-@compiled
+@compiled_part
 def _sweep(table, state, at):  # type: ignore[no-untyped-def]
     """Go through the beginnings of zones in order: ``reach`` is how far the forward zones of a key have come."""
     reach = np.empty(state.size, np.int64)

@@ -1,6 +1,6 @@
 """The just-in-time search on compiled code: registers of any kind, and tables of other models.
 
-It answers None where it does not apply (too many open or pending calls); then ``search`` does.
+It returns None where it does not apply (too many open or pending calls); then the search in plain Python decides.
 """
 
 from __future__ import annotations
@@ -36,22 +36,23 @@ _PENDING: Final = 62
 
 
 class _Run:
-    """The kernel's arrays, grown as needed."""
+    """One search: the arrays of the kernel, grown as needed, and what answers its questions."""
 
     def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
-        from checker.kernels import search as kernel
+        from checker.kernels import search, search_state
         from checker.kernels.transactions import NO_ROWS
 
-        self.kernel: Any = kernel
-        self.no_rows = NO_ROWS
+        kernel: Any = search_state
+        self.kernel, self.search, self.no_rows = kernel, search, NO_ROWS
         self.numbers, self.ret = numbers, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
         self.asked = 0
         self.ahead: LookAhead | None = None
         self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
-        self.scalars = np.zeros(16, np.int64)
-        self.scalars[kernel.DEEPEST], self.scalars[kernel.STATES] = -1, 1
+        self._progress = np.zeros(1, kernel.PROGRESS)
+        self.progress: Any = self._progress[0]
+        self.progress.deepest, self.progress.states = -1, 1
         room = _ROOM
         while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
@@ -59,7 +60,7 @@ class _Run:
 
     @property
     def held(self) -> int:
-        """So many bytes are held by what the model brings."""
+        """The bytes that the model's part of the search takes."""
         if isinstance(self.numbers, Transactions):
             return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
@@ -69,25 +70,25 @@ class _Run:
 
     def _room(self, size: int, steps: int) -> Any:
         columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent")}
-        wide = {name: np.empty(size, np.int64) for name in ("mask", "pend")}
+        wide = {name: np.empty(size, np.int64) for name in ("done", "pending")}
         todo = {name: np.empty(steps, np.int32) for name in ("stack", "steps")}
         return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
         """Twice the room for what is full; False if that is more than the cap."""
-        before, made = self.nodes, int(self.scalars[self.kernel.NODES])
-        size, steps, states = before.event.size, before.stack.size, int(self.scalars[self.kernel.STATES])
+        before, made = self.nodes, int(self.progress.nodes)
+        size, steps, states = before.event.size, before.stack.size, int(self.progress.states)
         if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
             self.numbers.grow(states)
             return True
-        if steps < self.scalars[self.kernel.STACK] + self.kernel.MOST:
+        if steps < self.progress.stack + self.kernel.MOST:
             steps *= 2
         else:
             size *= 2
         if self.held + size * NODE_BYTES + steps * _STEP_BYTES > memory:
             return False
         self.nodes = self._room(size, steps)
-        for name in ("event", "state", "mask", "pend", "parent"):
+        for name in ("event", "state", "done", "pending", "parent"):
             getattr(self.nodes, name)[:made] = getattr(before, name)[:made]
         for name in ("stack", "steps"):
             kept = getattr(before, name)
@@ -96,38 +97,41 @@ class _Run:
         return True
 
     def answer(self, limits: Limits) -> bool:
-        """Tell what was asked, and what will be; is everything explained?  Raises what the model's step raises."""
+        """Learn the transition that was asked for, and likely next ones; True if that explains the whole history.
+
+        Raises what the model's step raises.
+        """
         assert isinstance(self.numbers, Table)
         self.asked += 1
         if self.ahead is None and self.asked > _FEW_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
-        first = self.kernel.ASKED
-        event, state, kind, taken, done, pending = self.scalars[first : first + 6].tolist()
-        opened = self.slot_op[_bits(int(self.scalars[self.kernel.OPEN]))].tolist()
+        asked = ("event", "state", "class", "call", "done", "pending")
+        event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)
+        opened = self.slot_op[_bits(int(self.progress.open))].tolist()
         question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
         return self.numbers.learn(question, self.ahead, limits)
 
     def explore(self, budget: int) -> int:
-        self.scalars[self.kernel.STATUS] = self.kernel.RUNNING
         numbers = self.numbers
         table = numbers.table if isinstance(numbers, Table) else NO_TABLE
         rows = numbers.rows if isinstance(numbers, Transactions) else self.no_rows
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
-        self.kernel.explore(budget, numbers.initial, self.scalars, self.slot_op, self.events, calls, self.nodes, rows)
-        return int(self.scalars[self.kernel.STATUS])
+        search = self.kernel.Search(self.events, calls, self.nodes, rows, self.slot_op, self._progress)
+        self.search.explore(search, numbers.initial, budget)
+        return int(self.progress.status)
 
     def order(self) -> list[int]:
         """The calls on the way to the goal, in the order in which they were taken."""
         events, nodes = self.events, self.nodes
-        path = [int(self.scalars[self.kernel.GOAL])]
+        path = [int(self.progress.goal)]
         while path[-1] > 0:
             path.append(int(nodes.parent[path[-1]]))
         order: list[int] = []
         opened: dict[int, int] = {}
-        at, returned, mask, pend = 0, 0, 0, 0
+        at, returned, done, pending = 0, 0, 0, 0
         ranks = [*events.returns.tolist(), events.owner.size]
         for node in reversed(path):
-            taken = [int(events.waiting[index]) for index in _bits(int(nodes.pend[node]) & ~pend)]
+            taken = [int(events.waiting[index]) for index in _bits(int(nodes.pending[node]) & ~pending)]
             while True:
                 for rank in range(at, ranks[returned]):
                     op = int(events.owner[rank])
@@ -139,12 +143,12 @@ class _Run:
                 # On the way to this node the call returns, and so it was taken before, or on this way.
                 op = int(events.owner[ranks[returned]])
                 bit = 1 << int(events.slot_of[op])
-                taken += [op] * (not mask & bit)
-                mask, returned = mask & ~bit, returned + 1
-            taken += [opened[slot] for slot in _bits(int(nodes.mask[node]) & ~mask)]
+                taken += [op] * (not done & bit)
+                done, returned = done & ~bit, returned + 1
+            taken += [opened[slot] for slot in _bits(int(nodes.done[node]) & ~done)]
             # At most one of them changes the state; the reads saw what it left.
             order += sorted(taken, key=lambda op: (self.numbers.kind[op] in self.kernel.READS, self.ret[op]))
-            mask, pend = int(nodes.mask[node]), int(nodes.pend[node])
+            done, pending = int(nodes.done[node]), int(nodes.pending[node])
         return order
 
 
@@ -153,7 +157,7 @@ def _bits(mask: int) -> list[int]:
 
 
 def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out pending calls of a register whose new value nobody asks for: no read would miss them."""
+    """Leave out pending calls of a register whose new value no call asks for: they need not have happened."""
     if not is_register(model):
         return list(calls)
     asked = {asked_by(call) for call in calls}
@@ -241,7 +245,7 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
     """Search until there is an answer; None where the search does not apply."""
     if not run.fits():
         return None
-    status, loaded = run.kernel.RUNNING, is_loaded(run.kernel.explore)
+    status, loaded = run.kernel.RUNNING, is_loaded(run.search.explore)
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
         if limits.over():
             return _gave_up(run, LATE)
@@ -257,7 +261,7 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
 
 
 def _gave_up(run: _Run, why: str) -> EngineResult:
-    deepest, made = run.scalars[run.kernel.DEEPEST], run.scalars[run.kernel.NODES]
+    deepest, made = run.progress.deepest, run.progress.nodes
     if run.ahead is not None:
         deepest, made = max(deepest, run.ahead.deepest), max(made, run.ahead.made)
     far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
@@ -265,8 +269,8 @@ def _gave_up(run: _Run, why: str) -> EngineResult:
 
 
 def _invalid(run: _Run) -> EngineResult:
-    deepest = int(run.scalars[run.kernel.DEEPEST])
-    nodes = int(run.scalars[run.kernel.NODES])
+    deepest = int(run.progress.deepest)
+    nodes = int(run.progress.nodes)
     states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
     # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
     named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))

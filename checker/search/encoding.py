@@ -52,7 +52,7 @@ class Values:
     """A register of any kind."""
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
-        from checker.kernels import search as kernel
+        from checker.kernels import search_state as kernel
 
         self.model = model
         ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
@@ -95,7 +95,7 @@ class Sums:
     """
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
-        from checker.kernels import search as kernel
+        from checker.kernels import search_state as kernel
 
         self.model = model
         numbers = np.array(

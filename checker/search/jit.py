@@ -165,7 +165,7 @@ class _Search:
         return chosen
 
     def expand(self) -> Any:
-        """Take one node off the stack; answers its trail if it is the goal, else None."""
+        """Take one node off the stack; returns its trail if it is the goal, else None."""
         event, mask, state, trail = self.stack.pop()
         if event == len(self.plan.returns):
             return (trail,)

@@ -1,7 +1,7 @@
-"""The search of a model's own code, a little ahead of the compiled one, which needs to know the transitions.
+"""Search in Python, a little ahead of the compiled search, to learn the transitions that it will ask for.
 
-It takes the same steps in the same order, so that it learns what will be asked.  Where every state is new it comes to
-the end alone; where there is little to learn it leaves off, as compiled code goes over what is known much faster.
+It takes the same steps in the same order.  Where every state is new it comes to the end alone; where there is little to
+learn it stops, as compiled code goes over known transitions much faster.
 """
 
 from __future__ import annotations

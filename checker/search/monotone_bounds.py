@@ -97,6 +97,6 @@ class _SumsUntil:
 
 
 def _read() -> int:
-    from checker.kernels import search as kernel
+    from checker.kernels import search_state as kernel
 
     return kernel.READ

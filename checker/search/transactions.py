@@ -35,10 +35,10 @@ class Transactions:
 
     def __init__(self, parts: Sequence[Any], lengths: NDArray[np.int64], pending: NDArray[np.bool_]) -> None:
         """``parts`` are those of all steps, three each; so many steps has each transaction.  Raises KeyError."""
-        from checker.kernels import search as search_kernel
-        from checker.kernels import transactions as transactions_kernel
+        from checker.kernels import transactions as kernel
+        from checker.kernels.search_state import TXN, TXN_READ
 
-        self.kernel: Any = transactions_kernel
+        self.kernel: Any = kernel
         registers: defaultdict[Any, int] = defaultdict(count().__next__)
         # An absent register is one that holds null.
         items: defaultdict[Any, int] = defaultdict(count(1).__next__, {None: 0})
@@ -51,7 +51,7 @@ class Transactions:
         # All registers are absent, which has the hash 0.
         self.rows.ids[0] = 0
         changes = self.rows.middle < self.rows.start[1:]
-        self.kind = np.where(changes[self.value], search_kernel.TXN, search_kernel.TXN_READ).astype(np.int8)
+        self.kind = np.where(changes[self.value], TXN, TXN_READ).astype(np.int8)
 
     def _room(self, states: int) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
         cells = np.zeros((states, max(1, len(self.registers))), np.int32)

@@ -1,7 +1,7 @@
-"""A user's own model as a table of transitions for the compiled search, filled while that asks.
+"""Any model as a table of transitions for the compiled search, filled as that asks.
 
-Most models have more states than anybody could write down, so it holds only what was asked for.  A question costs more
-than many steps of a model: what is answered is all that is likely to be asked next.
+Most models have far too many states for a whole table, so it holds only those that were reached.  A question costs more
+than many steps of a model: each is answered together with those that are likely to come next.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Table:
     initial = 0
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
-        from checker.kernels import search as kernel
+        from checker.kernels import search_state as kernel
 
         self.transitions = Transitions(shapes, model)
         reads = np.array([f in model.reads for f, _, _ in self.transitions.examples], np.bool_)
@@ -39,9 +39,12 @@ class Table:
         self._entered = 0
 
     def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
-        """Learn what is asked, and more.  Is everything explained?  Raises what the model's step raises."""
+        """Learn the transition asked for, and likely next ones; True if that explains the whole history.
+
+        Raises what the model's step raises.
+        """
         self.transitions.step(question.state, question.kind)
-        # What goes wrong with what nobody has asked for is told when it is.
+        # An error in a transition that was not asked for is raised when it is.
         with suppress(Exception):
             if ahead is not None:
                 return ahead.learn(question, limits)
@@ -51,8 +54,8 @@ class Table:
 
     @property
     def table(self) -> NDArray[np.int64]:
-        """What is known, as the compiled search reads it."""
-        from checker.kernels import search as kernel
+        """The known transitions, as the compiled search reads them."""
+        from checker.kernels import search_state as kernel
 
         known = self.transitions.known
         if 2 * len(known) > len(self._table):

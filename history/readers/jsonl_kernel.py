@@ -1,12 +1,10 @@
-"""The compiled scanner of ``history.jsonl``: one pass over the bytes, one row an event.
+"""The scanner of ``history.jsonl``, compiled: recursive descent in one pass over the bytes, one row an event.
 
 It knows the JSON that our own writer emits, with the fields in any order and blanks between them; a line with anything
 else in it (an escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON
-library.
+library.  Names are compared by their hashes (FNV-1a).
 """
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901
 from __future__ import annotations
 
 from typing import Final
@@ -14,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from history.codes import ABSENT
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part, step
 
 # Columns of a row.
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
@@ -29,10 +27,12 @@ NEMESIS: Final = -(1 << 62)
 # Places in the array of the hashes of the names that are known: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_PHASE, PHASE_1, PHASE_2, PHASE_3 = range(13)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "phase")
+# An event has index, time, type, process, function, and value.
+_NEEDED: Final = 1 << F_INDEX | 1 << F_TIME | 1 << F_TYPE | 1 << F_PROCESS | 1 << F_F | 1 << F_VALUE
 _LIMIT: Final = 922337203685477579
 
 
-@compiled
+@compiled_part
 def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     h = np.uint64(14695981039346656037)
     for place in range(start, end):
@@ -40,7 +40,7 @@ def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     return np.int64(h & np.uint64(0x1FFFFFFFFFFFFFFF))
 
 
-@compiled
+@compiled_part
 def integer_at(data, place, end):  # type: ignore[no-untyped-def]
     """(number, where it ends); where it ends is -1 if it is none that fits."""
     negative = data[place] == 45
@@ -59,7 +59,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
     return (-number if negative else number), place
 
 
-@compiled
+@compiled_part
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
     """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
     place += 1
@@ -70,7 +70,7 @@ def string_end(data, place, end):  # type: ignore[no-untyped-def]
     return place if place < end else -1
 
 
-@compiled
+@compiled_part
 def is_null(data, place, end):  # type: ignore[no-untyped-def]
     return (
         place + 4 <= end
@@ -81,7 +81,7 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@compiled_part
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
@@ -89,9 +89,9 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
+@compiled_part
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
-    """Parse null, an integer, or two or three of them into the row; answers where it ends, -1 for anything else."""
+    """Parse null, an integer, or two or three of them into the row; returns where it ends, -1 for anything else."""
     if is_null(data, place, end):
         row[VALUE], row[SHAPE] = ABSENT, NULL
         return place + 4
@@ -120,82 +120,105 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@step
+def _field_name(data, place, end, names):  # type: ignore[no-untyped-def]
+    """(the number of the field whose name starts here, where its value starts); -1 if it is none of ours."""
+    if data[place] != 34:
+        return -1, place
+    stop = string_end(data, place, end)
+    if stop < 0:
+        return -1, place
+    name = name_hash(data, place + 1, stop)
+    # The line's last byte is a closing bracket, so there always is a next one.
+    place = _skip(data, stop + 1, end)
+    if data[place] != 58:
+        return -1, place
+    which = 0
+    while which <= F_PHASE and names[which] != name:
+        which += 1
+    return (which if which <= F_PHASE else -1), _skip(data, place + 1, end)
+
+
+@step
+def _is_among(name, names, first, end):  # type: ignore[no-untyped-def]
+    """Is the hash one of these?"""
+    place = first
+    while place < end and names[place] != name:
+        place += 1
+    return place < end
+
+
+@step
+def _string_field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
+    """Put a string into the row; returns where it ends, -1 if the field has no such string."""
+    stop = string_end(data, place, end)
+    if stop < 0:
+        return -1
+    name = name_hash(data, place + 1, stop)
+    if which == F_TYPE:
+        if not _is_among(name, names, PHASE_3 + 1, names.size):
+            return -1
+        row[TYPE] = name
+    elif which == F_F:
+        row[F] = name
+    elif which == F_KEY:
+        row[KEY] = name
+    elif which == F_PHASE:
+        if not _is_among(name, names, PHASE_1, PHASE_3 + 1):
+            return -1
+    elif which != F_NODE and which != F_ERROR:
+        return -1
+    return stop + 1
+
+
+@step
+def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
+    """Put the value of a field into the row; returns where it ends, -1 if it is strange."""
+    if which == F_INDEX:
+        row[INDEX], place = integer_at(data, place, end)
+    elif which == F_TIME:
+        row[TIME], place = integer_at(data, place, end)
+    elif which == F_PROCESS:
+        row[PROCESS], place = integer_at(data, place, end)
+    elif which == F_VALUE:
+        place = _value(data, place, end, row)
+    elif data[place] == 34:
+        place = _string_field(data, place, end, which, row, names)
+    elif which == F_KEY:
+        start = place
+        _, place = integer_at(data, start, end)
+        if place >= 0:
+            row[KEY] = name_hash(data, start, place) | NUMBERED
+    else:
+        place = -1
+    return place
+
+
+@compiled_part
 def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one event into the row; False if the line is strange."""
     row[:] = 0
     row[START], row[END] = start, end
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
     seen = 0
-    place = start
     while end > start and (data[end - 1] == 32 or data[end - 1] == 9 or data[end - 1] == 13):
         end -= 1
-    if end - start < 2 or data[place] != 123 or data[end - 1] != 125:
+    if end - start < 2 or data[start] != 123 or data[end - 1] != 125:
         return False
-    place = _skip(data, place + 1, end)
+    place = _skip(data, start + 1, end)
     while place < end:
-        if data[place] != 34:
-            return False
-        stop = string_end(data, place, end)
-        if stop < 0:
-            return False
-        field = name_hash(data, place + 1, stop)
-        # The line's last byte is a closing bracket, so there always is a next one.
-        stop = _skip(data, stop + 1, end)
-        if data[stop] != 58:
-            return False
-        place = _skip(data, stop + 1, end)
-        which = 0
-        while which <= F_PHASE and names[which] != field:
-            which += 1
-        if which > F_PHASE or seen >> which & 1:
+        which, place = _field_name(data, place, end, names)
+        if which < 0 or seen >> which & 1:
             return False
         seen |= 1 << which
-        if which == F_INDEX:
-            row[INDEX], place = integer_at(data, place, end)
-        elif which == F_TIME:
-            row[TIME], place = integer_at(data, place, end)
-        elif which == F_VALUE:
-            place = _value(data, place, end, row)
-        elif which == F_PROCESS:
-            row[PROCESS], place = integer_at(data, place, end)
-        elif which == F_KEY and data[place] != 34:
-            begin = place
-            _, place = integer_at(data, begin, end)
-            if place < 0:
-                return False
-            row[KEY] = name_hash(data, begin, place) | NUMBERED
-        elif data[place] == 34:
-            stop = string_end(data, place, end)
-            if stop < 0:
-                return False
-            name = name_hash(data, place + 1, stop)
-            if which == F_TYPE:
-                known = PHASE_3 + 1
-                while known < names.size and names[known] != name:
-                    known += 1
-                if known == names.size:
-                    return False
-                row[TYPE] = name
-            elif which == F_F:
-                row[F] = name
-            elif which == F_KEY:
-                row[KEY] = name
-            elif which == F_PHASE:
-                if name != names[PHASE_1] and name != names[PHASE_2] and name != names[PHASE_3]:
-                    return False
-            elif which != F_NODE and which != F_ERROR:
-                return False
-            place = stop + 1
-        else:
-            return False
+        place = _field(data, place, end, which, row, names)
         if place < 0:
             return False
         place = _skip(data, place, end)
         if place >= end:
             return False
         if data[place] == 125:
-            return place == end - 1 and seen & 95 == 95
+            return place == end - 1 and seen & _NEEDED == _NEEDED
         if data[place] != 44:
             return False
         place = _skip(data, place + 1, end)
@@ -214,7 +237,7 @@ def count_lines(data, start):  # type: ignore[no-untyped-def]
 
 @compiled
 def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
-    """Parse whole lines from ``start`` on into rows until they are full; answers (rows used, next byte).
+    """Parse whole lines from ``start`` on into rows until they are full; returns (rows used, next byte).
 
     ``names`` are the hashes of NAMES.
     """

@@ -1,17 +1,15 @@
-"""The compiled scanners of Jepsen's texts: one pass over the bytes, one row an event, in ``jsonl_kernel``'s columns.
+"""The scanners of Jepsen's texts, compiled: one pass over the bytes, one row an event, in ``jsonl_kernel``'s columns.
 
 They know the lines that make up nearly all of such files, ``{:type :invoke, :f :write, :value 3, :process 0, …}`` and
-``INFO  jepsen.util - 0  :invoke  :write  3``; any other line is marked as strange, and the caller reads it by itself.
+``INFO  jepsen.util - 0  :invoke  :write  3``; any other line is marked as strange, and the caller reads it by Python.
 """
 
-# Compiled code is one flat loop: calls cost, and numba compiles what it is given.
-# ruff: noqa: C901, SIM110
 from __future__ import annotations
 
 from typing import Final
 
 from history.codes import ABSENT
-from history.compiled import compiled
+from history.compiled import compiled, compiled_part, step
 from history.readers.jsonl_kernel import (
     END,
     INDEX,
@@ -36,7 +34,7 @@ from history.readers.jsonl_kernel import (
 )
 from history.records.events import TYPES
 
-#: One column more than ours have: 1 where only the line itself tells everything (a node, an error, an odd value).
+#: One column more than ours have: 1 where not everything is in the row (a node, an error, an odd value).
 EXTRA: Final = 12
 WIDTH: Final = 13
 #: An index or a time that is not there.
@@ -51,7 +49,7 @@ _NEEDED: Final = 0b111
 _MOST_PROCESS: Final = 10**18
 
 
-@compiled
+@compiled_part
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank and no comma."""
     while place < end and (data[place] == 32 or data[place] == 44 or data[place] == 9 or data[place] == 13):
@@ -59,14 +57,14 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
+@compiled_part
 def _blanks(data, place, end):  # type: ignore[no-untyped-def]
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
 
 
-@compiled
+@compiled_part
 def _word_end(data, place, end):  # type: ignore[no-untyped-def]
     """Where the letters, digits, hyphens and underscores that start here end; the start itself if there are none."""
     while place < end:
@@ -78,22 +76,22 @@ def _word_end(data, place, end):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
+@compiled_part
 def _is_nil(data, place, end):  # type: ignore[no-untyped-def]
     if place + 3 > end or data[place] != 110 or data[place + 1] != 105 or data[place + 2] != 108:
         return False
     return _word_end(data, place + 3, end) == place + 3
 
 
-@compiled
+@compiled_part
 def _is_type(hashed, names):  # type: ignore[no-untyped-def]
-    for place in range(_TYPES, _KNOWN):
+    for place in range(_TYPES, _KNOWN):  # noqa: SIM110 (numba compiles no generators)
         if names[place] == hashed:
             return True
     return False
 
 
-@compiled
+@compiled_part
 def _number(data, place, end):  # type: ignore[no-untyped-def]
     """(number, where it ends); -1 for anything but plain digits before a blank or a closing bracket."""
     if place >= end:
@@ -106,7 +104,7 @@ def _number(data, place, end):  # type: ignore[no-untyped-def]
     return number, (place if ends else -1)
 
 
-@compiled
+@compiled_part
 def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse nil, an integer, a pair of them or a plain text into the row; where it ends, -1 for anything else."""
     if place >= end:
@@ -136,7 +134,7 @@ def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
     return place + 1 if place < end and data[place] == 93 else -1
 
 
-@compiled
+@compiled_part
 def _clear(row, start, end):  # type: ignore[no-untyped-def]
     row[:] = 0
     row[START], row[END] = start, end
@@ -144,7 +142,67 @@ def _clear(row, start, end):  # type: ignore[no-untyped-def]
     row[INDEX], row[TIME] = MISSING, MISSING
 
 
-@compiled
+@step
+def _keyword_field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
+    """Put a keyword into the row; returns where it ends, -1 if the field has no such keyword."""
+    stop = _word_end(data, place + 1, end)
+    hashed = name_hash(data, place + 1, stop)
+    if stop == place + 1:
+        return -1
+    if which == _TYPE and _is_type(hashed, names):
+        row[TYPE] = hashed
+    elif which == _F:
+        row[F] = hashed
+    elif which == _PROCESS and hashed == names[_NEMESIS]:
+        row[PROCESS] = NEMESIS
+    elif which in (_NODE, _ERROR):
+        row[EXTRA] = 1
+    else:
+        return -1
+    return stop
+
+
+@step
+def _string_field(data, place, end, which, row):  # type: ignore[no-untyped-def]
+    """Put a string into the row; returns where it ends, -1 if the field has no strings."""
+    stop = string_end(data, place, end)
+    if stop < 0:
+        return -1
+    if which == _KEY:
+        row[KEY] = name_hash(data, place + 1, stop)
+    elif which in (_NODE, _ERROR):
+        row[EXTRA] = 1
+    else:
+        return -1
+    return stop + 1
+
+
+@step
+def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
+    """Put the value of a field into the row; returns where it ends, -1 if it is strange."""
+    if which == _VALUE:
+        place = _value_at(data, place, end, row)
+    elif which == _INDEX:
+        row[INDEX], place = _number(data, place, end)
+    elif which == _TIME:
+        row[TIME], place = _number(data, place, end)
+    elif data[place] == 58:
+        place = _keyword_field(data, place, end, which, row, names)
+    elif data[place] == 34:
+        place = _string_field(data, place, end, which, row)
+    elif which == _PROCESS:
+        row[PROCESS], place = _number(data, place, end)
+    elif which == _KEY:
+        start = place
+        _, place = _number(data, start, end)
+        if place >= 0:
+            row[KEY] = name_hash(data, start, place) | NUMBERED
+    else:
+        place = -1
+    return place
+
+
+@compiled_part
 def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one map that is alone on its line into the row; False if the line is strange."""
     _clear(row, start, end)
@@ -164,60 +222,18 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
         which = 0
         while which <= _ERROR and names[which] != hashed:
             which += 1
-        if which > _ERROR or seen >> which & 1:
+        place = _skip(data, stop, end)
+        if which > _ERROR or seen >> which & 1 or place == stop or place >= end:
             return False
         seen |= 1 << which
-        place = _skip(data, stop, end)
-        if place == stop or place >= end:
-            return False
-        if which == _VALUE:
-            place = _value_at(data, place, end, row)
-        elif which == _INDEX:
-            row[INDEX], place = _number(data, place, end)
-        elif which == _TIME:
-            row[TIME], place = _number(data, place, end)
-        elif data[place] == 58:
-            stop = _word_end(data, place + 1, end)
-            hashed = name_hash(data, place + 1, stop)
-            if stop == place + 1 or (which == _TYPE and not _is_type(hashed, names)):
-                return False
-            if which == _TYPE:
-                row[TYPE] = hashed
-            elif which == _F:
-                row[F] = hashed
-            elif which == _PROCESS and hashed == names[_NEMESIS]:
-                row[PROCESS] = NEMESIS
-            elif which in (_NODE, _ERROR):
-                row[EXTRA] = 1
-            else:
-                return False
-            place = stop
-        elif data[place] == 34:
-            stop = string_end(data, place, end)
-            if stop < 0:
-                return False
-            if which == _KEY:
-                row[KEY] = name_hash(data, place + 1, stop)
-            elif which in (_NODE, _ERROR):
-                row[EXTRA] = 1
-            else:
-                return False
-            place = stop + 1
-        elif which == _PROCESS:
-            row[PROCESS], place = _number(data, place, end)
-        elif which == _KEY:
-            stop = place
-            _, place = _number(data, stop, end)
-            row[KEY] = name_hash(data, stop, place) | NUMBERED
-        else:
-            return False
+        place = _field(data, place, end, which, row, names)
         if place < 0 or place >= end or (data[place] != 125 and _skip(data, place, end) == place):
             return False
         place = _skip(data, place, end)
     return place < end and seen & _NEEDED == _NEEDED and _skip(data, place + 1, end) == end
 
 
-@compiled
+@compiled_part
 def _after_name(data, start, end):  # type: ignore[no-untyped-def]
     """The byte after the first ``jepsen.util``; -1 if there is none.  ("jepsen.util" as bytes, compared one by one.)"""
     last = end - 11
@@ -233,37 +249,48 @@ def _after_name(data, start, end):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@step
+def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
+    """Put a log line's process into the row; returns where it ends, -1 if it is strange."""
+    if data[place] == 58:
+        stop = _word_end(data, place + 1, end)
+        row[PROCESS] = NEMESIS
+        return stop if name_hash(data, place + 1, stop) == names[_NEMESIS] else -1
+    row[PROCESS], place = _number(data, place, end)
+    return place if 0 <= row[PROCESS] < _MOST_PROCESS else -1
+
+
+@step
+def _log_start(data, start, end):  # type: ignore[no-untyped-def]
+    """Where the process begins; ``end`` if the line holds no event, -1 if it is strange."""
+    for place in range(start, end):
+        if data[place] > 127:
+            return -1
+    place = _after_name(data, start, end)
+    if place < 0:
+        # A line of the log alone begins with a process; any other says nothing of operations.
+        bare = start < end and (48 <= data[start] <= 57 or data[start] == 58)
+        return start if bare else end
+    stop = _blanks(data, place, end)
+    if stop == place:
+        return -1
+    if stop < end and data[stop] == 45:
+        stop = _blanks(data, stop + 1, end)
+    return stop if stop < end else -1
+
+
+@compiled_part
 def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one line of a log into the row; False if the line is strange."""
     _clear(row, start, end)
-    for place in range(start, end):
-        if data[place] > 127:
-            return False
-    place = _after_name(data, start, end)
+    place = _log_start(data, start, end)
+    if place == end:
+        row[SHAPE] = BLANK
+        return True
     if place >= 0:
-        stop = _blanks(data, place, end)
-        if stop == place:
-            return False
-        if stop < end and data[stop] == 45:
-            stop = _blanks(data, stop + 1, end)
-        place = stop
-    else:
-        place = start
-        if place == end or not (48 <= data[place] <= 57 or data[place] == 58):
-            row[SHAPE] = BLANK
-            return True
-    if place >= end:
+        place = _process(data, place, end, row, names)
+    if place < 0:
         return False
-    if data[place] == 58:
-        stop = _word_end(data, place + 1, end)
-        if name_hash(data, place + 1, stop) != names[_NEMESIS]:
-            return False
-        row[PROCESS], place = NEMESIS, stop
-    else:
-        row[PROCESS], place = _number(data, place, end)
-        if place < 0 or not 0 <= row[PROCESS] < _MOST_PROCESS:
-            return False
     for column in (TYPE, F):
         stop = _blanks(data, place, end)
         if stop == place or stop >= end or data[stop] != 58:

@@ -16,6 +16,7 @@ from checker.engines.zones_columns import prepare, takes_part
 from checker.kernels import many_keys as keys_kernel
 from checker.kernels.encode import gather
 from checker.kernels.zones import INVALID, REPEATED, VALID, judge
+from checker.warmup import CompiledCode
 from history import Operation
 from history.codes import ABSENT, CAS, FAIL, INFO, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns
@@ -221,6 +222,24 @@ def test_a_short_history_is_not_decided_after_its_deadline() -> None:
     assert late.verdict == "unknown"
     assert "the deadline passed" in str(late.keys[0].reason)
     assert check_columns(columns, "register", deadline_s=1.0, clock=lambda: 0.0).verdict == "valid"
+
+
+def test_a_short_history_is_judged_by_compiled_code_only_once_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    judge_all, code, random = keys_kernel.judge_all, CompiledCode(), Random(8)
+
+    def counted(*fields: Any) -> Any:
+        asked.append(len(fields))
+        return judge_all(*fields)
+
+    monkeypatch.setattr(keys_kernel, "judge_all", counted)
+    monkeypatch.setattr(by_columns, "COMPILED", code)
+    columns = columns_of([Sampler(random, values=3, truth=1, doubt=False).history(600, 4)], random)
+    for ready in (False, True):
+        assert code.ready == ready
+        assert check_columns(columns, "register").verdict == "valid"
+        assert bool(asked) == ready
+        code.mark_ready()
 
 
 @pytest.mark.parametrize(("apart", "gap"), [(0, 0), (10**9, 0), (0, 60)])

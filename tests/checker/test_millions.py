@@ -69,7 +69,7 @@ def from_anywhere(samples: int, seed: int, *, cas: bool) -> None:
             names, ids = np.unique(np.concatenate([value, old]), return_inverse=True)
             value, old = ids[: kind.size], ids[kind.size :]
             if cas:
-                from checker.kernels.search import ANY_STATE
+                from checker.kernels.search_state import ANY_STATE
 
                 words = [str(name) for name in names]
                 answer = search_numbers(NumberedCalls(kind, value, old, invoke, ret, words, ANY_STATE), NO_LIMITS)

@@ -1,0 +1,220 @@
+"""What the just-in-time search works on, compiled: events and calls, configurations and their hashes, transitions.
+
+A call has a slot while it is open: a bit of a mask, which others use after it.  The search goes back and forth between
+returns; the table of open slots follows it (``travel``).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.kernels.slots import give_slots
+from checker.kernels.transactions import Rows
+from history.codes import NEVER
+from history.compiled import compiled, step
+
+# Kinds of calls.
+READ, WRITE, CAS, TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(8)
+READS: Final = (READ, TABLE_READ, TXN_READ)
+# Values of ``status``.
+RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
+ANY_STATE: Final = -2
+# No state after a call: it is illegal, or the table does not say.
+ILLEGAL, NOT_KNOWN = -1, -3
+#: At most so many steps are put on the stack at once.
+MOST: Final = 130
+# A step that takes no call; pending calls from here.
+NOTHING, FIRST_WAITING = -1, -2
+NO_NODE: Final = -1
+#: Where the search is: an array of one row.  ``at`` is the event up to which ``slot_op`` tells what is open, ``open``
+#: the slots that are taken before it and ``reading`` those of reads; so many ``nodes`` were made, ``stack`` steps are
+#: to be taken, ``states`` of transactions are known; ``deepest`` is the farthest return, ``goal`` the configuration
+#: that explains everything.  With ASKING the rest is the question: the configuration, the class of the call, and the
+#: call, NOTHING if a read was only looked at.
+PROGRESS: Final = np.dtype((
+    np.record,
+    [(name, np.int64) for name in (
+        "at", "open", "reading", "nodes", "stack", "states", "deepest", "goal", "status",
+        "asked_event", "asked_done", "asked_pending", "asked_state", "asked_class", "asked_call",
+    )],
+))  # fmt: skip
+
+
+class Events(NamedTuple):
+    """When what happens.
+
+    By rank: ``owner``, the call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending call:
+    the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.
+    """
+
+    owner: NDArray[np.int64]
+    is_return: NDArray[np.bool_]
+    returns: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    waiting_at: NDArray[np.int64]
+    slot_of: NDArray[np.int64]
+
+
+class Calls(NamedTuple):
+    """What the calls do, and the ranks of their returns.
+
+    ``old`` is the call's class where a ``table`` tells (see ``enter``), ``value`` the number of a transaction in
+    ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
+    later read forbids to go; else it is empty.
+    """
+
+    kind: NDArray[np.int8]
+    value: NDArray[np.int64]
+    old: NDArray[np.int64]
+    ret: NDArray[np.int64]
+    table: NDArray[np.int64]
+    ceiling: NDArray[np.int64]
+
+
+class Nodes(NamedTuple):
+    """The configurations, a table of where they are by their hashes, and a stack of steps to be taken.
+
+    A step is taken from the configuration in ``stack`` by the call in ``steps``; of a pending one its number below
+    ``FIRST_WAITING`` stands there.
+    """
+
+    event: NDArray[np.int32]
+    done: NDArray[np.int64]
+    pending: NDArray[np.int64]
+    state: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    hashes: NDArray[np.int32]
+    stack: NDArray[np.int32]
+    steps: NDArray[np.int32]
+
+
+class Search(NamedTuple):
+    """Everything that ``explore`` works on; ``slot_op`` is by slot the call that has it."""
+
+    events: Events
+    calls: Calls
+    nodes: Nodes
+    rows: Rows
+    slot_op: NDArray[np.int64]
+    progress: NDArray[np.void]
+
+
+class Configuration(NamedTuple):
+    """What is linearized before return number ``event``: open calls by slot, pending ones by number; and the state."""
+
+    event: np.int64
+    done: np.int64
+    pending: np.int64
+    state: np.int64
+
+
+@compiled
+def arrange(invoke, ret):  # type: ignore[no-untyped-def]
+    """(the events of calls by their dense ranks, do the slots suffice?)."""
+    waits = 0
+    for call in range(ret.size):
+        waits += ret[call] == NEVER
+    done, size = ret.size - waits, 2 * ret.size - waits
+    owner, is_return = np.empty(size, np.int64), np.zeros(size, np.bool_)
+    waiting, waiting_at = np.empty(waits, np.int64), np.empty(waits, np.int64)
+    waits = 0
+    for call in range(ret.size):
+        owner[invoke[call]] = call
+        if ret[call] == NEVER:
+            waiting[waits], waiting_at[waits] = call, invoke[call]
+            waits += 1
+        else:
+            owner[ret[call]], is_return[ret[call]] = call, True
+    returns, slot_of = np.empty(done, np.int64), np.full(ret.size, -1, np.int64)
+    done = 0
+    for rank in range(size):
+        if is_return[rank]:
+            returns[done] = rank
+            done += 1
+    enough = give_slots(owner, is_return, ret, slot_of)
+    return Events(owner, is_return, returns, waiting, waiting_at, slot_of), enough
+
+
+@step
+def travel(search, event):  # type: ignore[no-untyped-def]
+    """Bring the table of open slots to the moment just before a return, backwards or forwards."""
+    events, kinds, progress = search.events, search.calls.kind, search.progress[0]
+    if event == events.returns.size:
+        return
+    at, opened, reading, target = progress.at, progress.open, progress.reading, events.returns[event]
+    while at != target:
+        ahead = at < target
+        at -= not ahead
+        call = events.owner[at]
+        slot = events.slot_of[call]
+        if slot >= 0:
+            bit = np.int64(1) << slot
+            if events.is_return[at] == ahead:
+                opened &= ~bit
+            else:
+                search.slot_op[slot] = call
+                opened |= bit
+                is_read = kinds[call] == READ or kinds[call] == TABLE_READ or kinds[call] == TXN_READ
+                reading = reading | bit if is_read else reading & ~bit
+        at += ahead
+    progress.at, progress.open, progress.reading = at, opened, reading
+
+
+@step
+def due(events, event):  # type: ignore[no-untyped-def]
+    """The slot of the call that returns, as a bit."""
+    return np.int64(1) << events.slot_of[events.owner[events.returns[event]]]
+
+
+@step
+def look_up(table, state, class_):  # type: ignore[no-untyped-def]
+    """The state after a call of that class, ILLEGAL, or NOT_KNOWN."""
+    key = state << 32 | class_
+    place = _place(table, key)
+    return table[place, 1] if table[place, 0] == key else np.int64(NOT_KNOWN)
+
+
+@step
+def _place(table, key):  # type: ignore[no-untyped-def]
+    """Where the key is in the table, or would be."""
+    last = np.uint64(table.shape[0] - 1)
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    place = (h ^ (h >> np.uint64(32))) & last
+    while table[place, 0] != key and table[place, 0] >= 0:
+        place = (place + np.uint64(1)) & last
+    return place
+
+
+@compiled
+def enter(rows, table):  # type: ignore[no-untyped-def]
+    """Enter transitions: their state above their class, in the upper half of the bits, and the state after it or -1.
+
+    The table's size is a power of two; free places have -1 for a key.
+    """
+    for row in range(rows.shape[0]):
+        place = _place(table, rows[row, 0])
+        table[place, 0], table[place, 1] = rows[row, 0], rows[row, 1]
+
+
+@step
+def hashed(event, done, pending, state):  # type: ignore[no-untyped-def]
+    """Mix the numbers of a configuration (the multipliers are those of splitmix64)."""
+    h = np.uint64(event) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(done)
+    h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    h ^= np.uint64(pending) + np.uint64(0x94D049BB133111EB) * np.uint64(state + 3)
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(29))
+
+
+@compiled
+def rehash(made, nodes):  # type: ignore[no-untyped-def]
+    """Fill a larger table of hashes."""
+    hashes, last = nodes.hashes, np.uint64(nodes.hashes.size - 1)
+    for node in range(made):
+        place = hashed(nodes.event[node], nodes.done[node], nodes.pending[node], nodes.state[node]) & last
+        while hashes[place] >= 0:
+            place = (place + np.uint64(1)) & last
+        hashes[place] = node
