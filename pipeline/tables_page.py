@@ -23,7 +23,7 @@ _SUBJECTS: Final = {
 }
 _NOTES: Final = {
     "windows": "Quantiles are by nearest rank" + (windows.__doc__ or "").partition("Quantiles are by nearest rank")[2],
-    "trends": "A figure is a *regression*" + (trends.__doc__ or "").partition("A figure is a *regression*")[2],
+    "trends": "What a *regression* is" + (trends.__doc__ or "").partition("What a *regression* is")[2],
     "faults": "## Recovery figures\n\n" + (recovery.__doc__ or "").partition("repeats:\n\n")[2],
 }
 
@@ -48,15 +48,21 @@ def _warehouse() -> str:
     return f"""# The warehouse
 
 `store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
-`runs.parquet` with one row for the run itself. Spark and Arrow read `run=*/<name>.parquet` as one table with the column
-`run`. A run that is there with the same fingerprint is not written again; one that was judged anew takes the place of
+`runs.parquet` with one row for the run itself. No file but that one holds the run's name: the column `run` comes from
+the directory's name, where a reader is told so. `pipeline.read_all(warehouse, "faults")` puts it in front; Spark needs
+the base path (without it there is no such column), and Arrow the files themselves:
+
+    spark.read.option("basePath", "store/warehouse").parquet("store/warehouse/run=*/faults.parquet")
+    pyarrow.dataset.dataset(glob("store/warehouse/run=*/faults.parquet/*.parquet"), partitioning="hive")
+
+A run that is there with the same fingerprint is not written again; one that was judged anew takes the place of
 its former self, all tables at once. `harness run` and `harness check` bring their run there when everything else is
 done; `harness ingest` brings many.
 
 `store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
 `store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: what a site over many runs draws from.
 Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and made anew from the runs' own rows whenever
-a run comes, changes or goes.
+a run comes, changes or goes. Columns that the rows of an older version lack are null.
 
 {_section("runs", RUNS)}
 {_section("trends", TRENDS)}"""
@@ -87,7 +93,7 @@ and `by` phase (`{counting.NO_PHASE}` where none is recorded), function and outc
 
 def _markdown(text: str) -> str:
     replaced = text.replace("``", "`")
-    for module, name in ((recovery, "CALM_S"), (recovery, "LEAST_S"), (trends, "LAST"), (trends, "LEAST")):
+    for module, name in ((recovery, "CALM_S"), (recovery, "LEAST_S")):
         replaced = replaced.replace(f":data:`{name}`", f"{getattr(module, name):g}")
     return replaced.rstrip() + "\n"
 

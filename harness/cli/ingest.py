@@ -96,6 +96,7 @@ def _runs_of(store: Path) -> list[str]:
 
 
 def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+    from history.metrics.regressions import Regression
     from history.tables.warehouse import read_trends
 
     out = Progress()
@@ -105,7 +106,7 @@ def _tell(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     counts = Counter(outcome.state for outcome in outcomes)
     out.result(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
     for trend in read_trends(warehouse).to_pylist():
-        for worse in json.loads(trend["regressions"]):
-            seen = ", ".join(str(value) for _, value in worse["before"])
-            out.result(f"worse: {worse['run']}: {worse['figure']} {worse['new']}, before {seen}")
+        for regression in map(Regression.from_json, json.loads(trend["regressions"])):
+            if regression.closed is None:
+                out.result(f"worse: {regression}")
     return EXIT_FAILURE if counts["failed"] else 0

@@ -18,7 +18,7 @@ Readable: TypeAlias = Mapping[int, pa.Schema]
 """The versions of a table that this release reads, with their columns."""
 
 
-def stamped(schema: pa.Schema, name: str, version: int) -> pa.Schema:
+def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
     """The schema with the table's name and version in the metadata, as it is written."""
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
@@ -46,7 +46,7 @@ def version_of(path: Path, name: str, readable: Readable, mend: str) -> int:
     return version
 
 
-def read_stamped(path: Path, name: str, readable: Readable, mend: str) -> tuple[pa.Table, int]:
+def read_checked(path: Path, name: str, readable: Readable, mend: str) -> tuple[pa.Table, int]:
     """A whole file and its version.  Raises as :func:`version_of` does."""
     version = version_of(path, name, readable, mend)
     try:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND
-from history.metrics.recovery import Asked, load_of
+from history.metrics.recovery import Asked, Load, load_of
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
@@ -45,10 +45,11 @@ def batches_of(table: Path) -> Batches:
     return lambda: iter(held)
 
 
-def load_figures(batches: Batches, healed: int = 0) -> dict[str, Any]:
-    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms``, as columns of ``runs`` explain them.
+def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:
+    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms`` (see the table ``runs``), and the load.
 
-    The last three are of the load (``history.metrics.recovery``); ``healed`` is the last moment of any fault (ns).
+    The last three figures are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
+    (ns).
     """
     phased = any(batch["phase"].null_count < len(batch) for batch in batches())
     operations, ok, last = 0, 0, healed
@@ -63,16 +64,17 @@ def load_figures(batches: Batches, healed: int = 0) -> dict[str, Any]:
         returned, waits = _answered(main)
         seconds.add(returned)
         latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
-    figures = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
+    figures: dict[str, Any] = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
+    load = load_of(asked, last, ())
     if not asked:
-        return figures
-    load, answered = load_of(asked, last, ()), int(latencies.sum())
-    return {
-        **figures,
+        return figures, load
+    answered = int(latencies.sum())
+    figures |= {
         "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
         "unavailable_s": seconds.unavailable(load.begin, load.end),
         "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
     }
+    return figures, load
 
 
 class _Seconds:

@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
+from history.metrics.regressions import Baseline
 from history.tables.schemas import RUNS
-from history.tables.warehouse import read_runs, read_trends, stamp
+from history.tables.warehouse import read_baselines, read_runs, read_trends, written_schema
 from pipeline.tables.storage import exact
 from pipeline.warehouse.tables import bring, read_row, runs_written
 from pipeline.warehouse.trends import trend_table
 
-Trends: TypeAlias = Callable[[pa.Table], pa.Table]
+_DIGEST: Final = b"harness.baselines"
+"""The metadata of ``trends.parquet`` that says with which baselines it was computed."""
 
 
 def append_run(warehouse: Path, run: RunFiles) -> bool:
@@ -40,15 +44,20 @@ def append_run(warehouse: Path, run: RunFiles) -> bool:
     return row is not None
 
 
-def refresh(warehouse: Path, rows: Sequence[pa.Table] = (), trends: Trends = trend_table) -> None:
+def refresh(warehouse: Path, rows: Sequence[pa.Table] = ()) -> None:
     """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.  Raises OSError."""
     with _locked(warehouse):
+        baselines = read_baselines(warehouse)
+        digest = hashlib.sha256(json.dumps(baselines).encode()).hexdigest().encode()
         known = _known(warehouse)
         table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *(row.cast(RUNS) for row in rows)]))
-        if known is not None and table.equals(known) and _has_trends(warehouse):
+        if known is not None and table.equals(known) and _trends_digest(warehouse) == digest:
             return
-        _write(warehouse / "runs.parquet", exact(table, stamp("runs")))
-        _write(warehouse / "trends.parquet", exact(trends(table), stamp("trends")))
+        _write(warehouse / "runs.parquet", exact(table, written_schema("runs")))
+        trends = trend_table(table, [Baseline(row["run"], row.get("figure")) for row in baselines])
+        schema = written_schema("trends")
+        schema = schema.with_metadata({**schema.metadata, _DIGEST: digest})
+        _write(warehouse / "trends.parquet", exact(trends, schema))
 
 
 def _updated(warehouse: Path, known: pa.Table | None, fresh: pa.Table) -> pa.Table:
@@ -83,12 +92,11 @@ def _known(warehouse: Path) -> pa.Table | None:
         return None
 
 
-def _has_trends(warehouse: Path) -> bool:
+def _trends_digest(warehouse: Path) -> bytes | None:
     try:
-        read_trends(warehouse)
+        return (read_trends(warehouse).schema.metadata or {}).get(_DIGEST)
     except (FileNotFoundError, FormatError):
-        return False
-    return True
+        return None
 
 
 def _write(path: Path, table: pa.Table) -> None:

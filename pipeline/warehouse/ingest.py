@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
@@ -25,7 +24,6 @@ from pipeline.warehouse.index import refresh
 from pipeline.warehouse.remote import Files, brought_here, contents, is_foreign, look_at, staged_without_history
 from pipeline.warehouse.staging import staged, staged_bytes, staged_size
 from pipeline.warehouse.tables import bring
-from pipeline.warehouse.trends import spark_trends
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +75,7 @@ def ingest(
         parts = _by_spark(spark, texts, warehouse, deadline_s, large)
     found = pa.concat_tables([_FOUND.empty_table(), *parts]).sort_by("_place")
     rows = found.filter(pc.is_valid(found["run"])).select(RUNS.names)
-    refresh(warehouse, [rows], *([partial(spark_trends, spark)] if spark is not None else []))
+    refresh(warehouse, [rows])
     return [Outcome(*cells) for cells in zip(*(found[name].to_pylist() for name in _OUTCOME.names[1:]), strict=True)]
 
 

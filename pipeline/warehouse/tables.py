@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
-from history.tables.warehouse import read_rows, stamp
+from history.tables.warehouse import read_rows, written_schema
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import exact, is_dead, read_table, replacing, versions_of, write_part
@@ -61,9 +61,9 @@ def bring(
     old = () if made else [table for table in TABLES if versions_of(run.table(table), table) != {TABLES_VERSION}]
     written = now() // 1000
     batches = made["operations"].to_batches if made else batches_of(run.table("operations"))
-    load = load_figures(batches, last_moment(small["faults"]))
-    row = run_row(run, name, load, small, mark, written)
-    whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
+    of_load = load_figures(batches, last_moment(small["faults"]))
+    row = run_row(run, name, of_load, small, mark, written)
+    whole = exact(pa.Table.from_pylist([row], schema=RUNS), written_schema("runs"))
     with replacing(place, sweeping=False) as fresh:
         for table in TABLES:
             _copy(run.table(table), fresh, table, rewrite=table in old)
