@@ -44,8 +44,9 @@ def ingest(
     """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
-    all others are brought. Prints what got worse in the newest run of a kind.
+    all others are brought. Prints the open regressions.
     """
+    from history import FormatError
     from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
@@ -65,7 +66,7 @@ def ingest(
 
             session = start_session(spark_master, app="harness ingest", memory=spark_memory)
         outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
-    except PipelineError as error:
+    except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
     finally:
         if session is not None:

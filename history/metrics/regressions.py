@@ -94,9 +94,11 @@ def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = (
 
 def _of_series(runs: Sequence[Measured], baselines: Sequence[Baseline]) -> Iterator[Regression]:
     for name, (worse, floor) in FIGURES.items():
-        told = [(run, value) for run in _since(runs, baselines, name) if (value := run.figures.get(name)) is not None]
-        values = [value for _, value in told]
-        shown = [(run.run, value if math.isfinite(value) else None) for run, value in told]
+        measured = [
+            (run, value) for run in _since(runs, baselines, name) if (value := run.figures.get(name)) is not None
+        ]
+        values = [value for _, value in measured]
+        shown = [(run.run, value if math.isfinite(value) else None) for run, value in measured]
         for change in rises([worse * value for value in values], floor):
             medians = (_finite(worse * change.before), _finite(worse * change.since))
             yield _regression(name, runs[0].series, shown, (change.onset, change.found, change.closed), medians)

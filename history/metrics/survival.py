@@ -31,22 +31,22 @@ class Times:
 
 
 def quantile(times: Times, share: float) -> float | None:
-    """The time by which ``share`` of all are over, by Kaplan and Meier; None if so many never were."""
-    moments, events, at_risk = _life_table(times)
+    """The time by which ``share`` of all have happened, by Kaplan and Meier; None if so many never were."""
+    times_seen, events, at_risk = _life_table(times)
     survival = np.cumprod(1 - events / at_risk)
     reached = np.flatnonzero(survival <= 1 - share + 1e-12)
-    return float(moments[reached[0]]) if len(reached) else None
+    return float(times_seen[reached[0]]) if len(reached) else None
 
 
 def log_rank(strata: Iterable[tuple[Times, Times]]) -> float | None:
-    """The log-rank test's ``z``, positive if the second of each pair takes longer; None if it cannot be told.
+    """The log-rank test's ``z``, positive if the second of each pair takes longer; None if nothing can be compared.
 
     Pairs are compared each in itself (settings, machines), and their differences added up.
     """
     difference, variance = 0.0, 0.0
     for first, second in strata:
-        moments, events, at_risk = _life_table(first + second)
-        of_first, first_at_risk = _count(first.seen, moments), _at_risk(first, moments)
+        times_seen, events, at_risk = _life_table(first + second)
+        of_first, first_at_risk = _count(first.seen, times_seen), _at_risk(first, times_seen)
         difference += float(np.sum(of_first - events * first_at_risk / at_risk))
         several = at_risk > 1
         n, d, m = at_risk[several], events[several], first_at_risk[several]
@@ -60,16 +60,16 @@ def two_sided(z: float) -> float:
 
 
 def _life_table(times: Times) -> tuple[_Numbers, _Numbers, _Numbers]:
-    """The distinct times, how many were over then, and how many were still being watched."""
-    moments, events = np.unique(np.asarray(times.seen, np.float64), return_counts=True)
-    return moments, events.astype(np.float64), _at_risk(times, moments)
+    """The distinct times, how many happened then, and how many were still being watched."""
+    times_seen, events = np.unique(np.asarray(times.seen, np.float64), return_counts=True)
+    return times_seen, events.astype(np.float64), _at_risk(times, times_seen)
 
 
-def _count(seen: Sequence[float], moments: _Numbers) -> _Numbers:
+def _count(seen: Sequence[float], times_seen: _Numbers) -> _Numbers:
     found = np.sort(np.asarray(seen, np.float64))
-    return (np.searchsorted(found, moments, side="right") - np.searchsorted(found, moments)).astype(np.float64)
+    return (np.searchsorted(found, times_seen, side="right") - np.searchsorted(found, times_seen)).astype(np.float64)
 
 
-def _at_risk(times: Times, moments: _Numbers) -> _Numbers:
+def _at_risk(times: Times, times_seen: _Numbers) -> _Numbers:
     all_times = np.sort(np.asarray([*times.seen, *times.censored], np.float64))
-    return (len(all_times) - np.searchsorted(all_times, moments)).astype(np.float64)
+    return (len(all_times) - np.searchsorted(all_times, times_seen)).astype(np.float64)

@@ -24,7 +24,7 @@ OPERATIONS: Final = pa.schema(
     [
         _field("invoke_index", pa.int64(), "place of the invocation in history.jsonl"),
         _field("return_index", pa.int64(), "place of the completion; null if there was none", nullable=True),
-        _field("process", pa.int64(), "who"),
+        _field("process", pa.int64(), "the client's process number"),
         _field("f", pa.string(), "read, write, cas, …"),
         _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
         _field("value", pa.string(), "what was asked, as JSON"),
@@ -94,10 +94,10 @@ FAULTS: Final = pa.schema(
 PROBES: Final = pa.schema(
     [
         _field("time", pa.int64(), "ns"),
-        _field("node", pa.string(), "who"),
+        _field("node", pa.string(), "the node's name"),
         _field("role", pa.string(), "leader, follower, candidate or unknown"),
         _field("term", pa.int64(), "-1: no answer"),
-        _field("leader", pa.string(), "whom it follows", nullable=True),
+        _field("leader", pa.string(), "the leader that it follows", nullable=True),
         _field("ledger_begin", pa.int64(), "index"),
         _field("ledger_end", pa.int64(), "index"),
         _field("committed", pa.int64(), "index"),

@@ -21,7 +21,7 @@ _READABLE: Final[dict[str, Readable]] = {
     "runs": {3: pa.schema([field for field in RUNS if field.name not in _SINCE_4]), RUNS_VERSION: RUNS},
     "trends": {TRENDS_VERSION: TRENDS},
 }
-_BASELINES: Final = "baselines.toml"
+BASELINES: Final = "baselines.toml"
 
 
 def read_runs(warehouse: Path) -> pa.Table:
@@ -62,7 +62,7 @@ def read_baselines(warehouse: Path) -> list[dict[str, Any]]:
 
     There are none without that file.  Raises FormatError, OSError.
     """
-    path = warehouse / _BASELINES
+    path = warehouse / BASELINES
     try:
         found = read_toml(path)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""How much a run's clients got done: counts, rate, unavailability and a latency, exactly, from one batch at a time.
+"""Counts, rate, unavailability and p99 latency of a run, computed exactly from one batch at a time.
 
-A run of any length is read in batches and never held: what is kept is one pair of numbers a second, and a histogram.
+A run of any length is read in batches: what is held is one pair of numbers a second, and a histogram.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Seconds:
 
 
 def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: int = 99) -> float:
-    """The latency (ms) by nearest rank: the histogram tells in which bin it is, a second look which one in the bin."""
+    """The latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
     rank = -(-per_cent * int(latencies.sum()) // 100)
     before = np.cumsum(latencies)
     place = int(np.searchsorted(before, rank))
@@ -117,7 +117,7 @@ def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: 
 
 
 def _asked(batch: pa.RecordBatch) -> list[Asked]:
-    """What the operations of a batch tell of when clients asked; nothing if there is none."""
+    """When clients asked, from the operations of a batch; nothing if there is none."""
     if not len(batch):
         return []
     invoked, returned = pc.min_max(batch["invoked"]).as_py(), pc.max(batch["returned"]).as_py()

@@ -1,4 +1,4 @@
-"""One run as one row: what is kept of it to be compared with others."""
+"""The row of one run in the table ``runs``, by which runs are compared."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
-    """Of a history alone what its keys say; a run of ours that was never judged proves nothing good."""
+    """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown."""
     if results.get("harness_failure") or (not results and state.get("failures")):
         return "harness failure"
     if results.get("verdict") in ("valid", "invalid", "unknown"):

@@ -1,4 +1,4 @@
-"""Parquet tables on disk: exact schemas, a version in every file, and never half a table.
+"""Parquet tables on disk: exact schemas, a version in every file, written all or nothing.
 
 A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
 the final one, which then takes its name; a job that is killed leaves the old tables, or none.  A later job removes
@@ -54,7 +54,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory; one of version 1 is read as what it is in today's columns.
+    """Read the table ``name`` from its directory; one of version 1 is converted to the current columns.
 
     Raises FormatError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
     """
@@ -101,8 +101,8 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
 def replacing(final: Path, *, sweeping: bool = True) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
-    What killed jobs left beside it is removed first; not so without ``sweeping``, for a directory of so many that
-    looking through it for each of them would take longer than all else.
+    What killed jobs left beside it is removed first; without ``sweeping`` it is not, since listing a directory of very
+    many runs for each of them takes longer than all else.
     """
     if sweeping:
         sweep(final)
@@ -131,7 +131,7 @@ def _swap(fresh: Path, final: Path, old: Path, aside: list[Path]) -> None:
         try:
             fresh.rename(final)
         except OSError as error:
-            # Somebody else put theirs there in between.
+            # Another writer has put its directory there meanwhile.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
                 raise
         else:

@@ -21,7 +21,7 @@ from history.tables.schemas import SPLITS, WINDOWS
 
 COLUMNS: Final = ("f", "outcome", "key", "node", "invoked", "returned")
 ORDER: Final = ("second", "split", "key", "node", "f", "outcome")
-"""What a row is told from others by, and the order of the rows; null comes first."""
+"""The columns that identify a row, and the order of the rows; null comes first."""
 
 _PER_CENT: Final = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
 _Codes = npt.NDArray[np.int64]
