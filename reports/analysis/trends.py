@@ -14,6 +14,7 @@ from statistics import median
 from typing import Final
 
 from history.metrics.regressions import Measured, find_regressions
+from history.metrics.survival import Times, quantile
 from reports.analysis import warehouse
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
@@ -49,6 +50,8 @@ def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str], list[RunRow]]:
 
 def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
     recoveries = [row.recovery_s for row in rows if row.recovery_s is not None]
+    seen = [row.recovery_s for row in rows if row.recovery_s is not None and not row.never]
+    back = Times(seen, [math.inf for row in rows if row.never])
     recent = {row.verdict for row in rows[-LAST:]} & {"valid", "invalid"}
     return Group(
         nemesis=nemesis,
@@ -57,7 +60,7 @@ def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
         samples=tuple(Sample(row.place, row.verdict, row.recovery_s) for row in rows),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         flaky="flaky" if len(recent) > 1 else "",
-        recovery_s=_median(recoveries),
+        recovery_s=quantile(back, 0.5),
         late_recovery_s=None,
         worst_recovery_s=max(recoveries, default=None),
         away_s=_median([row.gap_s for row in rows if row.gap_s is not None]),

@@ -152,6 +152,14 @@ def test_groups_count_and_call_flaky() -> None:
     assert top == 2.0
 
 
+def test_runs_that_never_recovered_count_in_the_median() -> None:
+    never = [row(day, never=1, recovery_s=None) for day in (3, 4, 5)]
+    (group,) = trends.groups_of([row(1), row(2, recovery_s=4.0), *never])
+    assert (group.recovery_s, group.worst_recovery_s, group.never) == (None, 4.0, 3)
+    (group,) = trends.groups_of([row(1), row(2, recovery_s=4.0), *never[:2]])
+    assert group.recovery_s == 4.0
+
+
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     assert "no run in this store" in site.list_page(StoreIndex(tmp_path).rows())
     page = site.trends_page([], trends.trends_of(tmp_path, []))
