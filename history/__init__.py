@@ -1,14 +1,14 @@
-"""What every other package speaks: events, operations, receipts, probes, verdicts, results, tables.
+"""The formats that all packages share: events, operations, receipts, probes, verdicts, results, tables.
 
 =============  =================================================================================
 ``records``    what a run writes down, one file a kind of line, and where each file of a run is
 ``tables``     the schemas of the Parquet tables, and the version that is written into each file
-``metrics``    figures that several packages need in the same words: recovery
+``metrics``    figures that several packages share: recovery, regressions
 ``readers``    histories from elsewhere, and our own by columns
 ``toml_file``  files that people write, with errors that say what a file is instead
-``codes``      numbers that stand for words and for nothing in columns
+``codes``      numeric codes of functions, outcomes and missing values in columns
 ``compiled``   numba's compiler, with a cache that knows all of our compiled code
-``packed``     how a packed file is known where a text is expected
+``packed``     recognizes packed files where a text is expected
 ``errors``     what readers raise
 ``extras``     the optional parts of an installation, and what is said where one is missing
 =============  =================================================================================

@@ -1,6 +1,6 @@
-"""Numbers that stand for words and for nothing, the same wherever operations are columns.
+"""Numeric codes of functions, outcomes and missing values, the same wherever operations are columns.
 
-``history.compiled`` notices when they change.
+They are part of the key of ``history.compiled``'s cache.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ OUTCOMES: Final = ("ok", "info", "fail")
 
 #: A value that is null.
 ABSENT: Final = -(1 << 63)
-#: The rank of a return that nobody saw.
+#: The rank of a return that was not seen.
 NEVER: Final = 1 << 62

@@ -1,4 +1,4 @@
-"""What is often given where a text is expected: packed files and other encodings."""
+"""Recognize packed files and other encodings where a text is expected."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _FIRST_BYTES: Final = {
 
 
 def packed(head: bytes) -> str | None:
-    """What a file that begins so is, and the mend; None if that is none of what is known."""
+    """What a file that begins so is and what to do about it; None if it is not recognized."""
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)

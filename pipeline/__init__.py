@@ -1,9 +1,9 @@
-"""The jobs that turn what a run recorded into tables: operations, verdicts, windows, faults, probes.
+"""Jobs that turn what a run recorded into tables: operations, verdicts, windows, faults, probes.
 
 Importing this package does not import pyspark.
 
 ===============  ======================================================================
-``warehouse``    the tables of all runs: many runs brought into it, indexed, compared
+``warehouse``    the tables of all runs: runs are added, indexed and compared
 ``spark``        the same tables computed by Spark, for one run of any size; sessions
 ``tables``       the tables of one run: how each is computed and written, without Spark
 ``tables_page``  ``docs/tables.md``, generated from the schemas

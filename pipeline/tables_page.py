@@ -9,21 +9,21 @@ import pyarrow as pa
 
 from history.metrics import recovery
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
-from pipeline.tables import counting, windows
+from pipeline.tables import windows
 from pipeline.warehouse import trends
 
 _SUBJECTS: Final = {
     "operations": "Every invocation with its completion, in the order of the invocations.",
-    "verdicts": "The checker's answer for every key.",
+    "verdicts": "The checker's verdict on every key.",
     "windows": "How many operations completed in each second, and how long they took.",
     "faults": "Every fault of the run, in the order in which they were started, with what it did and the way back.",
-    "runs": "One run as one row: what is kept of it to be compared with others.",
-    "trends": "How the runs of one kind went over time, one row a kind; made anew whenever `runs` changes.",
-    "probes": "What every node said of itself, about four times a second.",
+    "runs": "One run as one row, by which runs are compared.",
+    "trends": "How the runs of one kind went over time, one row a kind; computed again whenever `runs` changes.",
+    "probes": "What every node reported of itself, about four times a second.",
 }
 _NOTES: Final = {
     "windows": "Quantiles are by nearest rank" + (windows.__doc__ or "").partition("Quantiles are by nearest rank")[2],
-    "trends": "A figure is a *regression*" + (trends.__doc__ or "").partition("A figure is a *regression*")[2],
+    "trends": "What a *regression* is" + (trends.__doc__ or "").partition("What a *regression* is")[2],
     "faults": "## Recovery figures\n\n" + (recovery.__doc__ or "").partition("repeats:\n\n")[2],
 }
 
@@ -41,22 +41,28 @@ split `all`, and a reader refuses other versions by name. All tables of a run ap
 nanoseconds since the run's start unless a column says otherwise.
 """
     sections = [_section(name, schema) for name, schema in TABLES.items()]
-    return "\n".join([head, *sections, _counts(), _warehouse()])
+    return "\n".join([head, *sections, _warehouse()])
 
 
 def _warehouse() -> str:
     return f"""# The warehouse
 
 `store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
-`runs.parquet` with one row for the run itself. Spark and Arrow read `run=*/<name>.parquet` as one table with the column
-`run`. A run that is there with the same fingerprint is not written again; one that was judged anew takes the place of
-its former self, all tables at once. `harness run` and `harness check` bring their run there when everything else is
-done; `harness ingest` brings many.
+`runs.parquet` with one row for the run itself. No file but that one holds the run's name: the column `run` comes from
+the directory's name, if the reader is asked for it. `pipeline.read_all(warehouse, "faults")` puts it in front; Spark
+needs the base path (without it there is no such column), and Arrow the files themselves:
+
+    spark.read.option("basePath", "store/warehouse").parquet("store/warehouse/run=*/faults.parquet")
+    pyarrow.dataset.dataset(glob("store/warehouse/run=*/faults.parquet/*.parquet"), partitioning="hive")
+
+A run that is there with the same fingerprint is not written again; one that was judged again replaces
+the former one, all tables at once. `harness run` and `harness check` add their run when everything else is done;
+`harness ingest` adds many.
 
 `store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
-`store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: what a site over many runs draws from.
-Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and made anew from the runs' own rows whenever
-a run comes, changes or goes.
+`store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: from both the site
+is drawn. Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and computed again from the runs'
+own rows whenever a run is added, changed or removed. Columns that the rows of an older version lack are null.
 
 {_section("runs", RUNS)}
 {_section("trends", TRENDS)}"""
@@ -75,19 +81,9 @@ def _meaning(field: pa.Field) -> str:
     return str((field.metadata or {}).get(b"meaning", b"").decode()).replace("|", "\\|")
 
 
-def _counts() -> str:
-    return f"""## Counts
-
-Not a table, but computed on the way: `operations`, `ok`, `fail`, `info`, `unfinished` (info without any completion),
-`ok_under_fault` (invoked and answered while a fault stood, from `stood` to `heal_started`), `events`, `keys`, `torn`,
-and `by` phase (`{counting.NO_PHASE}` where none is recorded), function and outcome, among them
-`{counting.UNDER_FAULT}` and `{counting.UNFINISHED}`.
-"""
-
-
 def _markdown(text: str) -> str:
     replaced = text.replace("``", "`")
-    for module, name in ((recovery, "CALM_S"), (recovery, "LEAST_S"), (trends, "LAST"), (trends, "LEAST")):
+    for module, name in ((recovery, "CALM_S"), (recovery, "LEAST_S")):
         replaced = replaced.replace(f":data:`{name}`", f"{getattr(module, name):g}")
     return replaced.rstrip() + "\n"
 

@@ -140,7 +140,7 @@ def main() -> None:
                 "load": round(os.getloadavg()[0], 1),
             }
             print(json.dumps(figures), flush=True)
-            assert found.counts == tables.counts
+            assert found.faults == tables.faults
         warm.stop()
     walls_after = sorted(walls[1:])
     print(json.dumps({"first s": round(walls[0], 2), "median s": round(walls_after[len(walls_after) // 2], 2),

@@ -107,7 +107,6 @@ def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callab
     def work() -> None:
         tables = run_tables(spark, run, model="register", deadline_s=600, large=0)
         assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
-        assert tables.counts["ok"] == operations
         print(json.dumps(tables.seconds), flush=True)
 
     return 2 * operations, work

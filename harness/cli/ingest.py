@@ -46,9 +46,10 @@ def ingest(
     """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
-    all others are brought. Prints what got worse in the newest run of a kind.
+    all others are brought. Prints the open regressions.
     """
     require("report")
+    from history import FormatError
     from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
@@ -69,7 +70,7 @@ def ingest(
 
             session = start_session(spark_master, app="harness ingest", memory=spark_memory)
         outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
-    except PipelineError as error:
+    except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
     finally:
         if session is not None:
@@ -100,6 +101,7 @@ def _runs_of(store: Path) -> list[str]:
 
 
 def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+    from history.metrics.regressions import Regression
     from history.tables.warehouse import read_trends
 
     out = Progress()
@@ -109,7 +111,7 @@ def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     counts = Counter(outcome.state for outcome in outcomes)
     out.result(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
     for trend in read_trends(warehouse).to_pylist():
-        for worse in json.loads(trend["regressions"]):
-            seen = ", ".join(str(value) for _, value in worse["before"])
-            out.result(f"worse: {worse['run']}: {worse['figure']} {worse['new']}, before {seen}")
+        for regression in map(Regression.from_json, json.loads(trend["regressions"])):
+            if regression.closed is None:
+                out.result(f"worse: {regression}")
     return EXIT_FAILURE if counts["failed"] else 0

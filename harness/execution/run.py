@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -296,11 +297,19 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
         "system": f"DLedger {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
         "jar_sha256": system.jar_hash,
         "java": java,
+        "machine": machine(),
         "kernel": platform.release(),
         "python": sys.version.split()[0],
         "timers": plan.timers,
         "nodes": {name: remote.address(name) for name in remote.names},
     }
+
+
+def machine() -> str:
+    """Processor, cores and memory of the control node: figures are compared within one kind of machine."""
+    found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
 
 
 class _LogFile(logging.FileHandler):

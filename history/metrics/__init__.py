@@ -1,1 +1,1 @@
-"""Figures that several packages need in the same words."""
+"""Figures that several packages compute by the same definitions."""

@@ -3,11 +3,11 @@
 The definitions, which ``docs/tables.md`` repeats:
 
 - *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase.
-- *record*: up to the last invocation or completion of a client, or moment of a fault, whichever is later.
+- *record*: up to the last invocation or completion of a client, or time in a fault's receipt, whichever is later.
 - *load*: from the first invocation of the main phase (of the whole history where no phases are recorded) to the last
-  moment at which anything of it is known: an invocation or a completion of one of its operations, or the end of the
-  record if one of them was never answered, since its client waited until then.  Outside of it nobody asked at the
-  usual rate, so no rate is taken there.
+  time at which anything of it is known: an invocation or a completion of one of its operations, or the end of the
+  record if one of them was never answered, since its client waited until then.  Outside of it clients do not
+  ask at the usual rate, so no rate is taken there.
 - A fault *stands* from ``started`` to ``healed``, or to the end of the record if it was never healed.  A skipped
   fault never stands, and has no figures.  An indeterminate one may have had an effect, so it stands.
 - Faults that stand at the same time, directly or by way of others, form a *group*.  ``next`` is the start of the
@@ -23,7 +23,7 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
   ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
   arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
-  seconds after it are not looked at, ``rate_after`` tells of them.  Null means *never* if both rates are
+  seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are
   there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a
   calm without a single ok, one ok in a second is the way back.
 """
@@ -83,8 +83,8 @@ def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> L
     ``last`` is the last invocation or completion of any client, 0 if there is none.  Without operations the load is
     empty, at the end of the record.
     """
-    moments = [time for one in receipts for time in (one.started, one.stood, one.heal_started, one.healed)]
-    end = max([last, *(time for time in moments if time is not None)])
+    times = [time for one in receipts for time in (one.started, one.stood, one.heal_started, one.healed)]
+    end = max([last, *(time for time in times if time is not None)])
     parts = list(asked)
     if not parts:
         return Load(end, end, end)
@@ -198,5 +198,5 @@ def enough(before: float) -> int:
 
 
 def moment_or(time: int | None, otherwise: int) -> int:
-    """A receipt's moment, or what stands for it where there is none."""
+    """A time of a receipt, or ``otherwise`` where it has none."""
     return otherwise if time is None else time

@@ -3,7 +3,7 @@
 ==================  =======================================================================================
 module              reads
 ==================  =======================================================================================
-``read``            any of them, told apart by ``formats``
+``read``            any of them; ``formats`` detects which
 ``edn``             Jepsen's ``history.edn``
 ``jepsen_log``      Jepsen's console log and knossos' text format: ``3 :invoke :write 2``
 ``porcupine_kv``    porcupine's key-value test format

@@ -1,7 +1,7 @@
-"""Jepsen's EDN and console log and porcupine's kv as our ``history.jsonl``, in pieces of a few megabytes.
+"""Convert Jepsen's EDN and console log and porcupine's kv to our ``history.jsonl``, a few megabytes at a time.
 
 What is in memory does not grow with the file.  The events are those of ``read_text``, byte for byte as our own writer
-would write them.  A file with anything but one event a line is left to that reader up to :data:`BY_ROWS`, and refused
+would write them.  A file with anything but one event a line is read by that reader up to :data:`BY_ROWS`, and refused
 beyond it, with the line.
 """
 
@@ -38,8 +38,10 @@ class _UnkeyedError(Exception):
     """Not all values are ``[k v]``."""
 
 
-def transcribe(path: Path, history: Path, *, large: int = LARGE, piece: int = PIECE, by_rows: int = BY_ROWS) -> Line:
-    """Write the events of a foreign file as a ``history.jsonl``; the answer tells on which line an event stands.
+def convert_history(
+    path: Path, history: Path, *, large: int = LARGE, piece: int = PIECE, by_rows: int = BY_ROWS
+) -> Line:
+    """Write the events of a foreign file as a ``history.jsonl``; returns what gives an event's line by its index.
 
     A file of less than ``large`` bytes is read row by row, since loading the compiled scanner takes longer.  Raises
     FormatError with the line or byte, OSError.
@@ -59,7 +61,7 @@ def transcribe(path: Path, history: Path, *, large: int = LARGE, piece: int = PI
     with history.open("wb") as file:
         file.write(_header(path, read.model))
         file.writelines(map(_line, read.history.events))
-    # Asked anew for the line of an error, rather than kept.
+    # Read again for the line of an error, rather than kept in memory.
     return lambda index: read_text(path).history.line(index)  # noqa: PLW0108
 
 
@@ -154,15 +156,15 @@ class _Piece(TextScan):
         plain = ((shape <= k.PAIR) | (shape == self.texts.TEXT)) & (self.rows[:, self.texts.EXTRA] == 0)
         plain &= self.rows[:, k.PROCESS] != k.NEMESIS
         there = shape != self.texts.BLANK
-        told: dict[int, dict[str, Any]] = {}
+        others_by_row: dict[int, dict[str, Any]] = {}
         for row in np.flatnonzero(there & ~plain).tolist():
             record = self._describe(row)
             there[row] = record is not None
             if record is not None:
-                told[row] = record
+                others_by_row[row] = record
         self._places, self.plain = np.flatnonzero(there), plain[there]
         self.rows = self.rows.T[:, there].T
-        self.told = dict(zip(np.flatnonzero(~self.plain).tolist(), told.values(), strict=True))
+        self.irregular = dict(zip(np.flatnonzero(~self.plain).tolist(), others_by_row.values(), strict=True))
 
     def _describe(self, row: int) -> dict[str, Any] | None:
         try:
@@ -185,7 +187,7 @@ class _Piece(TextScan):
     def check_order(self, last: int) -> int:
         """The last ``:index``, if they grow from ``last`` on.  Raises FormatError."""
         index = self.rows[:, self.kernel.INDEX].copy()
-        for row, record in self.told.items():
+        for row, record in self.irregular.items():
             found = record.get("index")
             if found is not None and (type(found) is not int or abs(found) >= LARGEST):
                 raise self.wrong(row, f"the events are out of order: expected a small integer, found :index {found!r}")
@@ -200,12 +202,12 @@ class _Piece(TextScan):
         return int(grown[-1])
 
     def may_be_keyed(self) -> bool:
-        """Is no value something else than ``[k v]``?"""
+        """Are all values ``[k v]``?"""
         k, rows = self.kernel, self.rows[self.plain]
         whole = np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")]) & (rows[:, k.VALUE] != ABSENT)
         fits = (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.KEY] == -1) & ~whole
-        told = (record for record in self.told.values() if record["process"] != NEMESIS)
-        return bool(fits.all()) and all(map(may_be_keyed, told))
+        clients = (record for record in self.irregular.values() if record["process"] != NEMESIS)
+        return bool(fits.all()) and all(map(may_be_keyed, clients))
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
         """Raises FormatError for the first event that ``parse_porcupine_kv`` would not take."""
@@ -219,7 +221,7 @@ class _Piece(TextScan):
                 raise self.wrong(row, complaint)
 
     def _event(self, row: int, events: int, *, keyed: bool) -> Event:
-        record = self.told[row] if row in self.told else self.record(row)
+        record = self.irregular[row] if row in self.irregular else self.record(row)
         assert record is not None
         return event_of(events + row, row, record, keyed, self.wrong)
 
@@ -238,8 +240,8 @@ class _Piece(TextScan):
             _text(rows[:, k.PROCESS]), ',"f":', self._named(k.F, lambda row: self.event(row).f, ""),
             self._keys(keyed=keyed), ',"value":', self._values(keyed=keyed), "}\n", "",
         )  # fmt: skip
-        if self.told:
-            others = [_line(self._event(row, events, keyed=keyed)).decode() for row in self.told]
+        if self.irregular:
+            others = [_line(self._event(row, events, keyed=keyed)).decode() for row in self.irregular]
             text = pc.replace_with_mask(text, pa.array(~self.plain), pa.array(others))
         return b"" if not len(text) else text.buffers()[2]
 
@@ -249,7 +251,7 @@ class _Piece(TextScan):
         return pa.array([*TYPES, ""]).take(pa.array(code % (len(TYPES) + 1)))
 
     def _named(self, column: int, name: Callable[[int], Any], begin: str) -> pa.Array:
-        """What the numbers in a column stand for, asked once for each of them, as JSON after ``begin``."""
+        """The values behind the numbers in a column, each looked up once, as JSON after ``begin``."""
         rows = np.flatnonzero(self.plain)
         _, first, place = np.unique(self.rows[rows, column], return_index=True, return_inverse=True)
         named = [name(int(rows[row])) for row in first]

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from history.errors import FormatError
 from history.readers.jepsen_events import Record, TextHistory, events_of
-from history.records.events import Event
 
 _TOKEN: Final = re.compile(
     r"""(?P<skip>[\s,]+|;[^\n]*)|(?P<open>\#\{|[\[({])|(?P<close>[\])}])|(?P<discard>\#_)|(?P<symbolic>\#\#\w+)"""
@@ -172,13 +171,11 @@ def _atom(text: str) -> Any:
     return text.lstrip(":")
 
 
-def read_edn(text: str, source: str) -> list[Event]:
-    """The events of a ``history.edn``: one list or vector of maps, or maps one after the other.  Raises FormatError."""
-    return parse_edn(text, source).events
-
-
 def parse_edn(text: str, source: str) -> TextHistory:
-    """What ``read_edn`` reads, with the lines."""
+    """The events of a ``history.edn`` with their lines: one list or vector of maps, or maps one after the other.
+
+    Raises FormatError.
+    """
     reader, records = read_maps(text, source)
     return events_of(records, reader.wrong)
 

@@ -1,4 +1,4 @@
-"""Which format a history is in, told from what the file holds, and the events of those that are texts."""
+"""Detect the format of a history from what the file holds, and read the events of the formats that are texts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from history.readers.porcupine_kv import parse_porcupine_kv
 # From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
 BY_ROWS: Final = 256 << 20
-"""Bytes of the largest text of somebody else that is read event by event: that takes about 15 times as much memory."""
+"""Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory."""
 MODELS: Final = {"porcupine-kv": "kv"}
-"""The model that a format is of, where it is of one."""
-# So many characters tell the format.
+"""The model that a format implies, if any."""
+# So many characters are enough to detect the format.
 _HEAD: Final = 4096
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
 # Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
@@ -36,7 +36,7 @@ Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
 
 @dataclass(frozen=True, slots=True)
 class ForeignText:
-    """A history of somebody else by its events, which have not been paired yet."""
+    """A foreign history by its events, which have not been paired yet."""
 
     format: str
     history: TextHistory
@@ -44,7 +44,7 @@ class ForeignText:
 
 
 def kind_of(path: Path) -> Kind:
-    """Our own JSONL or Parquet, or the text of somebody else.
+    """``jsonl`` or ``parquet`` for our own formats, ``text`` for a foreign one.
 
     Raises FormatError for what is none of them at first sight, and OSError.
     """
@@ -107,7 +107,7 @@ def format_of(path: Path, model: str | None = None) -> str:
 
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
-    """What is said of a text that could only be read event by event."""
+    """The error for a text that could only be read event by event and is too large for that."""
     return FormatError(str(path), "the lines", f"a text of over {limit >> 20} MB is read by its lines alone: {why}")
 
 

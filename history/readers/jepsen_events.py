@@ -1,4 +1,4 @@
-"""From Jepsen's operation maps to events: the rules that ``history.edn`` and the console log share."""
+"""Events from Jepsen's operation maps: the rules that ``history.edn`` and the console log share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
 
 
 def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
-    """Raises FormatError for a field that is missing, or is none."""
+    """Raises FormatError for a field that is missing or has a wrong type."""
     for name in ("process", "type", "f"):
         if name not in record:
             raise wrong(place, f"the field :{name} is missing")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from history.errors import FormatError
 from history.readers.edn import EdnReader
 from history.readers.jepsen_events import Record, TextHistory, events_of
-from history.records.events import NEMESIS, Event
+from history.records.events import NEMESIS
 
 _EVENT: Final = re.compile(
     r"(?:.*jepsen\.util\s+-?\s*)?(?P<process>\d{1,18}|:nemesis)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)"
@@ -19,17 +19,12 @@ _LIKE_ONE: Final = re.compile(r"jepsen\.util\s+-?\s*((\d+|:nemesis)\s+:|\S+\s+:(
 _INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
-def read_jepsen_log(text: str, source: str) -> list[Event]:
-    """The events of a console log; lines that are no events are passed over.  Raises FormatError.
+def parse_jepsen_log(text: str, source: str) -> TextHistory:
+    """The events of a console log, with their lines; lines that are no events are passed over.  Raises FormatError.
 
-    A log has no times that can be trusted, so the time is the event's place.  ``:info`` and ``:fail`` lines may carry
+    A log has no times that can be trusted, so the time is the event's index.  ``:info`` and ``:fail`` lines may carry
     an error such as ``:timed-out`` after the value or instead of it.
     """
-    return parse_jepsen_log(text, source).events
-
-
-def parse_jepsen_log(text: str, source: str) -> TextHistory:
-    """What ``read_jepsen_log`` reads, with the lines."""
     lines = ((number, record_of(line, number, source)) for number, line in enumerate(text.split("\n"), start=1))
     records: list[Record] = [(number, record) for number, record in lines if record is not None]
     if not records:
@@ -52,7 +47,7 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
 
 
 def _describe(text: str, source: str) -> Any:
-    """What a nemesis says: EDN, or words for people, which nobody checks."""
+    """The value of a nemesis event: EDN, or else the text as it is."""
     try:
         forms = [form.value for form in EdnReader(text, source).forms()]
     except FormatError:
@@ -74,5 +69,5 @@ def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
     if len(forms) > most:
         raise FormatError(source, f"line {number}", f"expected a value, found {len(forms)} of them in {text[:60]!r}")
     value, error = (*forms, None, None)[:2]
-    # An operation that was answered ``:timed-out`` has told nothing about its value.
+    # Of an operation that was answered ``:timed-out`` the value is not known.
     return (None, value) if most == 2 and isinstance(value, str) and error is None else (value, error)

@@ -106,6 +106,6 @@ class _Scan(Scanned):
         return FormatError(str(self.path), f"line {row + 2}", message)
 
     def refuse(self, why: str) -> None:
-        """The slow reader says what is wrong, at the earliest event of all.  Raises FormatError."""
+        """Raise the error of the row-wise reader for the earliest event that is wrong.  Raises FormatError."""
         pair(read_history(self.path).events, str(self.path), line_of_event)
         raise NotColumnarError(why)

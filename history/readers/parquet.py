@@ -1,7 +1,6 @@
-"""Our own ``tables/operations.parquet`` back: by columns where the operations are a register's, else one by one.
+"""Read our own ``tables/operations.parquet``: by columns where the operations are a register's, else one by one.
 
-What a table says of itself is believed no more than a line of JSON is: types, outcomes, and that no process has two
-operations at a time are checked, also by columns.
+A table is checked as strictly as a line of JSON is: types, outcomes, and that no process has two operations at a time.
 """
 
 from __future__ import annotations
@@ -205,7 +204,7 @@ class _Source:
         return None if seen is None else (rows, seen[rows])
 
     def _where(self, name: str, rows: NDArray[np.bool_]) -> pa.Array:
-        """A column of texts, null where nobody asks for them."""
+        """A column of texts, null in the rows that are not needed."""
         return pc.if_else(pa.array(rows), _whole(self.table[name]), None)
 
     def _keys(self) -> tuple[_Ints, tuple[str | int | None, ...]] | None:

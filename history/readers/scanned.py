@@ -1,7 +1,7 @@
-"""What a compiled scanner read, one row of integers an event, to operations.
+"""Operations from what a compiled scanner read: one row of integers for each event.
 
-The columns of a row are those of ``jsonl_kernel``; the hash of a name stands for the name.  Whatever cannot be a
-column raises NotColumnarError, and the row-wise reader is asked, who also finds the words for what is wrong.
+The columns of a row are those of ``jsonl_kernel``; a name is represented by its hash.  What does not fit in columns
+raises NotColumnarError; the file is then read by the row-wise reader, which also words the errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class NotColumnarError(ValueError):
 
 
 class Scanned:
-    """The events of one file.  A reader says how one line becomes an event, and what is done about a mistake.
+    """The events of one file.  A subclass defines how one line becomes an event, and what an error raises.
 
     ``later`` is a shape whose values ``operation`` compares.
     """
@@ -64,7 +64,7 @@ class Scanned:
         return True
 
     def key_number(self, key: Any) -> int:
-        """What stands for a key in its column."""
+        """The number of a key in its column."""
         if key is None:
             return -1
         if isinstance(key, str) and '"' not in key and "\\" not in key:
@@ -113,7 +113,7 @@ class Scanned:
         return pair(events, self.source)[0]
 
     def name(self, number: int, row: int) -> str | int | None:
-        """The key that ``number`` stands for in ``row``."""
+        """The key with that ``number`` in ``row``."""
         return self.names[number] if number in self.names else self.event(row).key
 
     def types(self) -> Ints:
@@ -159,8 +159,8 @@ class Scanned:
             if not np.array_equal(rows[invoke, column], rows[ret, column]):
                 self.refuse("something else was completed than was invoked")
         echoes = np.isin(rows[ret, k.F], [self.hashes[name] for name in ECHOED if name != "append"])
-        told = echoes & (types[ret] == 1) & (rows[ret, k.SHAPE] != k.NULL)
-        invoke, ret = invoke[told], ret[told]
+        answered = echoes & (types[ret] == 1) & (rows[ret, k.SHAPE] != k.NULL)
+        invoke, ret = invoke[answered], ret[answered]
         shape = rows[ret, k.SHAPE]
         shape[(shape == k.TRIPLE) & (rows[ret, k.F] == self.hashes["cas"])] = k.PAIR
         same = (shape <= k.PAIR) & (rows[invoke, k.SHAPE] == shape)
@@ -171,17 +171,17 @@ class Scanned:
             self.compare(int(invoke[place]), int(ret[place]))
 
     def compare(self, invoke: int, ret: int) -> None:
-        """Refuse what an ok completion repeats otherwise than it was invoked.  Raises as ``refuse`` does."""
+        """Refuse an ok completion whose value contradicts its invocation.  Raises as ``refuse`` does."""
         event = self.event(ret)
         if (why := contradiction(event.f, self.event(invoke).value, event.value)) is not None:
             self.refuse(why)
         if event.f == "cas" and is_refusal(event.value):
             raise NotColumnarError(f"a cas that was refused by {event.value[2]!r}")
 
-    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], told: Ints, outcome: NDArray[np.int8]) -> None:
+    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], valued: Ints, outcome: NDArray[np.int8]) -> None:
         """A cas asks for a pair, everything else for one value or null."""
         k = self.kernel
-        shape = self.rows[told, k.SHAPE]
+        shape = self.rows[valued, k.SHAPE]
         fits = np.where(kind == CAS, shape == k.PAIR, shape < k.PAIR)
         wrong = np.flatnonzero(~fits & ((kind != READ) | (outcome == OK)))
         if wrong.size:

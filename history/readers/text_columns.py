@@ -1,7 +1,7 @@
 """Jepsen's EDN and console log and porcupine's kv by their lines: a million operations in seconds.
 
-Read is what ``events_of`` and ``pair`` would read.  Whatever is not so plain that lines can be taken one by one raises
-NotColumnarError; then those read the file, and find the words for what is wrong with it.
+The operations are those of ``events_of`` and ``pair``.  A file that does not have one plain event a line raises
+NotColumnarError; then those read the file, and word the errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from history.records.operations import Operation, Outcome, contradiction
 
 _BOM: Final = (0xEF, 0xBB, 0xBF)
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
-"""By the completion's place in TYPES; an operation without one is like one that was never told of."""
+"""The outcome by the index of the completion's type in TYPES."""
 
 
 def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
@@ -101,7 +101,7 @@ class _Lines(TextScan):
         assert record is not None
         return event_of(row, 0, record, self.keyed, self._wrong)
 
-    def _wrong(self, place: int, message: str) -> FormatError:  # noqa: ARG002 (whoever asks again row by row knows it)
+    def _wrong(self, place: int, message: str) -> FormatError:  # noqa: ARG002 (the row-wise reader words it)
         return FormatError(self.source, "some line", message)
 
     def _mend(self, number: int) -> None:
@@ -127,13 +127,13 @@ class _Lines(TextScan):
             row[k.SHAPE], row[k.OLD], row[k.VALUE] = self.texts.ODD, ABSENT, ABSENT
 
     def _check_order(self) -> None:
-        told = self.rows[:, self.kernel.INDEX]
-        told = told[told != self.texts.MISSING]
-        if told.size and (told[0] < 0 or (np.diff(told) <= 0).any()):
+        given = self.rows[:, self.kernel.INDEX]
+        given = given[given != self.texts.MISSING]
+        if given.size and (given[0] < 0 or (np.diff(given) <= 0).any()):
             raise NotColumnarError("the events are out of order")
 
     def _take_keys(self) -> None:
-        """Where all values are jepsen.independent's ``[k v]``, let them be keys and values."""
+        """Split all values into keys and values if all are jepsen.independent's ``[k v]``."""
         k, rows = self.kernel, self.rows
         clients = rows[:, k.PROCESS] != k.NEMESIS
         shape, of_pairs = rows[:, k.SHAPE], np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")])
@@ -150,10 +150,10 @@ class _Lines(TextScan):
         rows[clients, k.SHAPE] = np.where(rows[clients, k.VALUE] == ABSENT, k.NULL, k.INTEGER)
         rows[clients, k.OLD] = ABSENT
 
-    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], told: Ints, outcome: NDArray[np.int8]) -> None:
-        if (self.rows[told, self.kernel.SHAPE] > self.kernel.PAIR).any():
+    def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], valued: Ints, outcome: NDArray[np.int8]) -> None:
+        if (self.rows[valued, self.kernel.SHAPE] > self.kernel.PAIR).any():
             raise NotColumnarError("values that are no integers")
-        super()._check_shapes(invoke, kind, told, outcome)
+        super()._check_shapes(invoke, kind, valued, outcome)
 
     def require_kv(self) -> None:
         """Raises NotColumnarError for what ``parse_porcupine_kv`` would not take."""
@@ -161,8 +161,8 @@ class _Lines(TextScan):
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))
         known = np.isin(f, [self.hash(name) for name in FUNCTIONS]) & (rows[:, k.KEY] != -1)
-        told = unread | (shape == self.texts.TEXT)
-        if not (known & told & (rows[:, k.PROCESS] != k.NEMESIS)).all():
+        read = unread | (shape == self.texts.TEXT)
+        if not (known & read & (rows[:, k.PROCESS] != k.NEMESIS)).all():
             raise NotColumnarError("no key-value history")
 
     # -- operations as such ---------------------------------------------------------------------------------------
@@ -174,16 +174,16 @@ class _Lines(TextScan):
         return [self.operation(*places) for places in zip(invoke.tolist(), ret.tolist(), strict=True)]
 
     def operation(self, invoke: int, ret: int) -> Operation:
-        told = self._describe
-        if told.extra[invoke] or (ret >= 0 and told.extra[ret]):
+        rows = self._describe
+        if rows.extra[invoke] or (ret >= 0 and rows.extra[ret]):
             return super().operation(invoke, ret)
-        outcome: Outcome = _OUTCOMES[told.type[ret]] if ret >= 0 else "info"
-        f, asked, answered = told.f[invoke], told.value(invoke), told.value(ret) if outcome == "ok" else None
+        outcome: Outcome = _OUTCOMES[rows.type[ret]] if ret >= 0 else "info"
+        f, asked, answered = rows.f[invoke], rows.value(invoke), rows.value(ret) if outcome == "ok" else None
         if (why := contradiction(f, asked, answered)) is not None:
             raise NotColumnarError(why)
         return Operation(
-            told.process[invoke], f, told.key[invoke], asked, answered, outcome, told.time[invoke],
-            told.time[ret] if ret >= 0 else None, invoke, ret if ret >= 0 else None,
+            rows.process[invoke], f, rows.key[invoke], asked, answered, outcome, rows.time[invoke],
+            rows.time[ret] if ret >= 0 else None, invoke, ret if ret >= 0 else None,
         )  # fmt: skip
 
     @cached_property
@@ -192,7 +192,7 @@ class _Lines(TextScan):
 
 
 class _Events:
-    """The rows as lists of what they stand for: quicker than asking the arrays for one number at a time."""
+    """The decoded rows as lists, which is quicker than reading single numbers from the arrays."""
 
     def __init__(self, lines: _Lines) -> None:
         k, rows = lines.kernel, lines.rows
@@ -219,7 +219,7 @@ class _Events:
 
 
 def _named(column: Ints, name: Callable[[int, int], Any]) -> list[Any]:
-    """What the numbers in a column stand for, asked once for each of them."""
+    """The values behind the numbers in a column, each looked up once."""
     numbers, first, place = np.unique(column, return_index=True, return_inverse=True)
     names = [name(int(number), int(row)) for number, row in zip(numbers, first, strict=True)]
     return [names[number] for number in place.tolist()]

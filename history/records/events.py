@@ -28,7 +28,7 @@ Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]
 Process: TypeAlias = int | Literal["nemesis"]
 
-#: In the unit of every recorded moment.
+#: One second in the unit of all recorded times.
 SECOND: Final = 1_000_000_000
 
 TYPES: Final = get_args(Type)
@@ -97,7 +97,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """A history as read: ``torn`` tells that the last line was incomplete and was left out."""
+    """A history as read; ``torn``: the last line was incomplete and was left out."""
 
     header: Header
     events: list[Event]
@@ -158,7 +158,7 @@ class HistoryWriter:
                 self._failure = OSError("the history is closed")
 
     def _write(self, record: dict[str, Any]) -> None:
-        # Half a surrogate pair, which UTF-8 does not know, is written as JSON's escape of it.
+        # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
         line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="backslashreplace")
         try:
             written = os.write(self._fd, line)
@@ -172,7 +172,7 @@ class HistoryWriter:
 
 
 def line_of_event(index: int) -> str:
-    """Where in the file an event stands: below the header, one a line."""
+    """The line of an event in the file: one event a line, below the header."""
     return f"line {index + 2}"
 
 
@@ -199,7 +199,7 @@ def read_history(path: Path) -> HistoryFile:
 
 
 def torn_end(path: Path) -> str | None:
-    """What stands behind the last whole line of a file, and is left out; None if nothing does.  Raises OSError."""
+    """A note on the bytes after the last whole line, which are left out; None if there are none.  Raises OSError."""
     size, window = path.stat().st_size, 1 << 16
     with path.open("rb") as file:
         while True:
@@ -218,7 +218,7 @@ def torn_end(path: Path) -> str | None:
 
 
 def load_json(text: str | bytes) -> Any:
-    """JSON without what is read one way here and another there: NaN, infinite numbers, a field given twice.
+    """Parse JSON, refusing what parsers read differently: NaN, infinite numbers, a field given twice.
 
     Raises ValueError, RecursionError."""
     if isinstance(text, bytes):
@@ -244,7 +244,7 @@ def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-# ``json.loads`` makes one anew for every line when it is told what to do with NaN.
+# ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 

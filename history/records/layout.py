@@ -39,7 +39,7 @@ class RunFiles:
 
     @property
     def state(self) -> Path:
-        """``run.json``: moments of the run (phases, heal, recovery) and harness failures, written as they happen."""
+        """``run.json``: times of the run (phases, heal, recovery) and harness failures, written as they happen."""
         return self.root / "run.json"
 
     @property

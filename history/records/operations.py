@@ -12,8 +12,8 @@ from history.records.events import NEMESIS, Event, Phase
 
 Outcome: TypeAlias = Literal["ok", "fail", "info"]
 
-#: The ``error`` of an ok completion whose entry the answering node had not applied.  Its user was told that it
-#: happened, so that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
+#: The ``error`` of an ok completion whose entry the answering node had not applied.  Its client was answered ok, so
+#: that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
 UNAPPLIED: Final = "acknowledged without having been applied"
 
 
@@ -76,7 +76,7 @@ class Operation:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Is the value of an ok cas that of a refused one?"""
+    """Does the value of an ok cas say that it was refused?"""
     return isinstance(answer, (list, tuple)) and len(answer) == 3
 
 
@@ -88,10 +88,10 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
         or (f == "append" and not (isinstance(asked, str) and type(answered) is str))
     ):
         return None
-    told = answered[:2] if f == "cas" and is_refusal(answered) else answered
+    repeated = answered[:2] if f == "cas" and is_refusal(answered) else answered
     # As JSON, true is not 1.
-    plain = type(asked) is type(told) and type(asked) in (int, str)
-    same = asked == told if plain else _text(asked) == _text(told)
+    plain = type(asked) is type(repeated) and type(asked) in (int, str)
+    same = asked == repeated if plain else _text(asked) == _text(repeated)
     if same:
         return None
     return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
@@ -105,7 +105,7 @@ def _text(value: Any) -> str:
 
 
 def place_of_index(index: int) -> str:
-    """How an event is named where there are no lines."""
+    """The name of an event where there are no lines."""
     return f"index {index}"
 
 

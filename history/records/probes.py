@@ -24,7 +24,7 @@ class Probe:
     (nanoseconds since the run's start); ``clock_ms`` is the node's own wall clock in milliseconds since 1970.
 
     ``digest`` is a hash of the whole state machine after the entry ``state_index``, the furthest one that it ever
-    applied: two nodes that tell the same index must tell the same digest.  None from a system that has none.
+    applied: two nodes that report the same index must report the same digest.  None from a system that has none.
 
     Counts since the process ``pid`` started, 0 on a healthy node: ``unapplied_oks`` acknowledgements of entries that
     were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied

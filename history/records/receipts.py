@@ -1,4 +1,4 @@
-"""Receipts: what a fault did, and the proof of it.
+"""Receipts: what a fault did, and its proof.
 
 The nemesis writes its receipts into the history itself, as events of the process ``"nemesis"``: an ``invoke`` with
 what is about to be done and to whom, written before the first command goes out, and a completion with the receipt
@@ -100,7 +100,7 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
     return replace(
         receipt,
         state=states[event.type],
-        # The completion is recorded when the witness has spoken, which may be seconds after the fault stood.
+        # The completion is recorded once there is a witness, which may be seconds after the fault stood.
         stood=event.time if took_ms is None else min(event.time, receipt.started + round(took_ms * 1e6)),
         witness=witness,
         reason=value.get("reason"),

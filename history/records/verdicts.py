@@ -29,7 +29,7 @@ class Counterexample:
 
     @property
     def shown_at(self) -> int:
-        """The moment (ns) from which on it can be seen: its last invocation.  By it the earliest violation is told."""
+        """The time (ns) from which on it can be seen, by which violations are ordered: its last invocation."""
         return max((operation.invoked for operation in self.operations), default=0)
 
     def to_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class KeyVerdict:
-    """The checker's answer for one key (``key`` None: an unkeyed object).
+    """The checker's verdict on one key (``key`` None: an unkeyed object).
 
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.

@@ -1,4 +1,4 @@
-"""Which table a Parquet file holds, and in which version: written into every file, asked whenever one is read."""
+"""The name and version of a table in its Parquet files' metadata: written into each, checked at each reading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Readable: TypeAlias = Mapping[int, pa.Schema]
 """The versions of a table that this release reads, with their columns."""
 
 
-def stamped(schema: pa.Schema, name: str, version: int) -> pa.Schema:
+def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
     """The schema with the table's name and version in the metadata, as it is written."""
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
@@ -27,26 +27,26 @@ def version_of(path: Path, name: str, readable: Readable, mend: str) -> int:
     """The version of the table ``name`` in a file.
 
     Raises FileNotFoundError, and FormatError for what is no Parquet, another table, a version that is not ``readable``
-    (``mend`` tells which command makes it anew), or has other columns than its version says.
+    (``mend`` names the command that writes it again), or has other columns than its version says.
     """
     try:
         schema = pq.read_schema(path)
     except pa.ArrowInvalid as error:
         raise _no_parquet(path, error) from None
-    stamps = schema.metadata or {}
-    found, told = stamps.get(TABLE, b"no table").decode(), stamps.get(VERSION, b"none").decode()
+    metadata = schema.metadata or {}
+    found, text = metadata.get(TABLE, b"no table").decode(), metadata.get(VERSION, b"none").decode()
     if found != name:
         raise FormatError(str(path), "the schema", f"expected the table {name}, found {found}")
-    version = next((version for version in readable if str(version) == told), None)
+    version = next((version for version in readable if str(version) == text), None)
     if version is None:
-        complaint = f"version {told} of {name} is not one that this release reads; {mend}"
+        complaint = f"version {text} of {name} is not one that this release reads; {mend}"
         raise FormatError(str(path), "the schema", complaint)
     if not schema.equals(readable[version], check_metadata=False):
         raise FormatError(str(path), "the schema", f"the columns are not those of {name} version {version}")
     return version
 
 
-def read_stamped(path: Path, name: str, readable: Readable, mend: str) -> tuple[pa.Table, int]:
+def read_checked(path: Path, name: str, readable: Readable, mend: str) -> tuple[pa.Table, int]:
     """A whole file and its version.  Raises as :func:`version_of` does."""
     version = version_of(path, name, readable, mend)
     try:

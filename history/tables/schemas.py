@@ -8,9 +8,9 @@ import pyarrow as pa
 
 TABLES_VERSION: Final = 2
 """Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
-RUNS_VERSION: Final = 3
-"""Version 3: load as ``history.metrics.recovery`` defines it; a run of ours that was never judged is not valid."""
-TRENDS_VERSION: Final = 2
+RUNS_VERSION: Final = 4
+"""Version 3 had no ``machine`` and ``unrecovered_ms``: they are null in its rows."""
+TRENDS_VERSION: Final = 3
 
 SPLITS: Final = ("all", "key", "key+node", "node")
 """By what the windows are split besides second, function and outcome."""
@@ -24,7 +24,7 @@ OPERATIONS: Final = pa.schema(
     [
         _field("invoke_index", pa.int64(), "place of the invocation in history.jsonl"),
         _field("return_index", pa.int64(), "place of the completion; null if there was none", nullable=True),
-        _field("process", pa.int64(), "who"),
+        _field("process", pa.int64(), "the client's process number"),
         _field("f", pa.string(), "read, write, cas, …"),
         _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
         _field("value", pa.string(), "what was asked, as JSON"),
@@ -58,7 +58,7 @@ WINDOWS: Final = pa.schema(
         _field("node", pa.string(), "the node; null if none is recorded and where not split", nullable=True),
         _field("f", pa.string(), "read, write, cas, …"),
         _field("outcome", pa.string(), "ok, fail or info"),
-        _field("count", pa.int64(), "operations completed in that second"),
+        _field("count", pa.int64(), "operations completed in that second; add up rows of one split only"),
         _field("p50_ms", pa.float64(), "ms, latency", nullable=True),
         _field("p95_ms", pa.float64(), "ms, latency", nullable=True),
         _field("p99_ms", pa.float64(), "ms, latency", nullable=True),
@@ -94,10 +94,10 @@ FAULTS: Final = pa.schema(
 PROBES: Final = pa.schema(
     [
         _field("time", pa.int64(), "ns"),
-        _field("node", pa.string(), "who"),
+        _field("node", pa.string(), "the node's name"),
         _field("role", pa.string(), "leader, follower, candidate or unknown"),
         _field("term", pa.int64(), "-1: no answer"),
-        _field("leader", pa.string(), "whom it follows", nullable=True),
+        _field("leader", pa.string(), "the leader that it follows", nullable=True),
         _field("ledger_begin", pa.int64(), "index"),
         _field("ledger_end", pa.int64(), "index"),
         _field("committed", pa.int64(), "index"),
@@ -126,6 +126,7 @@ RUNS: Final = pa.schema(
         _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
         _field("workload", pa.string(), "as in the plan; empty if unknown"),
         _field("settings", pa.string(), "whatever else of the plan moves a figure, as name=value, joined by spaces"),
+        _field("machine", pa.string(), "processor, cores and memory of the control node", nullable=True),
         _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; without a plan that of its keys"),
         _field("operations", pa.int64(), "how many"),
         _field("ok", pa.int64(), "how many"),
@@ -138,6 +139,12 @@ RUNS: Final = pa.schema(
         _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
         _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
         _field("recoveries_ms", pa.string(), "ms, all of them, as a JSON list in ascending order"),
+        _field(
+            "unrecovered_ms",
+            pa.string(),
+            "ms from healing to next (see above) of each that never recovered, as a JSON list in ascending order",
+            nullable=True,
+        ),
         _field("written", pa.int64(), "µs since 1970, when the run's tables were written here"),
         _field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
     ]
@@ -159,11 +166,16 @@ TRENDS: Final = pa.schema(
         _field("unavailable_s_max", pa.float64(), "s, over the runs", nullable=True),
         _field("recoveries", pa.int64(), "faults with a way back, over all runs"),
         _field("never_recovered", pa.int64(), "faults without, over all runs"),
-        _field("recovery_ms_p50", pa.float64(), "ms, over all faults with a way back", nullable=True),
-        _field("recovery_ms_p95", pa.float64(), "ms, likewise", nullable=True),
-        _field("recovery_ms_max", pa.float64(), "ms, likewise", nullable=True),
+        _field(
+            "recovery_ms_p50", pa.float64(), "ms, Kaplan-Meier; null: no faults, or half never recovered", nullable=True
+        ),
+        _field("recovery_ms_p95", pa.float64(), "ms, likewise; null: over 5 % never recovered", nullable=True),
+        _field("recovery_ms_max", pa.float64(), "ms, over the faults with a way back", nullable=True),
         _field("recovery_histogram", pa.string(), "JSON list of [more than ms, up to ms, how many faults]"),
-        _field("regressions", pa.string(), "of the newest run, as a JSON list of objects: figure and evidence"),
+        _field("compared_with", pa.string(), "the version before, with runs of equal settings", nullable=True),
+        _field("recovery_log_rank", pa.float64(), "z of the log-rank test; positive: slower than it", nullable=True),
+        _field("recovery_p", pa.float64(), "two-sided p-value of that test", nullable=True),
+        _field("regressions", pa.string(), "open and closed, as a JSON list of history.metrics.regressions.Regression"),
     ]
 )
 """One row a kind of run: ``warehouse/trends.parquet``."""

@@ -1,25 +1,33 @@
-"""What is known of all runs together: ``store/warehouse/runs.parquet`` and ``trends.parquet``.
+"""The files over all runs of a store: ``warehouse/runs.parquet``, ``trends.parquet`` and ``baselines.toml``.
 
-The pipeline writes both when a run is brought into the warehouse; whoever draws them reads them here.
+The pipeline writes the tables when a run is added to the warehouse; the site reads them.  People write the baselines.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from history.tables.metadata import read_stamped, stamped
+from history.errors import FormatError
+from history.tables.metadata import Readable, add_metadata, read_checked
 from history.tables.schemas import RUNS, RUNS_VERSION, TRENDS, TRENDS_VERSION
+from history.toml_file import read_toml
 
-_KNOWN: Final = {"runs": (RUNS, RUNS_VERSION), "trends": (TRENDS, TRENDS_VERSION)}
+_SINCE_4: Final = ("machine", "unrecovered_ms")
+"""Nullable columns of ``runs`` that version 3 did not have."""
+_READABLE: Final[dict[str, Readable]] = {
+    "runs": {3: pa.schema([field for field in RUNS if field.name not in _SINCE_4]), RUNS_VERSION: RUNS},
+    "trends": {TRENDS_VERSION: TRENDS},
+}
+BASELINES: Final = "baselines.toml"
 
 
 def read_runs(warehouse: Path) -> pa.Table:
     """All runs, one row each (``history.tables.schemas.RUNS``), in the order of their names.
 
-    Raises FileNotFoundError if no run was ever brought there, FormatError for a file of another kind or version.
+    Raises FileNotFoundError if no run was ever added, FormatError for a file of another kind or version.
     """
     return read_rows(warehouse / "runs.parquet", "runs")
 
@@ -29,13 +37,44 @@ def read_trends(warehouse: Path) -> pa.Table:
     return read_rows(warehouse / "trends.parquet", "trends")
 
 
-def stamp(name: str) -> pa.Schema:
+def written_schema(name: str) -> pa.Schema:
     """The schema of ``runs`` or ``trends`` with its name and version in the metadata, as it is written."""
-    schema, version = _KNOWN[name]
-    return stamped(schema, name, version)
+    version = max(_READABLE[name])
+    return add_metadata(_READABLE[name][version], name, version)
 
 
 def read_rows(path: Path, name: str) -> pa.Table:
-    """Read one file of ``runs`` or ``trends``.  Raises FileNotFoundError, FormatError."""
-    schema, version = _KNOWN[name]
-    return read_stamped(path, name, {version: schema}, "`harness ingest` makes it anew")[0]
+    """Read one file of ``runs`` or ``trends``; columns that an older version lacks are null.
+
+    Raises FileNotFoundError, FormatError.
+    """
+    readable = _READABLE[name]
+    table, version = read_checked(path, name, readable, "`harness ingest` makes it anew")
+    if version == max(readable):
+        return table
+    schema = written_schema(name)
+    columns = [table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def read_baselines(warehouse: Path) -> list[dict[str, Any]]:
+    """The tables ``[[baseline]]`` of ``baselines.toml`` with ``run``, ``reason`` and perhaps ``figure``.
+
+    There are none without that file.  Raises FormatError, OSError.
+    """
+    path = warehouse / BASELINES
+    try:
+        found = read_toml(path)
+    except FileNotFoundError:
+        return []
+    except ValueError as error:
+        raise FormatError(str(path), "the file", str(error)) from None
+    rows = found.pop("baseline", [])
+    if found or not isinstance(rows, list) or not all(map(_is_baseline, rows)):
+        raise FormatError(str(path), "the file", "expected tables [[baseline]] with run, reason and (optional) figure")
+    return rows
+
+
+def _is_baseline(row: object) -> bool:
+    texts = isinstance(row, dict) and all(isinstance(value, str) and value for value in row.values())
+    return texts and isinstance(row, dict) and {"run", "reason"} <= set(row) <= {"run", "reason", "figure"}

@@ -1,4 +1,4 @@
-"""Running Spark actions: schemas in Spark's words, and one kind of exception with the first cause."""
+"""Run Spark actions: schemas in Spark's syntax, and one kind of exception with the first cause."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_action(action: Callable[[], Any]) -> Any:
 
 
 def cause(text: str) -> str:
-    """The exception that ends the first Python traceback in Spark's report, else the innermost of Spark's own."""
+    """The exception at the end of the first Python traceback in a report, else Spark's innermost exception."""
     lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
         if line.startswith("Traceback"):

@@ -1,4 +1,4 @@
-"""Files as Spark's own file systems see them: sizes, a few bytes, names."""
+"""Access to files through Hadoop's file systems, as Spark does: names, sizes, a few bytes, copies."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def is_remote(place: str) -> bool:
 
 
 def uri_of(place: Path | str) -> str:
-    """A path of this machine as a URI, whatever Spark's default file system is; a URI stays what it is."""
+    """The ``file:`` URI of a local path, whatever Spark's default file system is; a URI is returned unchanged."""
     return str(place) if is_remote(str(place)) else Path(place).resolve().as_uri()
 
 
 def for_readers(uri: str) -> str:
-    """A URI as Spark's readers want it: no percent signs, and what would be a pattern is a name."""
+    """A URI for Spark's readers: percent signs decoded, characters of glob patterns escaped."""
     return _WILD.sub(r"\\\g<0>", unquote(uri))
 
 
 def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
-    """Name -> (URI, bytes) of the files in a directory, or of the one file.  Raises what Java raises."""
+    """Name -> (URI, bytes) of the files in a directory, or of the one file.  Raises py4j's errors."""
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
     found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
@@ -51,10 +51,10 @@ def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
     return _bytes(spark, uri, 0, count)
 
 
-def bring_here(spark: SparkSession, uri: str, to: Path, room: int = 1) -> None:
+def copy_here(spark: SparkSession, uri: str, to: Path, room: int = 1) -> None:
     """Copy a file to this machine, whose disk must have ``room`` times its size left.
 
-    Raises OSError if it has not, or if the file changed meanwhile; and what Java raises.
+    Raises OSError if it has not, or if the file changed meanwhile; and py4j's errors.
     """
     system, path = _system(spark, uri)
     size, free = int(system.getFileStatus(path).getLen()), shutil.disk_usage(to.parent).free
@@ -67,7 +67,7 @@ def bring_here(spark: SparkSession, uri: str, to: Path, room: int = 1) -> None:
 
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:
-    """What stands after the last line end of a file: a line that was not written to its end, mostly nothing."""
+    """The bytes after the last line end of a file: a line that was not written completely, usually nothing."""
     window = _TAIL
     while True:
         start = max(0, size - window)

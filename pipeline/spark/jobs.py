@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,11 +26,9 @@ from pipeline.spark.hadoop_fs import file_size, uri_of
 from pipeline.spark.large import Sizes, Source, large_tables
 from pipeline.spark.pairing import PAIRING
 from pipeline.tables.columns import events_table
-from pipeline.tables.counting import Counts, count
 from pipeline.tables.judging import Budget, judge
-from pipeline.tables.recovery import installed_spans
-from pipeline.tables.run_tables import Tables, as_values, small_tables, values_of
-from pipeline.tables.sources import Recording, load_in, probe_batches, read_run
+from pipeline.tables.run_tables import Tables, small_tables, values_of
+from pipeline.tables.sources import Recording, probe_batches, read_run
 from pipeline.tables.storage import replacing, write_part, write_tables
 from pipeline.tables.timing import Stopwatch
 from pipeline.tables.windows import COLUMNS, in_order, window_table
@@ -73,11 +70,10 @@ def run_tables(
     source = Source(uri, file_size(spark, uri), history or str(run.history))
     deadline = (deadline_s, clock)
     with replacing(run.tables) as fresh:
-        found = large_tables(spark, source, fresh, model, deadline, sizes or Sizes(), watch)
+        verdicts, faults = large_tables(spark, source, fresh, model, deadline, sizes or Sizes(), watch)
         write_part(fresh, "probes", probe_batches(run.probes))
         watch.lap("write")
-    more = {"events": found.events, "torn": found.torn}
-    return values_of(found.verdicts, found.faults, found.counts, more, watch.laps)
+    return values_of(verdicts, faults, watch.laps)
 
 
 def _small(spark: SparkSession, run: RunFiles, model: str, deadline_s: float, watch: Stopwatch) -> Tables:
@@ -88,13 +84,13 @@ def _small(spark: SparkSession, run: RunFiles, model: str, deadline_s: float, wa
     operations = spark.sql(PAIRING, events=spark.createDataFrame(events)).repartition(4, "key").persist()
     try:
         with replacing(run.tables) as fresh:
-            counts, tables = _compute(operations, recording, fresh, model, _budget(events, deadline_s, clock))
+            tables = _compute(operations, recording, fresh, model, _budget(events, deadline_s, clock))
             watch.lap("compute")
             write_tables(fresh, tables)
             watch.lap("write")
     finally:
         operations.unpersist()
-    return as_values(recording, tables, counts, watch.laps)
+    return values_of(tables["verdicts"], tables["faults"], watch.laps)
 
 
 def _budget(events: pa.Table, deadline_s: float, clock: Callable[[], float]) -> Budget:
@@ -104,7 +100,7 @@ def _budget(events: pa.Table, deadline_s: float, clock: Callable[[], float]) -> 
 
 def _compute(
     operations: DataFrame, recording: Recording, root: Path, model: str, budget: Budget
-) -> tuple[Counts, dict[str, pa.Table]]:
+) -> dict[str, pa.Table]:
     """Write the operations, and compute all other tables from them, in jobs that run at the same time."""
     paired = operations.where("problem IS NULL")
     verdicts = paired.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), ddl(VERDICTS))
@@ -114,31 +110,26 @@ def _compute(
         written = pool.submit(_write_operations, operations, root, recording)
         judged, counted = (pool.submit(run_action, frame.toArrow) for frame in (verdicts, windows))
         tables = small_tables(recording)
-        counts = written.result()
+        written.result()
         tables["verdicts"] = judged.result().cast(VERDICTS)
         tables["windows"] = in_order(counted.result().cast(WINDOWS))
-    return counts, tables
+    return tables
 
 
-def _write_operations(operations: DataFrame, root: Path, recording: Recording) -> Counts:
+def _write_operations(operations: DataFrame, root: Path, recording: Recording) -> None:
     """Write the operations as one file.  Raises FormatError for the first event that does not pair."""
-    spans = installed_spans(recording.receipts, load_in(recording.events, recording.receipts))
     ordered = operations.coalesce(1).sortWithinPartitions("invoke_index")
-    reports = ordered.mapInArrow(_writer(root, spans), "report string")
-    counts: Counts = Counter()
+    reports = ordered.mapInArrow(_writer(root), "report string")
     for row in run_action(reports.collect):
         report = json.loads(row.report)
         if report["problem"] is not None:
             _refuse(recording, report)
-        counts.update({tuple(key): number for key, number in report["counts"]})
-    return counts
 
 
-def _writer(root: Path, spans: list[tuple[int, int]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A task that writes its sorted operations as one file and reports what it saw."""
+def _writer(root: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A task that writes its sorted operations as one file and reports the first event that does not pair."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        counts: Counts = Counter()
         problems: list[tuple[int, str]] = []
 
         def clean() -> Iterator[pa.RecordBatch]:
@@ -146,18 +137,17 @@ def _writer(root: Path, spans: list[tuple[int, int]]) -> Callable[[Iterator[pa.R
                 wrong = batch.filter(pc.is_valid(batch["problem"]))
                 problems.extend(zip(wrong["invoke_index"].to_pylist(), wrong["problem"].to_pylist(), strict=True))
                 if not problems:
-                    counts.update(count(batch, spans))
                     yield batch.select(OPERATIONS.names)
 
         write_part(root, "operations", clean())
         index, problem = min(problems, default=(None, None))
-        report = {"counts": list(counts.items()), "index": index, "problem": problem}
+        report = {"index": index, "problem": problem}
         yield pa.record_batch({"report": [json.dumps(report)]})
 
     return write
 
 
 def _refuse(recording: Recording, report: dict[str, Any]) -> None:
-    """Raise the pairing's complaint, in the words of the format's own reader where it is at hand."""
+    """Raise the error of the pairing, worded by ``history.pair`` if that finds it too."""
     pair(recording.events, recording.source, line_of_event)
     raise FormatError(recording.source, line_of_event(report["index"]), report["problem"])

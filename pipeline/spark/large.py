@@ -1,15 +1,14 @@
-"""The tables of a run that no machine holds: the same functions as for a small one, on pieces.
+"""The tables of a run too large for one machine's memory: the same functions as for a small one, on pieces.
 
 The file is read in blocks by Spark's own reader, so it may be on any file system that Spark reads.  Events are paired
 by the same window function as a small run's, operations are written in slices of their invocations, and everything else
 is computed from these files: verdicts by key (keys that are too large for one task by ``big_keys``), windows by slices
-of time.  The driver keeps one number an ok operation on disk, and in memory what is small however long the run was: the
-faults, the verdicts, and a summary of each block and slice.
+of time.  The driver keeps one number for each ok operation on disk, and in memory the faults, the verdicts, and a
+summary of each block and slice.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,12 +30,12 @@ from pipeline.spark.lines import BLOCK, Block, events_of_lines, not_next
 from pipeline.spark.pairing import PAIRING
 from pipeline.spark.slices import Slice, joined_times, operation_slice, window_slice
 from pipeline.tables.columns import EVENTS, events_of, json_text
-from pipeline.tables.counting import Counts
 from pipeline.tables.judging import Budget, judge, verdict_table
-from pipeline.tables.recovery import fault_table, installed_spans
+from pipeline.tables.recovery import fault_table
 from pipeline.tables.sources import header_of
 from pipeline.tables.storage import write_tables
 from pipeline.tables.timing import Stopwatch
+from pipeline.tables.windows import COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,10 +50,9 @@ Deadline: TypeAlias = tuple[float, Callable[[], float]]
 class Sizes:
     """How large the pieces are.
 
-    ``slice``: operations that one task writes or counts at a time; ``key``: of how many operations on one key a single
-    task takes the verdict; ``most``: of how many it does so if distributed zones do not apply, since a value was
-    written twice or the object is more than a register; ``piece``: bytes of the history that make one piece of a
-    shuffle.
+    ``slice``: operations that one task writes at a time; ``key``: the most operations on one key that a single task
+    checks; ``most``: the same where distributed zones do not apply, since a value was written twice or the object is
+    more than a register; ``piece``: bytes of the history in one partition of a shuffle.
     """
 
     slice: int = 500_000
@@ -65,22 +63,11 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A history: where Spark finds it, how many bytes it has, and what errors call it."""
+    """A history: its URI, its size in bytes, and its name in errors."""
 
     uri: str
     size: int
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the driver knows of a large run when its tables are written."""
-
-    verdicts: pa.Table
-    faults: pa.Table
-    counts: Counts
-    events: int
-    torn: bool
 
 
 def large_tables(
@@ -91,8 +78,8 @@ def large_tables(
     deadline: Deadline,
     sizes: Sizes,
     watch: Stopwatch,
-) -> Found:
-    """Write operations, verdicts, windows and faults of a run under ``root``.
+) -> tuple[pa.Table, pa.Table]:
+    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults.
 
     ``deadline`` is how many seconds of which clock the keys have together.  Raises history.FormatError with the line,
     JobError, OSError.
@@ -114,11 +101,10 @@ def large_tables(
         operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
         verdicts = verdict_rows(spark, operations, model, deadline, sizes)
         watch.lap("judge")
-        counts, faults = _windows_and_faults(operations, written, load, receipts, root, sizes)
+        faults = _windows_and_faults(operations, written, load, receipts, root, sizes)
     write_tables(root, {"verdicts": verdicts, "faults": faults})
     watch.lap("windows")
-    events_there = sum(block.lines for block in blocks) - 1
-    return Found(verdicts, faults, counts, events_there, bool(tail))
+    return verdicts, faults
 
 
 @contextmanager
@@ -135,7 +121,7 @@ def _shuffled(spark: SparkSession, pieces: int) -> Iterator[None]:
 
 
 def _events(spark: SparkSession, uri: str, tail: bytes) -> DataFrame:
-    """Events and block rows, kept on the tasks' disks: they are looked over once and paired once."""
+    """Events and block rows, persisted on the workers' disks since they are read twice."""
     from pyspark import StorageLevel
 
     lines = spark.read.option("lineSep", "\n").text(for_readers(uri))
@@ -146,7 +132,7 @@ def _events(spark: SparkSession, uri: str, tail: bytes) -> DataFrame:
 
 
 def _looked_over(events: DataFrame) -> tuple[list[Block], list[Event]]:
-    """The blocks in the order of the file, and the nemesis' events: what no process is named for."""
+    """The blocks in the order of the file, and the nemesis' events: all rows without a process."""
     rows = run_action(events.where("process IS NULL").toArrow)
     blocks = [Block.from_text(row["value"]) for row in rows.to_pylist() if row["type"] == BLOCK]
     nemesis = rows.filter(pc.not_equal(rows["type"], BLOCK)).sort_by("index")
@@ -223,23 +209,17 @@ def _among(keys: list[str]) -> str:
 
 def _windows_and_faults(
     operations: DataFrame, written: list[Slice], load: Load, receipts: list[Receipt], root: Path, sizes: Sizes
-) -> tuple[Counts, pa.Table]:
+) -> pa.Table:
     """Windows by slices of whole seconds; each leaves the times of its ok operations for the recovery figures."""
     total = sum(piece.operations for piece in written)
     width = max(1, load.last * sizes.slice // max(1, total) // SECOND)
     times = root / ".ok"
     times.mkdir()
     (root / "windows.parquet").mkdir()
-    pieces = operations.selectExpr(
-        "f", "outcome", "key", "node", "phase", "invoked", "returned",
-        f"coalesce(returned DIV {width * SECOND}, -1) AS slice",
-    )  # fmt: skip
-    work = window_slice(root, times, installed_spans(receipts, load))
-    counts: Counts = Counts()
-    for row in run_action(pieces.groupBy("slice").applyInArrow(work, _REPORT).collect):
-        counts.update({tuple(key): number for key, number in json.loads(row.report)})
+    pieces = operations.selectExpr(*COLUMNS, f"returned DIV {width * SECOND} AS slice").where("slice IS NOT NULL")
+    run_action(pieces.groupBy("slice").applyInArrow(window_slice(root, times), _REPORT).collect)
     if not any((root / "windows.parquet").iterdir()):
         write_tables(root, {"windows": WINDOWS.empty_table()})
     faults = fault_table(receipts, joined_times(times), load)
     shutil.rmtree(times)
-    return counts, faults
+    return faults

@@ -1,7 +1,7 @@
 """Lines of ``history.jsonl`` as event columns, batch by batch, wherever in the file they are.
 
-Lines in the shape in which our own writer leaves them are taken apart by one regular expression over the whole batch;
-every other one goes through the strict reader of the format.  So the columns are the same as those that
+Lines as our own writer formats them are parsed by one regular expression over the whole batch; every other line by the
+strict reader of the format.  So the columns are the same as those that
 ``pipeline.tables.columns.events_table`` makes of the whole file, and what that would refuse is refused.
 """
 
@@ -22,7 +22,7 @@ from history.records.events import parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table
 
 BLOCK: Final = "block"
-"""The ``type`` of a row that is no event, but tells of a block of the file; its ``value`` is a :class:`Block`."""
+"""The ``type`` of a row that is no event, but describes a block of the file; its ``value`` is a :class:`Block`."""
 
 _NUMBER: Final = "(?:0|-?[1-9][0-9]{0,17})"
 _TEXT: Final = r'[^"\\\x00-\x1f]*'
@@ -70,7 +70,7 @@ class _State:
 def events_of_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events from batches with the columns ``line`` (bytes) and ``block`` (where the line's piece of the file starts).
 
-    The lines of a block follow each other.  The file's first line, its header, is passed over.  After the events of a
+    The lines of a block follow each other.  The file's first line, its header, is skipped.  After the events of a
     block comes a row of the type :data:`BLOCK`.
     """
     state = _State()
@@ -86,7 +86,7 @@ def events_of_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 def _enter(state: _State, start: int) -> Iterator[pa.RecordBatch]:
-    """Go on with another block, telling of the one that is over."""
+    """Go on with another block; returns the row of the one before."""
     if state.block is not None and state.block.start != start:
         yield _describe(state.block)
         state.block = None
@@ -127,7 +127,7 @@ def _parsed(lines: pa.Array, block: Block) -> pa.Table:
 
 
 def _mixed(lines: pa.Array, found: pa.Array, regular: pa.Array, block: Block) -> pa.Table:
-    """Stretches of regular lines and of others, in their order."""
+    """Alternating runs of regular lines and of others, in their order."""
     encoded = pc.run_end_encode(regular)
     tables, begin = [], 0
     for end, easy in zip(encoded.run_ends.to_pylist(), encoded.values.to_pylist(), strict=True):
@@ -171,7 +171,7 @@ def _columns(found: pa.Array) -> pa.Table:
 
 
 def _where_there(column: pa.Array, mark: pa.Array) -> pa.Array:
-    """A group that took no part is an empty text; the mark tells it from one that is there and empty."""
+    """A group that did not match is an empty text; the mark distinguishes it from one that matched nothing."""
     return pc.if_else(pc.equal(mark, ""), pa.scalar(None, pa.string()), column)
 
 

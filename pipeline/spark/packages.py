@@ -1,7 +1,7 @@
-"""What a session on a real cluster needs beyond a local one: this project's packages on the workers.
+"""This project's packages on the workers of a real cluster.
 
-They travel as an archive that Spark unpacks beside each executor, so nothing of ours has to be installed there; Python,
-pyarrow, pandas and numba have to be.  Paths of runs and of the warehouse must mean the same files on every machine.
+They are sent as an archive that Spark unpacks beside each executor, so they need not be installed there; Python,
+pyarrow, pandas and numba must be.  Paths of runs and of the warehouse must mean the same files on every machine.
 """
 
 from __future__ import annotations

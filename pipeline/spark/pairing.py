@@ -36,4 +36,4 @@ SELECT index AS invoke_index, after.index AS return_index, process, f, key, valu
   after.error AS error, phase, problem
 FROM checked WHERE type = 'invoke' OR problem IS NOT NULL
 """
-"""Events to operations.  A row with a ``problem`` tells what ``history.pair`` would refuse at its ``invoke_index``."""
+"""Events to operations.  The ``problem`` of a row is what ``history.pair`` would refuse at its ``invoke_index``."""

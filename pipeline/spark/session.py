@@ -1,8 +1,7 @@
-"""Starting Spark so that it stays out of the user's way.
+"""Start Spark without side effects on the terminal, the working directory and signals.
 
-Nothing on the terminal, nothing in the working directory, no port open to others, no signal handler, and no
-environment variable left behind.  Spark reads part of its settings from a directory of files, so a session brings a
-temporary one of its own; it goes when the session is stopped.
+No port is open to other machines, and no environment variable is left behind.  Spark reads part of its settings from a
+directory of files, so each session has a temporary one, removed when it is stopped.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 
 # Sourced by Spark's own launcher.  Only here can the priority be set for the JVM and its workers alone: a Python thread
 # that lowered its own would keep the interpreter's lock while it waits for a core.
-# Ctrl-C and the end of a terminal are told to everybody who was started there: what they mean for the JVM, and for what
-# it starts, is for this process to say.
+# Ctrl-C and SIGHUP reach every process of the terminal: only this process decides what they mean for the JVM and its
+# children.
 _ENV: Final = """\
 exec >>{log} 2>&1
 trap '' INT HUP
@@ -71,7 +70,7 @@ def start_session(
 ) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
-    ``memory`` is the driver's heap (in local mode everybody's) and each executor's.  ``nice`` is added to our own
+    ``memory`` is the driver's heap (in local mode also the workers') and each executor's.  ``nice`` is added to our own
     priority for the JVM and the Python workers that it starts.  ``brief`` is for a session that works for seconds: its
     code is compiled less thoroughly, which halves what the start costs.  ``settings`` are further Spark settings.
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
@@ -188,7 +187,7 @@ def _build(master: str, app: str, options: dict[str, str]) -> SparkSession:
 
 
 def _note_lost_connection(server: object, request: object, client_address: object) -> None:  # noqa: ARG001
-    """A JVM that ended in the middle of its work is told by whoever waits for it, and by no traceback."""
+    """Print no traceback for a JVM that died: the call that waits for it raises."""
     logging.getLogger("pipeline.spark.session").info("a connection of Spark's was lost", exc_info=True)
 
 

@@ -1,4 +1,4 @@
-"""What a task does with one slice of a large run: write its rows, and report what the driver needs of it."""
+"""Tasks on one slice of a large run: write its rows, and report what the driver needs to know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from history import Receipt
 from history.metrics.recovery import Asked, Load, Times, load_of
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.counting import count
 from pipeline.tables.storage import write_part
 from pipeline.tables.windows import window_table
 
@@ -23,7 +22,7 @@ Work = Callable[[pa.Table], pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice of the operations: how many, what they tell of the load (of the main phase; of all), when it ended (ns).
+    """A slice of the operations: how many, when clients asked (main phase; all phases), its last time (ns).
 
     ``problem`` is the first event that does not pair, with what is wrong.
     """
@@ -88,22 +87,21 @@ def _last(rows: pa.Table) -> int:
     return int(max(invoked, returned or 0))
 
 
-def window_slice(root: Path, times: Path, spans: list[tuple[int, int]]) -> Work:
-    """Write the windows of a slice of whole seconds, and the times of its ok operations; the report is its counts."""
+def window_slice(root: Path, times: Path) -> Work:
+    """Write the windows of a slice of whole seconds, and the times of its ok operations; the report is its number."""
 
     def work(group: pa.Table) -> pa.Table:
         number = group["slice"][0].as_py()
-        if number >= 0:
-            write_part(root, "windows", [window_table(group)], number)
-            ok = group.filter(pc.equal(group["outcome"], "ok"))["returned"].to_numpy()
-            (times / f"{number:012d}.ns").write_bytes(np.sort(ok).tobytes())
-        return pa.table({"report": [json.dumps(list(count(group, spans).items()))]})
+        write_part(root, "windows", [window_table(group)], number)
+        ok = group.filter(pc.equal(group["outcome"], "ok"))["returned"].to_numpy()
+        (times / f"{number:012d}.ns").write_bytes(np.sort(ok).tobytes())
+        return pa.table({"report": [str(number)]})
 
     return work
 
 
 def joined_times(directory: Path) -> Times:
-    """All times in the order of the files' names, as a file in memory's place: pages of it come and go."""
+    """All times in the order of the files' names, as one memory-mapped file."""
     whole = directory / "all"
     with whole.open("wb") as file:
         for part in sorted(directory.glob("*.ns")):

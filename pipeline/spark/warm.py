@@ -1,4 +1,4 @@
-"""A Spark session that is started while something else goes on, and has done everything once before it is asked.
+"""A Spark session that is started and warmed up in the background.
 
 Spark is slow the first time: classes are loaded, plans compiled, Python workers forked.  So the first job is the real
 one, on a small made-up run.  All of it happens at a low priority, since the clients of a run that is being recorded
@@ -27,8 +27,8 @@ from pipeline.spark.session import scratch_prefix, start_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Ten steps below ourselves: about a tenth of the share of whoever is busy with the run, and enough to get somewhere
-#: on a machine that is busy with other things as well (at the lowest priority of all it never starts there).
+#: Ten steps below ourselves: about a tenth of the share of the processes of the run, and enough to start on a machine
+#: that is busy with other things as well (at the lowest priority of all it never starts there).
 BELOW: Final = 10
 _ROUNDS: Final = 2
 
@@ -70,7 +70,7 @@ class WarmSession:
         """
         deadline = self._clock() + timeout
         while self._thread.is_alive() and self._clock() < deadline:
-            # Somebody waits now: what is still starting must not starve at the lowest priority.
+            # The caller waits now: what is still starting must not starve at the lowest priority.
             if self._nice:
                 for process in spark_processes():
                     raise_priority(process)
@@ -97,7 +97,7 @@ class WarmSession:
                     os.kill(process, signal.SIGKILL)
             self._thread.join(timeout)
         elif self._session is not None:
-            # Its JVM may have died meanwhile: whoever has a verdict keeps it.
+            # Its JVM may have died meanwhile; a verdict that was computed stays.
             with contextlib.suppress(Exception):
                 self._session.stop()
         self._session = None
@@ -150,8 +150,8 @@ def jvm_pid(session: SparkSession) -> int:
 def spark_processes() -> list[int]:
     """The launchers and JVMs of this process's sessions.
 
-    They are told by the sessions' directory on their command lines: what else descends from this process, the nodes of
-    a cluster and their JVMs among it, is none of our business.
+    They have the sessions' directory on their command lines; other descendants of this process, such as the nodes of a
+    cluster and their JVMs, do not.
     """
     mark = scratch_prefix().encode()
     return [pid for pid in family(os.getpid())[1:] if mark in _command_line(pid)]

@@ -2,7 +2,8 @@
 
 A worker that has to import Arrow, pandas and the checker first costs more than a second, and Spark ends workers that
 had nothing to do for a minute, which is what happens while a run goes on.  Spark starts this module by its name
-(``spark.python.daemon.module``); what it forks must not have threads, so the native libraries are told to start none.
+(``spark.python.daemon.module``); what it forks must not have threads, so the native libraries are configured to
+start none.
 """
 
 from __future__ import annotations

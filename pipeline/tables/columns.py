@@ -37,13 +37,13 @@ _Text = Callable[[Any], str]
 
 
 def json_text(value: Any) -> str:
-    """The one spelling of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
+    """The canonical text of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() else clean(text)
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates spelt as ``\\udXXX``: recorded strings come from anywhere."""
+    """The text with lone surrogates escaped as ``\\udXXX``, since recorded strings may hold any."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -114,7 +114,7 @@ def key_of(text: str | None) -> str | int | None:
 
 
 def _memo() -> _Text:
-    """:func:`json_text`, remembering small scalars: a history repeats its keys and nulls thousands of times."""
+    """:func:`json_text` with a cache of small scalars: a history repeats its keys and nulls thousands of times."""
     known: dict[tuple[type, Any], str] = {}
 
     def text(value: Any) -> str:

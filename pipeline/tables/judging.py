@@ -43,7 +43,7 @@ class Budget:
 def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR) -> pa.Table:
     """The verdict on the operations of one key, which are the rows of ``group`` in any order.
 
-    From ``columnar`` rows on those of a register are checked as columns, which takes a fraction of time and memory.
+    A register with at least ``columnar`` rows is checked as columns, which takes a fraction of time and memory.
     """
     if group.num_rows >= columnar and model in REGISTERS:
         columns = columns_of(group, "operations")

@@ -1,6 +1,6 @@
-"""How much a run's clients got done: counts, rate, unavailability and a latency, exactly, from one batch at a time.
+"""Counts, rate, unavailability and p99 latency of a run, computed exactly from one batch at a time.
 
-A run of any length is read in batches and never held: what is kept is one pair of numbers a second, and a histogram.
+A run of any length is read in batches: what is held is one pair of numbers a second, and a histogram.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND
-from history.metrics.recovery import Asked, load_of
+from history.metrics.recovery import Asked, Load, load_of
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
@@ -45,10 +45,11 @@ def batches_of(table: Path) -> Batches:
     return lambda: iter(held)
 
 
-def load_figures(batches: Batches, healed: int = 0) -> dict[str, Any]:
-    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms``, as columns of ``runs`` explain them.
+def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:
+    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms`` (see the table ``runs``), and the load.
 
-    The last three are of the load (``history.metrics.recovery``); ``healed`` is the last moment of any fault (ns).
+    The last three figures are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
+    (ns).
     """
     phased = any(batch["phase"].null_count < len(batch) for batch in batches())
     operations, ok, last = 0, 0, healed
@@ -63,16 +64,17 @@ def load_figures(batches: Batches, healed: int = 0) -> dict[str, Any]:
         returned, waits = _answered(main)
         seconds.add(returned)
         latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
-    figures = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
+    figures: dict[str, Any] = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
+    load = load_of(asked, last, ())
     if not asked:
-        return figures
-    load, answered = load_of(asked, last, ()), int(latencies.sum())
-    return {
-        **figures,
+        return figures, load
+    answered = int(latencies.sum())
+    figures |= {
         "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
         "unavailable_s": seconds.unavailable(load.begin, load.end),
         "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
     }
+    return figures, load
 
 
 class _Seconds:
@@ -101,7 +103,7 @@ class _Seconds:
 
 
 def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: int = 99) -> float:
-    """The latency (ms) by nearest rank: the histogram tells in which bin it is, a second look which one in the bin."""
+    """The latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
     rank = -(-per_cent * int(latencies.sum()) // 100)
     before = np.cumsum(latencies)
     place = int(np.searchsorted(before, rank))
@@ -115,7 +117,7 @@ def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: 
 
 
 def _asked(batch: pa.RecordBatch) -> list[Asked]:
-    """What the operations of a batch tell of when clients asked; nothing if there is none."""
+    """When clients asked, from the operations of a batch; nothing if there is none."""
     if not len(batch):
         return []
     invoked, returned = pc.min_max(batch["invoked"]).as_py(), pc.max(batch["returned"]).as_py()

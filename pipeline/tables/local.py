@@ -1,6 +1,6 @@
 """The tables of one run without Spark: the same functions, in this process.
 
-For one small file, and for machines on which Spark does not start.  The answer is the same as that of
+For one small file, and for machines on which Spark does not start.  The tables are the same as those of
 ``pipeline.spark.jobs.run_tables``, apart from the seconds spent.
 """
 
@@ -17,11 +17,9 @@ from history.records.events import line_of_event
 from history.tables.schemas import VERDICTS
 from pipeline.errors import JobError
 from pipeline.tables.columns import operations_table
-from pipeline.tables.counting import count
 from pipeline.tables.judging import Budget, judge
-from pipeline.tables.recovery import installed_spans
-from pipeline.tables.run_tables import Tables, as_values, small_tables
-from pipeline.tables.sources import Recording, load_in, read_run
+from pipeline.tables.run_tables import Tables, small_tables, values_of
+from pipeline.tables.sources import read_run
 from pipeline.tables.storage import replacing, write_tables
 from pipeline.tables.timing import Stopwatch
 from pipeline.tables.windows import window_table
@@ -34,23 +32,20 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
     history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
     JobError when the checker fails.
     """
-    recording, tables, watch = _made(run, model, deadline_s, clock)
-    load = load_in(recording.events, recording.receipts)
-    counts = count(tables["operations"], installed_spans(recording.receipts, load))
-    watch.lap("count")
-    return as_values(recording, tables, counts, watch.laps)
+    tables, watch = _made(run, model, deadline_s, clock)
+    return values_of(tables["verdicts"], tables["faults"], watch.laps)
 
 
 def written_tables(
     run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time
 ) -> dict[str, pa.Table]:
-    """The same, for who wants the tables themselves, as they are now on disk."""
-    return _made(run, model, deadline_s, clock)[1]
+    """Compute and write the same tables, and return them as they are on disk."""
+    return _made(run, model, deadline_s, clock)[0]
 
 
 def _made(
     run: RunFiles, model: str, deadline_s: float, clock: Callable[[], float]
-) -> tuple[Recording, dict[str, pa.Table], Stopwatch]:
+) -> tuple[dict[str, pa.Table], Stopwatch]:
     watch = Stopwatch(clock)
     recording = read_run(run)
     watch.lap("read")
@@ -66,7 +61,7 @@ def _made(
     with replacing(run.tables) as fresh:
         write_tables(fresh, tables)
     watch.lap("write")
-    return recording, tables, watch
+    return tables, watch
 
 
 def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:

@@ -1,36 +1,36 @@
-"""One run as one row: what is kept of it to be compared with others."""
+"""The row of one run in the table ``runs``, by which runs are compared."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import RunFiles
-from history.metrics.recovery import never_recovered
+from history import Receipt, RunFiles
+from history.metrics.recovery import Load, never_recovered, surroundings
 from history.records.plans import nemesis_name, system_version
+from history.records.settings import machine_of, settings_of
 from pipeline.tables.columns import clean
-
-_SETTINGS: Final = (
-    "cluster", "nodes", "timers", "store", "read_mode", "client_follows", "concurrency", "rate", "keys", "time_limit",
-    "interval", "client_timeout",
-)  # fmt: skip
-"""What of a plan moves the figures, besides system version, nemesis and workload."""
 
 
 def run_row(
-    run: RunFiles, name: str, load: dict[str, Any], tables: Mapping[str, pa.Table], fingerprint: str, written: int
+    run: RunFiles,
+    name: str,
+    of_load: tuple[dict[str, Any], Load],
+    tables: Mapping[str, pa.Table],
+    fingerprint: str,
+    written: int,
 ) -> dict[str, Any]:
-    """The row of a run; what plan and results do not tell is left empty.
+    """The row of a run; what plan and results do not say is left empty.
 
-    ``load`` is what ``pipeline.tables.load_figures`` says of its operations, ``tables`` holds its verdicts and faults.
+    ``of_load`` is what ``pipeline.tables.load_figures`` returns, ``tables`` holds the run's verdicts and faults.
     """
+    figures, load = of_load
     plan, results = _object(run.plan), _object(run.results)
     test, _, started = name.rpartition("/")
     verdicts = tables["verdicts"]
@@ -41,27 +41,16 @@ def run_row(
         "system_version": system_version(plan),
         "nemesis": nemesis_name(plan),
         "workload": str(plan.get("workload", "")),
-        "settings": _settings(plan),
+        "settings": settings_of(plan),
+        "machine": machine_of(results),
         "verdict": _verdict(results, _object(run.state), verdicts, planned=bool(plan)),
         "violations": int(pc.sum(verdicts["violations"]).as_py() or 0),
         "written": written,
         "fingerprint": fingerprint,
-        **load,
-        **_fault_figures(tables["faults"]),
+        **figures,
+        **_fault_figures(tables["faults"].to_pylist(), load),
     }
     return {key: clean(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
-
-
-def _settings(plan: dict[str, Any]) -> str:
-    """Only runs with equal settings are compared with each other."""
-    told: dict[str, str] = {name: str(plan[name]) for name in _SETTINGS if name in plan}
-    if "cluster" in told:
-        told["cluster"] = told["cluster"].partition(":")[0]
-    if plan.get("snapshot") and "snapshot_threshold" in plan:
-        told["snapshot_threshold"] = str(plan["snapshot_threshold"])
-    if plan.get("schedule"):
-        told["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
-    return " ".join(f"{name}={value}" for name, value in told.items())
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -74,7 +63,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
-    """Of a history alone what its keys say; a run of ours that was never judged proves nothing good."""
+    """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown."""
     if results.get("harness_failure") or (not results and state.get("failures")):
         return "harness failure"
     if results.get("verdict") in ("valid", "invalid", "unknown"):
@@ -84,19 +73,27 @@ def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table,
 
 
 def last_moment(faults: pa.Table) -> int:
-    """The last moment that the table of faults tells of (ns), 0 without any."""
-    told = (pc.max(faults[name]).as_py() for name in ("started", "stood", "heal_started", "healed"))
-    return max((moment for moment in told if moment is not None), default=0)
+    """The last time in the table of faults (ns), 0 without any."""
+    times = (pc.max(faults[name]).as_py() for name in ("started", "stood", "heal_started", "healed"))
+    return max((time for time in times if time is not None), default=0)
 
 
-def _fault_figures(faults: pa.Table) -> dict[str, Any]:
-    installed = [row for row in faults.to_pylist() if row["state"] == "installed"]
+def _fault_figures(faults: list[dict[str, Any]], load: Load) -> dict[str, Any]:
+    installed = [row for row in faults if row["state"] == "installed"]
     times = sorted(row["recovered_ms"] for row in installed if row["recovered_ms"] is not None)
     gaps = [row["longest_gap_ms"] for row in installed if row["longest_gap_ms"] is not None]
+    never = [row for row in installed if never_recovered(row)]
+    around = surroundings([_standing(row) for row in faults if row["state"] != "skipped"], load)
     return {
         "faults": len(installed),
-        "never_recovered": sum(map(never_recovered, installed)),
+        "never_recovered": len(never),
         "recovery_ms": float(np.median(times)) if times else None,
         "recoveries_ms": json.dumps(times),
+        "unrecovered_ms": json.dumps(sorted((around[row["id"]].next - row["healed"]) / 1e6 for row in never)),
         "longest_gap_ms": max(gaps, default=None),
     }
+
+
+def _standing(row: dict[str, Any]) -> Receipt:
+    """When a fault stood, which is the same whether it certainly did or not."""
+    return Receipt(row["id"], row["fault"], "indeterminate", row["started"], healed=row["healed"])

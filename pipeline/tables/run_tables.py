@@ -1,4 +1,4 @@
-"""What a job hands back, and the steps that both ways of computing it share."""
+"""What a job returns, and the steps that both ways of computing it share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from history import KeyVerdict
-from pipeline.tables.counting import Counts, summary
 from pipeline.tables.judging import verdicts_of
 from pipeline.tables.recovery import fault_table
 from pipeline.tables.sources import Recording, load_in, ok_times, probes_table
@@ -16,15 +15,10 @@ from pipeline.tables.sources import Recording, load_in, ok_times, probes_table
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of one run as values.
-
-    ``faults`` are the rows of the table of this name.  ``counts`` is plain JSON (see ``pipeline.tables.counting``) with
-    ``events``, ``keys`` and ``torn`` added.  ``seconds`` tells how long each step took.
-    """
+    """The verdicts and the rows of the table of faults of one run, and how many seconds each step took."""
 
     key_verdicts: list[KeyVerdict]
     faults: list[dict[str, Any]]
-    counts: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -37,16 +31,6 @@ def small_tables(recording: Recording) -> dict[str, pa.Table]:
     }
 
 
-def as_values(recording: Recording, tables: dict[str, pa.Table], counts: Counts, seconds: dict[str, float]) -> Tables:
-    """The finished tables as values; ``tables`` holds at least verdicts and faults."""
-    more = {"events": len(recording.events), "torn": recording.torn}
-    return values_of(tables["verdicts"], tables["faults"], counts, more, seconds)
-
-
-def values_of(
-    verdict_rows: pa.Table, faults: pa.Table, counts: Counts, more: dict[str, Any], seconds: dict[str, float]
-) -> Tables:
-    """What a job hands back; ``more`` is what else is to be counted."""
-    verdicts = verdicts_of(verdict_rows)
-    more = {**more, "keys": len(verdicts)}
-    return Tables(verdicts, faults.to_pylist(), {**more, **summary(counts)}, seconds)
+def values_of(verdicts: pa.Table, faults: pa.Table, seconds: dict[str, float]) -> Tables:
+    """The finished tables as values."""
+    return Tables(verdicts_of(verdicts), faults.to_pylist(), seconds)

@@ -1,4 +1,4 @@
-"""What one run recorded, read once and strictly, in the shapes that the jobs take."""
+"""What one run recorded, read strictly, in the shapes that the jobs need."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from pipeline.tables.columns import clean
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A run's history and probes.  ``torn``: the last line of the history was incomplete and was left out."""
+    """A run's history (without a last line that is incomplete) and probes."""
 
     source: str
-    header: Header
     events: list[Event]
-    torn: bool
     receipts: list[Receipt]
     probes: list[Probe]
 
@@ -38,7 +36,7 @@ def read_run(run: RunFiles) -> Recording:
     history = read_history(run.history)
     probes = read_probes(run.probes) if run.probes.exists() else []
     source = str(run.history)
-    return Recording(source, history.header, history.events, history.torn, receipts_of(history.events), probes)
+    return Recording(source, history.events, receipts_of(history.events), probes)
 
 
 def ok_times(events: Sequence[Event]) -> Times:

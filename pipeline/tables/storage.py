@@ -1,4 +1,4 @@
-"""Parquet tables on disk: exact schemas, a version in every file, and never half a table.
+"""Parquet tables on disk: exact schemas, a version in every file, written all or nothing.
 
 A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
 the final one, which then takes its name; a job that is killed leaves the old tables, or none.  A later job removes
@@ -20,7 +20,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history.tables.metadata import Readable, read_stamped, stamped, version_of
+from history.tables.metadata import Readable, add_metadata, read_checked, version_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
 _ATTEMPTS: Final = 10
@@ -29,16 +29,16 @@ _SINCE_2: Final = {"windows": ("split", "key", "node")}
 _MEND: Final = "`harness check` of the run makes it anew"
 
 
-def stamp(name: str) -> pa.Schema:
+def written_schema(name: str) -> pa.Schema:
     """The schema of a table as it is written into every file."""
-    return stamped(TABLES[name], name, TABLES_VERSION)
+    return add_metadata(TABLES[name], name, TABLES_VERSION)
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
     """Write one file of the table ``name`` under ``root``; return the number of rows."""
     directory = root / f"{name}.parquet"
     directory.mkdir(parents=True, exist_ok=True)
-    schema = stamp(name)
+    schema = written_schema(name)
     rows = 0
     with pq.ParquetWriter(directory / f"part-{part:05d}.parquet", schema) as writer:
         for batch in batches:
@@ -54,7 +54,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory; one of version 1 is read as what it is in today's columns.
+    """Read the table ``name`` from its directory; one of version 1 is converted to the current columns.
 
     Raises FormatError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
     """
@@ -65,7 +65,7 @@ def read_table(path: Path, name: str) -> pa.Table:
 
 
 def _checked(part: Path, name: str) -> pa.Table:
-    table, version = read_stamped(part, name, _readable(name), _MEND)
+    table, version = read_checked(part, name, _readable(name), _MEND)
     return table if version == TABLES_VERSION else _of_version_1(table, name)
 
 
@@ -88,7 +88,7 @@ def _of_version_1(table: pa.Table, name: str) -> pa.Table:
         table = table.append_column("split", pa.repeat("all", rows))
         for column in ("key", "node"):
             table = table.append_column(column, pa.nulls(rows, pa.string()))
-    return exact(table, stamp(name))
+    return exact(table, written_schema(name))
 
 
 def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
@@ -101,8 +101,8 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
 def replacing(final: Path, *, sweeping: bool = True) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
-    What killed jobs left beside it is removed first; not so without ``sweeping``, for a directory of so many that
-    looking through it for each of them would take longer than all else.
+    What killed jobs left beside it is removed first; without ``sweeping`` it is not, since listing a directory of very
+    many runs for each of them takes longer than all else.
     """
     if sweeping:
         sweep(final)
@@ -131,7 +131,7 @@ def _swap(fresh: Path, final: Path, old: Path, aside: list[Path]) -> None:
         try:
             fresh.rename(final)
         except OSError as error:
-            # Somebody else put theirs there in between.
+            # Another writer has put its directory there meanwhile.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
                 raise
         else:

@@ -3,7 +3,8 @@
 Quantiles are by nearest rank: the smallest latency that at least so many per cent of the operations did not exceed.
 So every figure is one that was measured, and the same one whichever machine sorted the numbers.
 Quantiles of parts do not add up to that of the whole.  So every operation is in four rows: that of all operations of
-its second, function and outcome, that of its key, that of its node, and that of both.
+its second, function and outcome (split ``all``), that of its key, that of its node, and that of both.  Sums are taken
+over one split: ``sum(count) where split = 'all'`` is the number of operations, without it four times as many.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from history.tables.schemas import SPLITS, WINDOWS
 
 COLUMNS: Final = ("f", "outcome", "key", "node", "invoked", "returned")
 ORDER: Final = ("second", "split", "key", "node", "f", "outcome")
-"""What a row is told from others by, and the order of the rows; null comes first."""
+"""The columns that identify a row, and the order of the rows; null comes first."""
 
 _PER_CENT: Final = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
 _Codes = npt.NDArray[np.int64]

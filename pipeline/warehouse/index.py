@@ -1,54 +1,76 @@
-"""``warehouse/runs.parquet`` and ``trends.parquet``: one row of every run in one file, and what they come to.
+"""``warehouse/runs.parquet`` and ``trends.parquet``: the rows of all runs in one file, and the trends over them.
 
-Both can be made anew from the runs' own directories at any time, and are: whoever refreshes them looks at every
-directory's time, reads the rows that are new or changed, and forgets those that have gone.  So a process that was
-killed between bringing a run and refreshing is made good by the next one.  One process at a time does it; each file
-takes its place whole.
+Both are derived from the runs' own directories: a refresh looks at every directory's time, reads the rows that are new
+or changed, and drops those of runs that are gone.  So the next refresh repairs what a process left that was killed
+after adding a run.  One process at a time refreshes; each file is replaced as a whole.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
+from history.metrics.regressions import FIGURES, VERDICT, Baseline
 from history.tables.schemas import RUNS
-from history.tables.warehouse import read_runs, read_trends, stamp
+from history.tables.warehouse import BASELINES, read_baselines, read_runs, read_trends, written_schema
 from pipeline.tables.storage import exact
-from pipeline.warehouse.tables import bring, read_row, runs_written
+from pipeline.warehouse.tables import add_tables, read_row, runs_written
 from pipeline.warehouse.trends import trend_table
 
-Trends: TypeAlias = Callable[[pa.Table], pa.Table]
+_DIGEST: Final = b"harness.baselines"
+"""The metadata of ``trends.parquet`` that says with which baselines it was computed."""
 
 
 def append_run(warehouse: Path, run: RunFiles) -> bool:
-    """Bring the finished tables of a run into the warehouse and its row into the index; False if nothing changed.
+    """Add the finished tables of a run to the warehouse and its row to the index; False if nothing changed.
 
-    Raises as ``pipeline.warehouse.tables.bring`` does.
+    Raises as ``pipeline.warehouse.tables.add_tables`` does.
     """
     warehouse.mkdir(parents=True, exist_ok=True)
-    row = bring(warehouse, run)
+    row = add_tables(warehouse, run)
     refresh(warehouse, [] if row is None else [row])
     return row is not None
 
 
-def refresh(warehouse: Path, rows: Sequence[pa.Table] = (), trends: Trends = trend_table) -> None:
-    """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.  Raises OSError."""
+def refresh(warehouse: Path, rows: Sequence[pa.Table] = ()) -> None:
+    """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.
+
+    Raises OSError, and FormatError for bad ``baselines.toml``.
+    """
     with _locked(warehouse):
+        baselines, digest = _baselines(warehouse)
         known = _known(warehouse)
         table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *(row.cast(RUNS) for row in rows)]))
-        if known is not None and table.equals(known) and _has_trends(warehouse):
+        if known is not None and table.equals(known) and _trends_digest(warehouse) == digest:
             return
-        _write(warehouse / "runs.parquet", exact(table, stamp("runs")))
-        _write(warehouse / "trends.parquet", exact(trends(table), stamp("trends")))
+        _write(warehouse / "runs.parquet", exact(table, written_schema("runs")))
+        trends = trend_table(table, baselines)
+        schema = written_schema("trends")
+        schema = schema.with_metadata({**schema.metadata, _DIGEST: digest})
+        _write(warehouse / "trends.parquet", exact(trends, schema))
+
+
+def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
+    """The acknowledged baselines, and a hash of them.  Raises FormatError."""
+    rows = read_baselines(warehouse)
+    found = [Baseline(row["run"], row.get("figure")) for row in rows]
+    known = (*FIGURES, VERDICT)
+    for baseline in found:
+        if baseline.figure is not None and baseline.figure not in known:
+            complaint = f"no figure {baseline.figure!r}; there are {', '.join(known)}"
+            raise FormatError(str(warehouse / BASELINES), "the file", complaint)
+    return found, hashlib.sha256(json.dumps(rows).encode()).hexdigest().encode()
 
 
 def _updated(warehouse: Path, known: pa.Table | None, fresh: pa.Table) -> pa.Table:
@@ -63,7 +85,7 @@ def _updated(warehouse: Path, known: pa.Table | None, fresh: pa.Table) -> pa.Tab
 
 
 def _current(table: pa.Table, there: dict[str, int]) -> pa.Table:
-    """The rows that are still what their directories hold."""
+    """The rows whose directories have not changed since."""
     names, written = table["run"].to_pylist(), table["written"].to_pylist()
     same = [there.get(name) == moment for name, moment in zip(names, written, strict=True)]
     return table.filter(pa.array(same, pa.bool_())).replace_schema_metadata(None).cast(RUNS)
@@ -71,7 +93,7 @@ def _current(table: pa.Table, there: dict[str, int]) -> pa.Table:
 
 def _read_rows(warehouse: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     for name in names:
-        # Gone meanwhile, or of another version: `ingest` of the run makes it anew.
+        # Removed meanwhile, or of another version: `ingest` of the run writes it again.
         with contextlib.suppress(OSError, FormatError):
             yield read_row(warehouse, name).cast(RUNS)
 
@@ -83,12 +105,11 @@ def _known(warehouse: Path) -> pa.Table | None:
         return None
 
 
-def _has_trends(warehouse: Path) -> bool:
+def _trends_digest(warehouse: Path) -> bytes | None:
     try:
-        read_trends(warehouse)
+        return (read_trends(warehouse).schema.metadata or {}).get(_DIGEST)
     except (FileNotFoundError, FormatError):
-        return False
-    return True
+        return None
 
 
 def _write(path: Path, table: pa.Table) -> None:
@@ -102,7 +123,7 @@ def _write(path: Path, table: pa.Table) -> None:
 
 @contextlib.contextmanager
 def _locked(warehouse: Path) -> Iterator[None]:
-    """One at a time; the lock goes with the process that holds it."""
+    """Hold the warehouse's lock, which the kernel releases when its process ends."""
     with (warehouse / ".lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

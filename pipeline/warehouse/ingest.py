@@ -1,11 +1,10 @@
-"""Many runs into the warehouse: each for itself, so that a bad one is named and all others are done."""
+"""Add many runs to the warehouse, each on its own: a bad one is reported and all others are added."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
@@ -22,30 +21,29 @@ from pipeline.tables.columns import clean
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
-from pipeline.warehouse.remote import Files, brought_here, contents, is_foreign, look_at, staged_without_history
+from pipeline.warehouse.remote import Files, contents, copied_here, is_foreign, look_at, staged_without_history
 from pipeline.warehouse.staging import staged, staged_bytes, staged_size
-from pipeline.warehouse.tables import bring
-from pipeline.warehouse.trends import spark_trends
+from pipeline.warehouse.tables import add_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
 Compute: TypeAlias = Callable[..., Mapping[str, pa.Table] | None]
-"""Writes the tables of a run; hands them back if it still holds them."""
+"""Writes the tables of a run; returns them if it still holds them."""
 
 AT_ONCE: Final = 500
-"""Runs that one task brings: what is done again if it dies."""
+"""Runs that one task adds: what is done again if it dies."""
 _OUTCOME: Final = pa.schema(
     [pa.field("_place", pa.int64()), *(pa.field(name, pa.string()) for name in ("_name", "_state", "_error"))]
 )
 _FOUND: Final = pa.schema([*_OUTCOME, *(pa.field(field.name, field.type) for field in RUNS)])
-"""What a task says of a run: which it was, what became of it, and its row if that is new (else nulls)."""
+"""What a task reports of a run: its place, the outcome, and its row if that is new (else nulls)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one run; ``error`` is the kind and text of what was wrong with a failed one."""
+    """The outcome of one run; ``error`` is the kind and text of the error of a failed one."""
 
     run: str
     state: State
@@ -60,14 +58,14 @@ def ingest(
     spark: SparkSession | None = None,
     large: int = LARGE_BYTES,
 ) -> list[Outcome]:
-    """Bring runs into the warehouse, computing the tables of those that have none; outcomes in the order of ``places``.
+    """Add runs to the warehouse, computing the tables of those that have none; outcomes in the order of ``places``.
 
     A place is a run's directory or a history file.  With ``spark`` the runs are spread over its tasks, which must see
     the same files; those whose history has more than ``large`` bytes are worked on one after the other, each by all
     tasks; and a place may be a URI of any file system that Spark reads.  ``deadline_s`` is each run's.
 
-    Whatever is wrong with a run (bad lines, another version, gone meanwhile) is its outcome; raises only OSError when
-    the warehouse itself cannot be made, and JobError when Spark fails.
+    An error of one run (bad lines, another version, gone meanwhile) is its outcome.  Raises OSError when the warehouse
+    itself cannot be written, FormatError for bad ``baselines.toml``, and JobError when Spark fails.
     """
     warehouse.mkdir(parents=True, exist_ok=True)
     texts = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
@@ -77,12 +75,12 @@ def ingest(
         parts = _by_spark(spark, texts, warehouse, deadline_s, large)
     found = pa.concat_tables([_FOUND.empty_table(), *parts]).sort_by("_place")
     rows = found.filter(pc.is_valid(found["run"])).select(RUNS.names)
-    refresh(warehouse, [rows], *([partial(spark_trends, spark)] if spark is not None else []))
+    refresh(warehouse, [rows])
     return [Outcome(*cells) for cells in zip(*(found[name].to_pylist() for name in _OUTCOME.names[1:]), strict=True)]
 
 
 def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:
-    """Is the history in a place of this machine better read by all tasks than by one?"""
+    """Is the history in a local place so large that all tasks should read it?"""
     return staged_size(Path(place)) > large
 
 
@@ -120,12 +118,12 @@ def _from_afar(
         missing |= dict.fromkeys(gone, "FileNotFoundError: it went away meanwhile")
     for number in foreign:
 
-        def bring_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
-            with brought_here(spark, place) as path, staged(path) as (name, run):
+        def add_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
+            with copied_here(spark, place) as path, staged(path) as (name, run):
                 compute = _by_all_tasks(spark, large=large) if is_large(path, large) else written_tables
                 return _add(run, name, warehouse, deadline_s, compute)
 
-        parts.append(_attempt(number, places[number], bring_one))
+        parts.append(_attempt(number, places[number], add_one))
     for number, files in big.items():
 
         def add(place: str = places[number], files: Files = files) -> tuple[str, pa.Table | None]:
@@ -144,7 +142,7 @@ def _by_all_tasks(spark: SparkSession, **options: Any) -> Compute:
 
 
 def _tasks(spark: SparkSession, runs: int) -> int:
-    """At least a few for each core, so that none waits long for the last."""
+    """How many tasks: a few for each core, so that the last one does not take long."""
     return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism), -(-runs // AT_ONCE))
 
 
@@ -202,7 +200,7 @@ def _root(uri: str) -> str:
 
 
 def _short(place: str) -> str:
-    """A run is called by its own name and its directory's, wherever it lies."""
+    """The name of a run: the last two parts of its path."""
     short = "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
     return unquote(short) if is_remote(place) else short
 
@@ -211,6 +209,6 @@ def _add(run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: 
     if run.tables.is_dir():
         # They may be of another version, or damaged.
         with contextlib.suppress(FileNotFoundError, FormatError):
-            return name, bring(warehouse, run, name)
+            return name, add_tables(warehouse, run, name)
     made = compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
-    return name, bring(warehouse, run, name, made=made)
+    return name, add_tables(warehouse, run, name, made=made)

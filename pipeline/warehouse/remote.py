@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from history import FormatError, RunFiles
 from pipeline.spark.actions import run_action
-from pipeline.spark.hadoop_fs import bring_here, for_readers, head, listing
+from pipeline.spark.hadoop_fs import copy_here, for_readers, head, listing
 from pipeline.warehouse.staging import GROWTH, RECORDED, staged_bytes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Files: TypeAlias = Mapping[str, tuple[str, int]]
 
 
 def look_at(spark: SparkSession, places: Mapping[int, str]) -> tuple[dict[int, Files], dict[int, str]]:
-    """(the recorded files of the runs in ``places``, what is wrong with those that have none)."""
+    """The recorded files of the runs in ``places``, and the errors of those that have none."""
     there: dict[int, Files] = {}
     missing: dict[int, str] = {}
     for number, place in places.items():
@@ -46,7 +46,7 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
     A file that goes away between now and the reading is left out.  Raises JobError if one has gone already.
     """
     there = [(uri, number, file) for number, files in runs.items() for file, (uri, _) in files.items()]
-    # So the reader spells them.
+    # So the reader returns them.
     names = [(unquote(uri).replace(":///", ":/", 1), number, file) for uri, number, file in there]
     reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
     frame: DataFrame = run_action(lambda: reader.load([for_readers(uri) for uri, _, _ in there]))
@@ -56,9 +56,9 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
 
 @contextlib.contextmanager
 def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[RunFiles, str]]:
-    """A run whose history is too large to be brought here, and the history's URI.
+    """A run whose history is too large to be copied here, and the history's URI.
 
-    In its place there are its first line and its size, which the run's fingerprint then rests on.
+    The run's fingerprint is then computed from the first line of the history and its size.
     """
     small = {name: head(spark, uri, size) for name, (uri, size) in files.items() if name != "history.jsonl"}
     uri, size = files["history.jsonl"]
@@ -69,7 +69,7 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
 
 
 def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
-    """Is there a single file in ``place``, which is no history of ours at first sight?"""
+    """Is ``place`` a single file that does not look like our own history?"""
     name = unquote(place.rpartition("/")[2])
     if name == "history.jsonl" or not unquote(files["history.jsonl"][0]).endswith(f"/{name}"):
         return False
@@ -77,8 +77,8 @@ def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
 
 
 @contextlib.contextmanager
-def brought_here(spark: SparkSession, place: str) -> Iterator[Path]:
-    """The file in ``place`` on this machine, under its own name and its directory's; errors speak of ``place``.
+def copied_here(spark: SparkSession, place: str) -> Iterator[Path]:
+    """Copy the file in ``place`` to this machine, under its own name and its directory's; errors name ``place``.
 
     Raises OSError if there is no room for it and for what it is written as.
     """
@@ -86,7 +86,7 @@ def brought_here(spark: SparkSession, place: str) -> Iterator[Path]:
         parent, name = map(unquote, place.rsplit("/", 2)[1:])
         path = Path(directory, parent or "files", name)
         path.parent.mkdir()
-        bring_here(spark, place, path, 1 + GROWTH)
+        copy_here(spark, place, path, 1 + GROWTH)
         try:
             yield path
         except FormatError as error:
@@ -101,6 +101,6 @@ def _files(spark: SparkSession, place: str) -> Files:
 
 
 def _first_line(error: Exception) -> str:
-    """Java's own words, without the stack."""
+    """The message of a Java exception, without the stack."""
     java = getattr(error, "java_exception", None)
     return str(java.toString() if java is not None else error).splitlines()[0]

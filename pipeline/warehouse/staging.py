@@ -1,4 +1,4 @@
-"""Whatever holds a history, as a run's directory: one on this machine, a single file, or files as bytes."""
+"""Present any history as a run's directory: a directory, a single file, or files as bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from history import FormatError, RunFiles
-from history.readers.convert import Line, transcribe
+from history.readers.convert import Line, convert_history
 from history.readers.formats import kind_of
 from history.records.events import line_of_event
 from pipeline.warehouse.tables import run_name
 
 GROWTH: Final = 2
-"""About so much longer is our own way of writing the events than somebody else's."""
+"""How many times longer our ``history.jsonl`` is than a foreign history of the same events, about."""
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
@@ -66,7 +66,7 @@ def staged_bytes(name: str, files: Mapping[str, bytes]) -> Iterator[RunFiles]:
 
 
 def _as_history(file: Path, history: Path) -> Line:
-    """Put the history of any format where a run has its own; the answer tells on which line of it an event stands.
+    """Write the history of any format as ``history``; returns the function from an event's index to its line.
 
     Raises FormatError, OSError.
     """
@@ -76,12 +76,12 @@ def _as_history(file: Path, history: Path) -> Line:
         return line_of_event
     if kind == "parquet":
         raise FormatError(str(file), "byte 0", "expected a history, found a table; give the directory of its run")
-    return transcribe(file, history)
+    return convert_history(file, history)
 
 
 @contextlib.contextmanager
 def _named(directory: str, place: str, line: Line = line_of_event) -> Iterator[None]:
-    """Let errors speak of the place that the user knows, not of where it was put."""
+    """Let errors name the place that the user gave instead of the temporary one."""
 
     def known(found: re.Match[str]) -> str:
         index = int(found[1]) - 2

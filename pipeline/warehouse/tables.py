@@ -1,7 +1,7 @@
 """The tables of all runs: ``store/warehouse/run=<run>/<table>.parquet``.
 
 A run's directory appears there at once with everything in it, or not at all, so a job that is killed leaves nothing
-behind and writers need no lock: whoever comes last wins, with the same content.  The directories are named as Spark and
+behind and writers need no lock: the last one wins, with the same content.  The directories are named as Spark and
 Arrow expect of a partitioned table; ``runs.parquet`` in each holds the run's own row.  ``pipeline.warehouse.index``
 puts all rows into one file.
 """
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
-from history.tables.warehouse import read_rows, stamp
+from history.tables.warehouse import read_rows, written_schema
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import exact, is_dead, read_table, replacing, versions_of, write_part
@@ -34,23 +34,23 @@ _MARK: Final = re.compile(r"\.(tmp|old)-(?P<pid>\d+)-[0-9a-f]{8}(-\d+)?$")
 
 
 def run_name(run: RunFiles) -> str:
-    """``<test name>/<UTC start>-<seed>``: what tells a run from all others of a store."""
+    """``<test name>/<UTC start>-<seed>``, which identifies a run in its store."""
     root = run.root.resolve()
     return f"{root.parent.name}/{root.name}"
 
 
-def bring(
+def add_tables(
     warehouse: Path,
     run: RunFiles,
     name: str | None = None,
     now: Callable[[], int] = time.time_ns,
     made: Mapping[str, pa.Table] | None = None,
 ) -> pa.Table | None:
-    """Bring the finished tables of a run into the warehouse; its row, or None if all is there already.
+    """Add the finished tables of a run to the warehouse; returns its row, or None if all is there already.
 
-    A run that was judged anew replaces its former self.  Tables of version 1 become today's on the way.  ``made`` are
-    the tables of the run, of who has just written them and still holds them.  Raises
-    FileNotFoundError without tables or history, FormatError for tables of another version, OSError.
+    A run that was judged again replaces the former one.  Tables of version 1 are converted.  ``made`` are the run's
+    tables if the caller still holds them, so that they need not be read.  Raises FileNotFoundError without tables or
+    history, FormatError for tables of another version, OSError.
     """
     name = name or run_name(run)
     place = place_of(warehouse, name)
@@ -61,21 +61,21 @@ def bring(
     old = () if made else [table for table in TABLES if versions_of(run.table(table), table) != {TABLES_VERSION}]
     written = now() // 1000
     batches = made["operations"].to_batches if made else batches_of(run.table("operations"))
-    load = load_figures(batches, last_moment(small["faults"]))
-    row = run_row(run, name, load, small, mark, written)
-    whole = exact(pa.Table.from_pylist([row], schema=RUNS), stamp("runs"))
+    of_load = load_figures(batches, last_moment(small["faults"]))
+    row = run_row(run, name, of_load, small, mark, written)
+    whole = exact(pa.Table.from_pylist([row], schema=RUNS), written_schema("runs"))
     with replacing(place, sweeping=False) as fresh:
         for table in TABLES:
             _copy(run.table(table), fresh, table, rewrite=table in old)
         (fresh / _ROW).mkdir()
         pq.write_table(whole, fresh / _ROW / "part-00000.parquet")
-        # The index sees from the directory's time whether it knows this version of the run.
+        # By the directory's time the index knows whether its row of the run is current.
         os.utime(fresh, ns=(written * 1000, written * 1000))
     return whole
 
 
 def _copy(source: Path, fresh: Path, name: str, *, rewrite: bool) -> None:
-    """A table as it is, or rewritten since it is of an older version.  Raises FormatError, FileNotFoundError."""
+    """Copy a table, rewriting it if it is of an older version.  Raises FormatError, FileNotFoundError."""
     if rewrite:
         write_part(fresh, name, [read_table(source, name)])
         return
@@ -86,7 +86,7 @@ def _copy(source: Path, fresh: Path, name: str, *, rewrite: bool) -> None:
 
 
 def _link(source: str, target: str) -> None:
-    """A second name for a file that nobody changes once it is written; a copy where the file system has none."""
+    """Hard-link a file that never changes once it is written, or copy it where the file system cannot."""
     try:
         os.link(source, target)
     except OSError:
@@ -102,11 +102,6 @@ def fingerprint(run: RunFiles) -> str:
                 total.update(hashlib.file_digest(file, "sha256").digest())
         total.update(path.name.encode())
     return total.hexdigest()
-
-
-def runs_in(warehouse: Path) -> Iterator[str]:
-    """The names of the runs in a warehouse, in order."""
-    yield from sorted(unquote(path.name.removeprefix(_PREFIX)) for path in _places(warehouse))
 
 
 def read_all(warehouse: Path, table: str) -> pa.Table:
@@ -127,7 +122,7 @@ def place_of(warehouse: Path, name: str) -> Path:
 def runs_written(warehouse: Path) -> dict[str, int]:
     """When each run in a warehouse was written (µs since 1970), by its name.
 
-    On the way, what killed writers left between the runs is removed.
+    Also removes what killed writers left between the runs.
     """
     there: dict[str, int] = {}
     with os.scandir(warehouse) as entries:
@@ -147,7 +142,7 @@ def read_row(warehouse: Path, name: str) -> pa.Table:
 
 
 def _places(warehouse: Path) -> Iterator[Path]:
-    """The runs' directories, without those that are being written."""
+    """The directories of the runs, without those that are being written."""
     return (path for path in warehouse.glob(f"{_PREFIX}*") if not _MARK.search(path.name) and (path / _ROW).is_dir())
 
 

@@ -1,12 +1,13 @@
 """Trends: how runs of one kind (system version, nemesis, workload) went over time, and what got worse.
 
-A figure is a *regression* if the newest run is worse than the median of the last :data:`LAST` runs before it by more
-than their spread (greatest less least), with at least :data:`LEAST` of them; a verdict is one if it is invalid and none
-of those was.  So a noisy figure needs a large change to be flagged, and a steady one a small change.  Only runs with
-the same settings are compared: a lower rate that was asked for is no regression.  Each comes with its evidence: the
-figure, its median and spread before, and the runs that these rest on with their values.
+What a *regression* is, and how often one is a false alarm: [Regressions](regressions.md).
+
 *Flakiness* is the share of neighbouring runs with different verdicts.  Runs that ended in a harness failure say nothing
 about the system: they are counted, and left out of everything else.
+
+Faults after which the rate never came back count in the quantiles of the recovery (Kaplan-Meier): such a fault took
+longer than the time until the next one.  A version is compared with the one that came before it (same nemesis and
+workload, same mode) by the log-rank test, within runs of equal settings and machine.
 """
 
 from __future__ import annotations
@@ -14,50 +15,42 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from history.metrics.regressions import Baseline, Measured, find_regressions
+from history.metrics.survival import Times, log_rank, quantile, two_sided
+from history.records.settings import series_name
 from history.tables.schemas import TRENDS
-from pipeline.spark.actions import ddl, run_action
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-LAST: Final = 10
-LEAST: Final = 5
 KIND: Final = ("system_version", "nemesis", "workload")
-_WORSE_IS: Final = {"rate": -1, "unavailable_s": 1, "recovery_ms": 1, "p99_ms": 1}
-_FLOOR: Final = {"rate": 1.0, "unavailable_s": 0.5, "recovery_ms": 100.0, "p99_ms": 1.0}
-"""Changes below these are never flagged, however steady the runs before were."""
-
 _BUCKETS: Final = (0, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 """Lower bounds of the recovery histogram, ms."""
 
+_Kind: TypeAlias = tuple[str, ...]
+_Rows: TypeAlias = list[dict[str, Any]]
 
-def trend_table(runs: pa.Table) -> pa.Table:
-    """Trends by kind from rows of ``runs``; kinds are independent, so any split by kind gives the same rows."""
-    kinds: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+
+def trend_table(runs: pa.Table, baselines: Sequence[Baseline] = ()) -> pa.Table:
+    """Trends by kind from rows of ``runs``."""
+    kinds: dict[_Kind, _Rows] = {}
     for row in sorted(runs.to_pylist(), key=lambda row: (row["started"], row["run"])):
         kinds.setdefault(tuple(row[name] for name in KIND), []).append(row)
-    return pa.Table.from_pylist([_trend(kind, kinds[kind]) for kind in sorted(kinds)], schema=TRENDS)
+    former = _former_versions(kinds)
+    rows = [_trend(kind, kinds[kind], baselines) | _compared(kind, former.get(kind), kinds) for kind in sorted(kinds)]
+    return pa.Table.from_pylist(rows, schema=TRENDS)
 
 
-def spark_trends(spark: SparkSession, runs: pa.Table) -> pa.Table:
-    """The same on Spark, kind by kind.  Raises JobError."""
-    if not runs.num_rows:
-        return TRENDS.empty_table()
-    frame = spark.createDataFrame(runs).groupBy(*KIND).applyInArrow(trend_table, ddl(TRENDS))
-    return run_action(frame.toArrow).cast(TRENDS).sort_by([(name, "ascending") for name in KIND])
-
-
-def _trend(kind: tuple[str, ...], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    judged = [row for row in rows if row["verdict"] != "harness failure"]
+def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str, Any]:
+    judged = _judged(rows)
     changes = [before["verdict"] != after["verdict"] for before, after in pairwise(judged)]
     rate, gaps = (_values(judged, name) for name in ("rate", "unavailable_s"))
-    recovery = sorted(time for row in judged for time in json.loads(row["recoveries_ms"]))
+    recovery = _recovery(judged)
+    seen = sorted(recovery.seen)
     return {
         **dict(zip(KIND, kind, strict=True)),
         "runs": len(rows),
@@ -68,14 +61,66 @@ def _trend(kind: tuple[str, ...], rows: list[dict[str, Any]]) -> dict[str, Any]:
         "rate_median": _quantile(rate, 50),
         "unavailable_s_median": _quantile(gaps, 50),
         "unavailable_s_max": _quantile(gaps, 100),
-        "recoveries": len(recovery),
-        "never_recovered": sum(row["never_recovered"] for row in judged),
-        "recovery_ms_p50": _quantile(recovery, 50),
-        "recovery_ms_p95": _quantile(recovery, 95),
-        "recovery_ms_max": _quantile(recovery, 100),
-        "recovery_histogram": json.dumps(_histogram(recovery)),
-        "regressions": json.dumps(regressions(judged)),
+        "recoveries": len(seen),
+        "never_recovered": len(recovery.censored),
+        "recovery_ms_p50": quantile(recovery, 0.5),
+        "recovery_ms_p95": quantile(recovery, 0.95),
+        "recovery_ms_max": _quantile(seen, 100),
+        "recovery_histogram": json.dumps(_histogram(seen)),
+        "regressions": json.dumps([found.to_json() for found in find_regressions(map(_measured, judged), baselines)]),
     }
+
+
+def _judged(rows: _Rows) -> _Rows:
+    return [row for row in rows if row["verdict"] != "harness failure"]
+
+
+def _measured(row: Mapping[str, Any]) -> Measured:
+    recovery = _recovery([row])
+    median = quantile(recovery, 0.5)
+    if median is None and recovery.censored:
+        median = math.inf
+    figures = {name: row[name] for name in ("rate", "unavailable_s", "p99_ms")} | {"recovery_ms": median}
+    return Measured(row["run"], series_name(row["settings"], row["machine"]), row["verdict"], figures)
+
+
+def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
+    """The times until the rate was back; of old rows it is not known how long it was waited for in vain."""
+    seen: list[float] = []
+    censored: list[float] = []
+    for row in rows:
+        seen += json.loads(row["recoveries_ms"])
+        unknown = [math.inf] * row["never_recovered"]
+        censored += unknown if row["unrecovered_ms"] is None else json.loads(row["unrecovered_ms"])
+    return Times(seen, censored)
+
+
+def _former_versions(kinds: Mapping[_Kind, _Rows]) -> dict[_Kind, _Kind]:
+    """For each kind the one of the same nemesis, workload and mode whose first run came last before its own."""
+    order: dict[_Kind, list[_Kind]] = {}
+    for kind in sorted(kinds, key=lambda kind: (kinds[kind][0]["started"], kind)):
+        version, *others = kind
+        order.setdefault((version.partition(" ")[2], *others), []).append(kind)
+    return {after: before for versions in order.values() for before, after in pairwise(versions)}
+
+
+def _compared(kind: _Kind, former: _Kind | None, kinds: Mapping[_Kind, _Rows]) -> dict[str, Any]:
+    """The recovery of a version against that of the one before it."""
+    if former is None:
+        return {}
+    before, after = _by_series(kinds[former]), _by_series(kinds[kind])
+    strata = [(_recovery(before[name]), _recovery(after[name])) for name in before.keys() & after.keys()]
+    z = log_rank(strata)
+    if z is None:
+        return {}
+    return {"compared_with": former[0], "recovery_log_rank": z, "recovery_p": two_sided(z)}
+
+
+def _by_series(rows: _Rows) -> dict[str, _Rows]:
+    found: dict[str, _Rows] = {}
+    for row in _judged(rows):
+        found.setdefault(series_name(row["settings"], row["machine"]), []).append(row)
+    return found
 
 
 def _histogram(times: list[float]) -> list[tuple[int, int | None, int]]:
@@ -90,35 +135,7 @@ def _histogram(times: list[float]) -> list[tuple[int, int | None, int]]:
     return [(low, high, int(n)) for low, high, n in zip(_BUCKETS, uppers, counts, strict=True)][:used]
 
 
-def regressions(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What got worse in the last of ``rows`` (of one kind, in the order of time), each with its evidence."""
-    if not rows:
-        return []
-    newest = rows[-1]
-    before = [row for row in rows[:-1] if row["settings"] == newest["settings"]][-LAST:]
-    if len(before) < LEAST:
-        return []
-    found = [worse for name in _WORSE_IS if (worse := _worse(name, newest, before)) is not None]
-    if newest["verdict"] == "invalid" and all(row["verdict"] != "invalid" for row in before):
-        verdicts = [[row["run"], row["verdict"]] for row in before]
-        found.append({"figure": "verdict", "run": newest["run"], "new": "invalid", "before": verdicts})
-    return found
-
-
-def _worse(name: str, newest: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any] | None:
-    values = _values(before, name)
-    if newest[name] is None or len(values) < LEAST:
-        return None
-    median, spread = float(np.median(values)), float(max(values) - min(values))
-    change = _WORSE_IS[name] * (newest[name] - median)
-    if change <= max(spread, _FLOOR[name]):
-        return None
-    evidence = [[row["run"], row[name]] for row in before if row[name] is not None]
-    return {"figure": name, "run": newest["run"], "new": newest[name], "median_before": median,
-            "spread_before": spread, "before": evidence}  # fmt: skip
-
-
-def _values(rows: list[dict[str, Any]], name: str) -> list[float]:
+def _values(rows: _Rows, name: str) -> list[float]:
     return [row[name] for row in rows if row[name] is not None]
 
 

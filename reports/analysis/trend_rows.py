@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from history.metrics import regressions
+
+FIGURES: Final = {
+    "rate": ("rate", "ok/s", 1.0),
+    "unavailable_s": ("time without an ok", "s", 1.0),
+    "recovery_ms": ("time until the rate was back", "s", 1e-3),
+    "p99_ms": ("p99 latency", "ms", 1.0),
+}
+"""Title, unit, and the factor to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run; ``place`` is its directory below the store, ``figures`` what regressions are looked for in."""
+    """One run; ``place`` is its directory below the store."""
 
     place: str
     verdict: str
     recovery_s: float | None
-    figures: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +31,9 @@ class Group:
     """The runs of one nemesis, version and workload, oldest first; seconds, ok operations a second.
 
     ``flaky`` says how far verdicts change from run to run, empty if they do not.  ``late_recovery_s`` is the 95th
-    percentile; ``away_s`` the median unavailability of a run.  ``histogram``: (more than s, up to s, faults).  None
-    where no run tells.
+    percentile; ``away_s`` the median unavailability of a run.  ``histogram``: (more than s, up to s, faults).
+    ``compared`` says how the recovery differs from that of the version before, empty if nothing is known of it.  None
+    where no run says it.
     """
 
     nemesis: str
@@ -39,32 +50,52 @@ class Group:
     violations: int
     never: int
     histogram: tuple[tuple[float, float | None, int], ...]
+    compared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """``seen`` in the newest run of a group against ``middle``, the median of the runs ``before`` (place, value).
+    """A regression as it is drawn: ``history.metrics.regressions.Regression`` of one kind of run, in its unit.
 
-    A verdict that became invalid has no ``seen``.
+    Medians are None for a verdict and for *never*; ``before`` and ``since`` hold (place, value), None for never, and
+    nothing for a verdict.
     """
 
     nemesis: str
     version: str
     workload: str
-    place: str
     metric: str
     unit: str
-    seen: float | None
-    middle: float | None
-    before: tuple[tuple[str, float], ...]
+    onset: str
+    found: str
+    closed: str | None
+    median_before: float | None
+    median_since: float | None
+    before: tuple[tuple[str, float | None], ...]
+    since: tuple[tuple[str, float | None], ...]
 
-    @property
-    def low(self) -> float | None:
-        return min((value for _, value in self.before), default=None)
 
-    @property
-    def high(self) -> float | None:
-        return max((value for _, value in self.before), default=None)
+def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:
+    """A regression of a kind of run in the figure's unit.  Raises KeyError for an unknown figure."""
+    runs = (found.onset, found.found, found.closed)
+    if found.figure == regressions.VERDICT:
+        return Regression(nemesis, version, workload, "verdict became invalid", "", *runs, None, None, (), ())
+    title, unit, factor = FIGURES[found.figure]
+    medians = (_scaled(found.median_before, factor), _scaled(found.median_since, factor))
+    before, since = (
+        tuple((place, _scaled(value, factor)) for place, value in side) for side in (found.before, found.since)
+    )
+    return Regression(nemesis, version, workload, title, unit, *runs, *medians, before, since)
+
+
+def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
+    """The open ones before the closed ones, the newest of each first."""
+    newest = sorted(found, key=lambda one: one.found.rpartition("/")[2], reverse=True)
+    return tuple(sorted(newest, key=lambda one: one.closed is not None))
+
+
+def _scaled(value: float | str | None, factor: float) -> float | None:
+    return None if value is None else float(value) * factor
 
 
 @dataclass(frozen=True, slots=True)

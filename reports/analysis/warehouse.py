@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from history.errors import FormatError
+from history.metrics.regressions import Regression as FoundRegression
 from history.records.layout import WAREHOUSE
 from history.tables.warehouse import read_runs, read_trends
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends
+from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
 
-_FIGURES: Final = {
-    "rate": ("rate", "ok/s", 1.0),
-    "unavailable_s": ("time without an ok", "s", 1.0),
-    "recovery_ms": ("time until the rate was back", "s", 1e-3),
-    "p99_ms": ("p99 latency", "ms", 1.0),
-}
-"""Title, unit, and the factor to it."""
 _KIND: Final = ("nemesis", "system_version", "workload")
 
 
@@ -55,7 +49,7 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
         nemesis=trend["nemesis"],
         version=trend["system_version"],
         workload=trend["workload"],
-        samples=tuple(Sample(row["run"], row["verdict"], _seconds(row["recovery_ms"]), {}) for row in rows),
+        samples=tuple(Sample(row["run"], row["verdict"], _seconds(row["recovery_ms"])) for row in rows),
         verdicts={verdict: verdicts.get(verdict, 0) for verdict in ("valid", "invalid", "unknown", HARNESS_FAILURE)},
         flaky=f"changes {flakiness:.0%}" if flakiness else "",
         recovery_s=_seconds(trend["recovery_ms_p50"]),
@@ -69,21 +63,26 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
             (low / 1000, None if high is None else high / 1000, count)
             for low, high, count in json.loads(trend["recovery_histogram"])
         ),
+        compared=_compared(trend),
     )
 
 
 def _regressions(trends: list[dict[str, Any]]) -> tuple[Regression, ...]:
-    return tuple(_regression(trend, told) for trend in trends for told in json.loads(trend["regressions"]))
+    return open_first(
+        [
+            drawn(trend["nemesis"], trend["system_version"], trend["workload"], FoundRegression.from_json(record))
+            for trend in trends
+            for record in json.loads(trend["regressions"])
+        ]
+    )
 
 
-def _regression(trend: Mapping[str, Any], told: Mapping[str, Any]) -> Regression:
-    kind = (trend["nemesis"], trend["system_version"], trend["workload"])
-    if told["figure"] not in _FIGURES:
-        before = tuple((place, 0.0) for place, _ in told["before"])
-        return Regression(*kind, told["run"], f"{told['figure']} became {told['new']}", "", None, None, before)
-    title, unit, factor = _FIGURES[told["figure"]]
-    before = tuple((place, value * factor) for place, value in told["before"])
-    return Regression(*kind, told["run"], title, unit, told["new"] * factor, told["median_before"] * factor, before)
+def _compared(trend: Mapping[str, Any]) -> str:
+    """The log-rank test against the version before, in words."""
+    if trend["recovery_p"] is None:
+        return ""
+    word = "slower" if trend["recovery_log_rank"] > 0 else "faster"
+    return f"{word} than {trend['compared_with']}, p {trend['recovery_p']:.2g}"
 
 
 def _seconds(milliseconds: float | None) -> float | None:

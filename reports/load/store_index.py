@@ -7,6 +7,7 @@ Symbolic links in a store (``latest``) are never followed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -19,12 +20,13 @@ from history import RunFiles
 from history.metrics.recovery import never_recovered
 from history.records.layout import WAREHOUSE
 from history.records.plans import nemesis_name, system_version
+from history.records.settings import machine_of, series_name, settings_of
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, read_object, tidy
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import one_line
 
-INDEX_VERSION: Final = 6
+INDEX_VERSION: Final = 7
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -35,7 +37,8 @@ class RunRow:
 
     ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
-    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).
+    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``series`` is the
+    same in runs with the same settings and machine.
     """
 
     test: str
@@ -57,6 +60,7 @@ class RunRow:
     length_s: float | None
     checks: tuple[tuple[str, str], ...]
     files: tuple[str, ...]
+    series: str = ""
 
     @property
     def place(self) -> str:
@@ -156,7 +160,13 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         length_s=length,
         checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
         files=offered,
+        series=_series(plan, results),
     )
+
+
+def _series(plan: dict[str, Any], results: dict[str, Any]) -> str:
+    name = series_name(settings_of(plan), machine_of(results))
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
 
 
 def _bare(files: RunFiles) -> RunRow:
@@ -168,7 +178,7 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers"), "")
+    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "series"), "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from reports.analysis import trends
-from reports.analysis.trend_rows import Group, Trends
+from reports.analysis.trend_rows import Group, Regression, Trends
 from reports.load.safe_open import files_of, open_inside
 from reports.load.store_index import RunRow, StoreIndex
 from reports.page.compare import DRAWN, comparison
@@ -81,7 +81,7 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
 def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
     """Render verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
     verdicts = {sample.place: sample.verdict for group in found.groups for sample in group.samples}
-    worse = [{"regression": item, "dots": trends.evidence(item, verdicts)} for item in found.regressions]
+    worse = [_worse(item, verdicts) for item in found.regressions]
     context: dict[str, Any] = {
         "trends": found,
         "groups": _drawn(found.groups),
@@ -89,6 +89,13 @@ def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
         "links": _links(rows),
     }
     return _render("site_trends.html.j2", base, "Trends", data="", **context)
+
+
+def _worse(item: Regression, verdicts: Mapping[str, str]) -> dict[str, Any]:
+    dots = trends.evidence(item, verdicts)
+    first = len(item.before)
+    onset = (dots[first - 1].x + dots[first].x) / 2 if 0 < first < len(dots) else 0.0
+    return {"regression": item, "dots": dots, "onset_x": onset}
 
 
 def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
@@ -122,8 +129,8 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def _packed(row: RunRow) -> dict[str, Any]:
-    fields = {name: getattr(row, name) for name in RunRow.__slots__}
-    return {**fields, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+    shown = {name: getattr(row, name) for name in RunRow.__slots__ if name != "series"}
+    return {**shown, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:

@@ -12,8 +12,8 @@ from checker import check
 from checker.models.objects import Log
 from history import FormatError
 from history.readers import read_any
-from history.readers.edn import EdnReader, read_edn
-from history.readers.jepsen_log import read_jepsen_log
+from history.readers.edn import EdnReader, parse_edn
+from history.readers.jepsen_log import parse_jepsen_log
 
 STORY = """{:type :invoke, :f :write, :value 7, :process 0, :time 10, :index 0}
 {:type :ok, :f :write, :value 7, :process 0, :time 20, :index 1}
@@ -128,7 +128,7 @@ INFO  jepsen.util - 5\t:ok\t:read\t5
 
 
 def test_console_logs(tmp_path: Path) -> None:
-    events = read_jepsen_log(LOG, "log")
+    events = parse_jepsen_log(LOG, "log").events
     assert [(event.process, event.type, event.f, event.value) for event in events] == [
         (3, "invoke", "write", 2), (3, "ok", "write", 2), ("nemesis", "info", "start", None),
         (4, "invoke", "cas", [2, 5]), (4, "info", "cas", None), (5, "invoke", "read", None), (5, "ok", "read", 5),
@@ -144,7 +144,7 @@ def test_console_logs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["fully connected, all nodes", "(", '{"n1" #object[Foo 0x1 "x}"]}', "##NaN"])
 def test_what_a_nemesis_says_in_a_log_is_for_people(words: str) -> None:
     line = f"INFO  jepsen.util - :nemesis\t:info\t:start\t{words}\n"
-    assert [event.type for event in read_jepsen_log(LOG + line, "log")[7:]] == ["info"]
+    assert [event.type for event in parse_jepsen_log(LOG + line, "log").events[7:]] == ["info"]
 
 
 @pytest.mark.parametrize(
@@ -202,5 +202,5 @@ def test_a_jepsen_log_whose_keys_are_texts_is_no_kv_file(more: str, large: int, 
 
 
 def test_an_edn_history_survives_a_round_of_json() -> None:
-    events = read_edn(STORY, "x")
+    events = parse_edn(STORY, "x").events
     assert json.loads(json.dumps([event.to_json() for event in events]))[1]["value"] == 7

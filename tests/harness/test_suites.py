@@ -12,6 +12,7 @@ from harness.suite.cells import Cell, likely_seconds
 from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
 from history import RunFiles
+from history.metrics.recovery import Load
 from history.tables.schemas import TABLES
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.steps import fault_names
@@ -86,4 +87,4 @@ def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path
     wanted = f"0.3.2 snapshot canary {canary}" if canary else "0.3.2 snapshot"
     assert row_of(RunFiles(root)).version == wanted
     empty = {name: schema.empty_table() for name, schema in TABLES.items()}
-    assert run_row(RunFiles(root), "toy/1", {}, empty, "x", 0)["system_version"] == wanted
+    assert run_row(RunFiles(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted

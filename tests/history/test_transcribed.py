@@ -14,7 +14,7 @@ import pytest
 from history import FormatError, read_history
 from history.readers import read as reading
 from history.readers import read_any
-from history.readers.convert import transcribe
+from history.readers.convert import convert_history
 from tests.history.foreign_files import edn, kv, log
 
 PIECE = 700
@@ -22,7 +22,7 @@ PIECE = 700
 
 def written(path: Path, **options: Any) -> bytes:
     target = path.with_name("history.jsonl")
-    transcribe(path, target, **options)
+    convert_history(path, target, **options)
     return target.read_bytes()
 
 
@@ -136,7 +136,7 @@ def test_where_an_event_stands(tmp_path: Path) -> None:
         lines[place] = f"INFO  jepsen.util - {place}\t:invoke\t:read\tnil".encode()
     path.write_bytes(b"\n".join(lines) + b"\n")
     for options in ({}, {"large": 0, "piece": 200}):
-        line = transcribe(path, tmp_path / "history.jsonl", **options)
+        line = convert_history(path, tmp_path / "history.jsonl", **options)
         assert [line(index) for index in range(4)] == ["line 4", "line 5", "line 21", "line 50"]
 
 
@@ -189,5 +189,5 @@ def test_what_a_nemesis_says_is_written_as_json_whatever_it_is(words: str, large
     path.write_text(
         f"{{:process :nemesis :type :info :f :kill :value {words}}}\n" + "{:process 0 :type :invoke :f :read}\n"
     )
-    transcribe(path, tmp_path / "history.jsonl", large=large)
+    convert_history(path, tmp_path / "history.jsonl", large=large)
     assert [event.f for event in read_history(tmp_path / "history.jsonl").events] == ["kill", "read"]

@@ -130,8 +130,7 @@ print(json.dumps({
     "places": sorted({row["where"] for row in places}),
     "verdicts": [verdict.to_json() for verdict in tables.key_verdicts],
     "big": big, "keys": [verdict.to_json() for verdict in keys.key_verdicts],
-    "pieces": [pieces.faults, pieces.counts],
-    "faults": tables.faults, "counts": tables.counts,
+    "pieces": pieces.faults, "faults": tables.faults,
     "outcomes": [outcome.state for outcome in outcomes],
 }))
 spark.stop()
@@ -159,14 +158,14 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     assert [untimed(KeyVerdict.from_json(verdict)) for verdict in found["verdicts"]] == [
         untimed(verdict) for verdict in local.key_verdicts
     ]
-    assert (found["faults"], found["counts"]) == (local.faults, local.counts)
+    assert found["faults"] == local.faults
     assert {name: read_table(run.table(name), name) for name in rows} == rows
     again = RunFiles(run.root / "again")
     without_probes = set(rows) - {"probes"}
     assert {name: read_table(again.table(name), name) for name in without_probes} == {
         name: rows[name] for name in without_probes
     }
-    assert found["pieces"] == [local.faults, local.counts]
+    assert found["pieces"] == local.faults
     expected = local_tables(long, model="register", deadline_s=30).key_verdicts
     keys = [KeyVerdict.from_json(verdict) for verdict in found["keys"]]
     assert {"zones-distributed", "zones"} <= {verdict.engine for verdict in keys}

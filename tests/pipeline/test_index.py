@@ -8,13 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError, RunFiles
+from history.metrics.regressions import Baseline
 from history.tables.warehouse import read_runs, read_trends
-from pipeline import append_run, local_tables, refresh
-from pipeline.warehouse.tables import bring, runs_in
+from pipeline import append_run, local_tables, refresh, trend_table
+from pipeline.warehouse import index
+from pipeline.warehouse.tables import add_tables, runs_written
 
 
 @pytest.fixture
@@ -37,10 +40,10 @@ def names(warehouse: Path) -> list[str]:
 def test_a_process_that_was_killed_before_the_index_is_made_good_by_the_next(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    bring(warehouse, three[1])
+    add_tables(warehouse, three[1])
     assert names(warehouse) == ["t/20260101"]
     assert append_run(warehouse, three[2])
-    assert names(warehouse) == list(runs_in(warehouse)) == ["t/20260101", "t/20260102", "t/20260103"]
+    assert names(warehouse) == sorted(runs_written(warehouse)) == ["t/20260101", "t/20260102", "t/20260103"]
     assert read_trends(warehouse)["runs"].to_pylist() == [3]
 
 
@@ -72,6 +75,55 @@ def test_an_index_that_cannot_be_read_is_made_anew(three, tmp_path, spoil: str) 
     assert not append_run(warehouse, three[0])
     assert read_runs(warehouse).equals(before)
     assert read_trends(warehouse).num_rows == 1
+
+
+def test_rows_of_the_version_before_are_read(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    row = warehouse / "run=t%2F20260101" / "runs.parquet" / "part-00000.parquet"
+    for file in (row, warehouse / "runs.parquet"):
+        old = pq.ParquetFile(file).read().drop_columns(["machine", "unrecovered_ms"])
+        pq.write_table(old.replace_schema_metadata({**old.schema.metadata, b"harness.version": b"3"}), file)
+    written = row.parents[1].stat().st_mtime_ns
+    shutil.rmtree(three[0].root)
+    append_run(warehouse, three[1])
+    assert names(warehouse) == ["t/20260101", "t/20260102"]
+    assert read_runs(warehouse)["unrecovered_ms"].to_pylist()[0] is None
+    assert read_runs(warehouse)["machine"].to_pylist() == [None, None]
+    assert row.parents[1].stat().st_mtime_ns == written
+
+
+def test_baselines_are_used_from_the_next_refresh_on(three, tmp_path, monkeypatch) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    seen: list[list[Baseline]] = []
+
+    def recorded(runs: pa.Table, baselines: list[Baseline]) -> pa.Table:
+        seen.append(baselines)
+        return trend_table(runs, baselines)
+
+    monkeypatch.setattr(index, "trend_table", recorded)
+    file = warehouse / "baselines.toml"
+    file.write_text('[[baseline]]\nrun = "t/20260101"\nfigure = "rate"\nreason = "safer and slower"\n')
+    refresh(warehouse)
+    refresh(warehouse)
+    file.unlink()
+    refresh(warehouse)
+    assert seen == [[Baseline("t/20260101", "rate")], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("[[baseline", "not TOML"), ('[[baseline]]\nrun = "a"', "expected tables"), ("x = 1", "expected tables"),
+     ('[[baseline]]\nrun = "a"\nreason = "b"\nfigures = "c"', "expected tables"), ("baseline = 1", "expected tables"),
+     ('[[baseline]]\nrun = "a"\nreason = "b"\nfigure = "rates"', "no figure 'rates'")],
+)  # fmt: skip
+def test_a_file_of_baselines_that_says_something_else_is_named(three, tmp_path, text: str, wrong: str) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    (warehouse / "baselines.toml").write_text(text)
+    with pytest.raises(FormatError, match=rf"baselines\.toml.*{wrong}"):
+        refresh(warehouse)
 
 
 def test_another_table_in_its_place(three, tmp_path) -> None:
@@ -108,7 +160,7 @@ def test_a_killed_writer_leaves_no_half_run_and_no_lock(three, tmp_path) -> None
     done = subprocess.run([sys.executable, "-c", KILLED, str(warehouse), str(three[0].root)], check=False)
     assert done.returncode == -signal.SIGKILL
     refresh(warehouse)
-    assert names(warehouse) == list(runs_in(warehouse)) == ["t/20260102"]
+    assert names(warehouse) == sorted(runs_written(warehouse)) == ["t/20260102"]
     assert append_run(warehouse, three[0])
     assert sorted(path.name for path in warehouse.glob("run=*")) == ["run=t%2F20260101", "run=t%2F20260102"]
 

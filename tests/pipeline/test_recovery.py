@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from history import SECOND, Receipt
 from history.metrics.recovery import Load, enough
 from history.records.receipts import FaultState
-from pipeline.tables.recovery import fault_table, installed_spans
+from pipeline.tables.recovery import fault_table
 
 S = SECOND
 LOAD = Load(0, 60 * S, 70 * S)
@@ -128,11 +128,6 @@ def test_recovered_is_the_earliest_second_with_enough(times: list[int], before: 
             break
     assert row["rate_before"] == before
     assert row["recovered_ms"] == found
-
-
-def test_installed_spans_are_merged() -> None:
-    faults = [receipt(2, 15, 25), receipt(1, 10, 20), receipt(3, 40, None), receipt(4, 1, 2, "indeterminate")]
-    assert installed_spans(faults, LOAD) == [(10 * S, 25 * S), (40 * S, 70 * S)]
 
 
 @pytest.mark.parametrize(

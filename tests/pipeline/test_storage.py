@@ -14,7 +14,7 @@ import pytest
 from history import FormatError
 from history.tables.schemas import PROBES, TABLES
 from pipeline import read_table
-from pipeline.tables.storage import replacing, stamp, sweep_dead, write_part
+from pipeline.tables.storage import replacing, sweep_dead, write_part, written_schema
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
@@ -72,10 +72,13 @@ def test_several_parts_are_one_table(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("schema", "complaint"),
     [
-        (stamp("faults"), "expected the table probes, found faults"),
+        (written_schema("faults"), "expected the table probes, found faults"),
         (PROBES, "found no table"),
-        (PROBES.with_metadata({**stamp("probes").metadata, b"harness.version": b"99"}), "version 99 of probes"),
-        (stamp("probes").remove(0), "the columns are not those of probes"),
+        (
+            PROBES.with_metadata({**written_schema("probes").metadata, b"harness.version": b"99"}),
+            "version 99 of probes",
+        ),
+        (written_schema("probes").remove(0), "the columns are not those of probes"),
     ],
 )
 def test_other_tables_are_refused_by_name(tmp_path, schema: pa.Schema, complaint: str) -> None:
@@ -100,5 +103,5 @@ def test_a_null_where_none_may_be_is_not_written(tmp_path) -> None:
         write_part(tmp_path, "probes", [table])
 
 
-def test_every_table_has_a_stamp() -> None:
-    assert all(stamp(name).metadata[b"harness.table"] == name.encode() for name in TABLES)
+def test_every_table_is_written_with_its_name() -> None:
+    assert all(written_schema(name).metadata[b"harness.table"] == name.encode() for name in TABLES)

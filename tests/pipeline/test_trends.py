@@ -1,15 +1,17 @@
-"""Trends over runs, and what counts as a regression."""
+"""Trends over runs: figures by kind, recovery that counts *never*, and the regressions that come with them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from history.metrics.regressions import Baseline
 from history.tables.schemas import RUNS, TRENDS
-from pipeline.warehouse.trends import LEAST, regressions, spark_trends, trend_table
+from pipeline.warehouse.trends import trend_table
 
 
 def row(number: int, **fields: Any) -> dict[str, Any]:
@@ -18,13 +20,14 @@ def row(number: int, **fields: Any) -> dict[str, Any]:
         "workload": "register", "settings": "rate=200.0", "verdict": "valid",
         "operations": 100, "ok": 90, "violations": 0, "rate": 200.0,
         "unavailable_s": 1.0, "longest_gap_ms": 400.0, "p99_ms": 20.0, "faults": 3, "never_recovered": 0,
-        "recovery_ms": 500.0, "recoveries_ms": "[400.0, 500.0, 600.0]", "written": 0, "fingerprint": "",
+        "recovery_ms": 500.0, "recoveries_ms": "[400.0, 500.0, 600.0]", "unrecovered_ms": "[]", "machine": None,
+        "written": 0, "fingerprint": "",
     }  # fmt: skip
     return {**base, **fields}
 
 
-def trends(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    table = trend_table(pa.Table.from_pylist(rows, schema=RUNS))
+def trends(rows: list[dict[str, Any]], baselines: Sequence[Baseline] = ()) -> list[dict[str, Any]]:
+    table = trend_table(pa.Table.from_pylist(rows, schema=RUNS), baselines)
     assert table.schema.equals(TRENDS, check_metadata=False)
     return table.to_pylist()
 
@@ -55,54 +58,81 @@ def test_nothing_to_tell_from_nothing() -> None:
     assert (trend["flakiness"], trend["rate_median"], trend["recovery_ms_p50"]) == (None, None, None)
 
 
-def history(values: list[float], **newest: Any) -> list[dict[str, Any]]:
-    return [row(n, rate=value) for n, value in enumerate(values)] + [row(len(values), **newest)]
+def test_faults_without_a_way_back_count() -> None:
+    rows = [row(n, recoveries_ms="[100.0]", never_recovered=1, unrecovered_ms="[5000.0]") for n in range(3)]
+    (half,) = trends([*rows, row(9, recoveries_ms="[200.0]")])
+    assert (half["recoveries"], half["never_recovered"], half["recovery_ms_p50"]) == (4, 3, 200)
+    assert half["recovery_ms_p95"] is None
+    (most,) = trends([*rows, row(9, recoveries_ms="[]", never_recovered=1, unrecovered_ms=None)])
+    assert (most["recovery_ms_p50"], most["recovery_ms_max"]) == (None, 100)
 
 
-def test_a_change_beyond_the_spread_is_a_regression_with_its_evidence() -> None:
-    (worse,) = regressions(history([200, 204, 196, 201, 199], rate=190.0))
-    before = [["t/000", 200], ["t/001", 204], ["t/002", 196], ["t/003", 201], ["t/004", 199]]
-    assert worse == {"figure": "rate", "run": "t/005", "new": 190.0, "median_before": 200.0, "spread_before": 8.0,
-                     "before": before}  # fmt: skip
+def test_a_version_is_compared_with_the_one_before_it() -> None:
+    old = [row(n, system_version="0.3.2") for n in range(5)]
+    slower = [row(n, recoveries_ms="[900.0, 1000.0]") for n in range(5, 10)]
+    first, second = trends([*old, *slower])
+    assert (first["compared_with"], first["recovery_p"]) == (None, None)
+    assert (second["compared_with"], second["recovery_log_rank"] > 2, second["recovery_p"] < 0.05) == (
+        "0.3.2", True, True,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("values", "newest"),
-    [
-        ([200, 204, 196, 201, 199], 192.5),  # within the spread
-        ([200, 204, 196, 201, 199], 300.0),  # better
-        ([200, 150, 250, 201, 199], 120.0),  # a noisy figure
-        ([200.0] * 5, 199.5),  # too small to matter
-        ([200.0] * (LEAST - 1), 1.0),  # too few to compare with
-    ],
+    "change",
+    [{"settings": "rate=50.0"}, {"machine": "another"}, {"workload": "set"}, {"system_version": "0.4.0 snapshot"}],
 )
-def test_what_is_none(values: list[float], newest: float) -> None:
-    assert regressions(history(values, rate=newest)) == []
+def test_versions_are_compared_within_equal_settings_on_equal_machines(change: dict[str, Any]) -> None:
+    old = [row(n, system_version="0.3.2") for n in range(5)]
+    slower = [row(n, recoveries_ms="[900.0, 1000.0]", **change) for n in range(5, 10)]
+    assert [trend["compared_with"] for trend in trends([*old, *slower])] == [None, None]
 
 
-def test_only_the_last_runs_count() -> None:
-    old = [1000.0, 10.0] * 5
-    assert regressions(history(old + [200.0] * 10, rate=150.0))
-    assert not regressions(history([*old, 200.0], rate=150.0))
+def nights(rate: float, first: int, count: int, **fields: Any) -> list[dict[str, Any]]:
+    return [row(n, rate=rate + (n * 7 % 5) / 2, **fields) for n in range(first, first + count)]
 
 
-def test_runs_with_other_settings_are_not_compared() -> None:
-    asked_for_less = history([200, 204, 196, 201, 199], rate=50.0, settings="rate=50.0")
-    assert regressions(asked_for_less) == []
-    back = [*asked_for_less, row(9, rate=150.0)]
-    assert [found["run"] for found in regressions(back)] == ["t/009"]
+def open_ones(rows: list[dict[str, Any]], baselines: Sequence[Baseline] = ()) -> list[tuple[str, str]]:
+    found = [found for trend in trends(rows, baselines) for found in json.loads(trend["regressions"])]
+    return [(one["figure"], one["onset"]) for one in found if one["closed"] is None]
 
 
-@pytest.mark.spark
-def test_the_same_on_spark(spark) -> None:
-    rows = [row(n, nemesis="kill+pause" if n % 3 else "", rate=None if n == 4 else 200.0 - n) for n in range(20)]
-    table = pa.Table.from_pylist([*rows, row(30, rate=1.0)], schema=RUNS)
-    assert spark_trends(spark, table).equals(trend_table(table))
-    assert spark_trends(spark, RUNS.empty_table()).num_rows == 0
+def test_a_regression_comes_with_its_runs() -> None:
+    (trend,) = trends([*nights(200, 0, 60), *nights(170, 60, 5)])
+    (worse,) = json.loads(trend["regressions"])
+    assert (worse["figure"], worse["series"], worse["closed"]) == ("rate", "rate=200.0", None)
+    assert (worse["onset"], worse["found"]) == ("t/060", "t/062")
+    assert (worse["median_before"], worse["median_since"]) == (201, 171)
+    assert [run for run, _ in worse["before"]] == [f"t/{n:03}" for n in range(50, 60)]
+    assert worse["since"][0] == ["t/060", 170]
+
+
+def test_a_new_baseline_acknowledges_it() -> None:
+    rows = [*nights(200, 0, 60), *nights(170, 60, 30)]
+    assert open_ones(rows) == [("rate", "t/060")]
+    assert open_ones(rows, [Baseline("t/060")]) == open_ones(rows, [Baseline("t/060", "rate")]) == []
+    assert open_ones(rows, [Baseline("t/060", "p99_ms"), Baseline("another/run")]) == [("rate", "t/060")]
+    again = [*rows, *nights(140, 90, 5)]
+    assert open_ones(again, [Baseline("t/060", "rate")]) == [("rate", "t/090")]
+
+
+@pytest.mark.parametrize("change", [{"settings": "rate=170.0"}, {"machine": "another"}])
+def test_other_settings_or_another_machine_begin_a_new_series(change: dict[str, Any]) -> None:
+    assert open_ones([*nights(200, 0, 60), *nights(170, 60, 30, **change)]) == []
+
+
+def test_a_run_after_which_the_rate_never_came_back_is_the_slowest() -> None:
+    never = {"recoveries_ms": "[]", "recovery_ms": None, "never_recovered": 3, "unrecovered_ms": "[9.0, 9.0, 9.0]"}
+    rows = [row(n, recoveries_ms=f"[{400.0 + n * 7 % 5}]") for n in range(60)]
+    (trend,) = trends([*rows, *(row(n, **never) for n in range(60, 64))])
+    (worse,) = json.loads(trend["regressions"])
+    assert (worse["figure"], worse["onset"], worse["median_since"]) == ("recovery_ms", "t/060", None)
 
 
 def test_a_verdict_that_turns() -> None:
     rows = [row(n) for n in range(6)]
-    assert [found["figure"] for found in regressions([*rows, row(7, verdict="invalid")])] == ["verdict"]
-    assert regressions([*rows, row(7, verdict="invalid"), row(8, verdict="invalid")]) == []
-    assert regressions([*rows, row(7, verdict="unknown")]) == []
+    assert open_ones([*rows, row(7, verdict="invalid")]) == [("verdict", "t/007")]
+    assert open_ones([*rows, row(7, verdict="invalid"), row(8, verdict="invalid")]) == [("verdict", "t/007")]
+    assert open_ones([*rows, row(7, verdict="invalid"), row(8, verdict="harness failure")]) == [("verdict", "t/007")]
+    assert open_ones([*rows, row(7, verdict="invalid"), *(row(n) for n in range(8, 13))]) == []
+    assert open_ones([*rows, row(7, verdict="unknown")]) == []
+    assert open_ones([*rows[:4], row(7, verdict="invalid")]) == []

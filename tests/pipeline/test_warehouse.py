@@ -13,18 +13,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.compute as pc
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
 from checker import check
 from history import FormatError, RunFiles
 from history.readers import read_any
-from history.readers.convert import transcribe
+from history.readers.convert import convert_history
 from history.tables.schemas import RUNS, TABLES, WINDOWS
 from history.tables.warehouse import read_runs
 from pipeline import append_run, ingest, local_tables, read_all, read_table
 from pipeline.warehouse import staging
-from pipeline.warehouse.tables import runs_in
+from pipeline.warehouse.tables import runs_written
 from tests.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 
 
@@ -98,7 +99,7 @@ def test_rows_and_tables_of_all_runs(judged, tmp_path) -> None:
         append_run(warehouse, run)
     rows = read_runs(warehouse)
     assert rows.schema.equals(RUNS, check_metadata=False)
-    assert rows["run"].to_pylist() == list(runs_in(warehouse))
+    assert rows["run"].to_pylist() == sorted(runs_written(warehouse))
     assert set(rows["nemesis"].to_pylist()) == {"kill"}
     operations = read_all(warehouse, "operations")
     assert operations.num_rows == sum(rows["operations"].to_pylist())
@@ -164,7 +165,7 @@ def test_a_bad_run_is_named_and_all_others_are_done(judged, tmp_path) -> None:
     outcomes = ingest(runs, warehouse, deadline_s=10)
     check_outcomes(outcomes, runs, expected)
     assert "line 1: version 9 is not one that this release reads" in (outcomes[3].error or "")
-    assert len(list(runs_in(warehouse))) == 3
+    assert len(runs_written(warehouse)) == 3
     again = ingest(runs, warehouse, deadline_s=10)
     assert [outcome.state for outcome in again if outcome.state != "failed"] == ["unchanged"] * 3
 
@@ -299,7 +300,7 @@ def test_a_foreign_file_by_columns_has_the_tables_that_it_has_row_by_row(tmp_pat
     found: list[Any] = []
     ways: list[dict[str, Any]] = [{}, {"large": 0, "piece": 500, "by_rows": 0}]
     for options in ways:
-        monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
+        monkeypatch.setattr(staging, "convert_history", partial(convert_history, **options))
         root = tmp_path / f"way-{len(found)}"
         (root / "files").mkdir(parents=True)
         for name, data in files.items():
@@ -319,7 +320,7 @@ def test_what_is_wrong_with_a_foreign_history_is_told_with_its_own_lines(tmp_pat
     path.write_bytes(b"\n".join(lines) + b"\n")
     ways: list[dict[str, Any]] = [{}, {"large": 0, "by_rows": 0}]
     for options in ways:
-        monkeypatch.setattr(staging, "transcribe", partial(transcribe, **options))
+        monkeypatch.setattr(staging, "convert_history", partial(convert_history, **options))
         (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
         assert outcome.error == f"FormatError: {path}: line 5: process 1 has an open operation, invoked at line 2"
 
@@ -435,7 +436,7 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     path = tmp_path / "files" / "history.edn"
     path.parent.mkdir()
     path.write_bytes(edn(numbered([row for number in range(400) for row in story(value=number, key=number % 3)])))
-    monkeypatch.setattr(staging, "transcribe", partial(transcribe, large=0, piece=9000, by_rows=0))
+    monkeypatch.setattr(staging, "convert_history", partial(convert_history, large=0, piece=9000, by_rows=0))
     found: list[Any] = []
     for options in ({"spark": spark, "large": 1000}, {}):
         warehouse = tmp_path / f"warehouse-{len(found)}"
@@ -449,6 +450,16 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes what it never invoked"
 
 
+def test_arrow_reads_the_warehouse_as_one_partitioned_table(judged, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    for seed in (1, 2):
+        append_run(warehouse, judged(seed))
+    files = [str(file) for file in warehouse.glob("run=*/operations.parquet/*.parquet")]
+    table = pyarrow.dataset.dataset(files, partitioning="hive").to_table()
+    assert table.num_rows == read_all(warehouse, "operations").num_rows
+    assert set(table["run"].to_pylist()) == set(runs_written(warehouse))
+
+
 @pytest.mark.spark
 def test_spark_reads_the_warehouse_as_one_partitioned_table(spark, judged, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
@@ -456,7 +467,7 @@ def test_spark_reads_the_warehouse_as_one_partitioned_table(spark, judged, tmp_p
         append_run(warehouse, judged(seed))
     frame = spark.read.option("basePath", str(warehouse)).parquet(f"{warehouse}/run=*/operations.parquet")
     assert frame.count() == read_all(warehouse, "operations").num_rows
-    assert {row.run for row in frame.select("run").distinct().collect()} == set(runs_in(warehouse))
+    assert {row.run for row in frame.select("run").distinct().collect()} == set(runs_written(warehouse))
 
 
 @pytest.mark.spark

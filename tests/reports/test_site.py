@@ -125,21 +125,22 @@ def row(number: int, **changes: object) -> RunRow:
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
-def test_a_change_beyond_the_spread_is_a_regression() -> None:
-    calm = [row(day, recovery_s=2.0 + 0.1 * (day % 3)) for day in range(1, 11)]
-    assert trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=2.15)])) == []
-    (found,) = trends.regressions_of(trends.groups_of([*calm, row(11, recovery_s=9.0)]))
-    assert (found.metric, found.seen, len(found.before), found.low, found.high) == (
-        "time until the rate was back",
-        9.0,
-        10,
-        2.0,
-        2.2,
-    )
-    (slow,) = trends.regressions_of(trends.groups_of([*calm, row(11, rate=90.0)]))
-    assert slow.metric == "rate"
-    assert trends.regressions_of(trends.groups_of([*calm, row(11, rate=400.0)])) == []
-    assert trends.regressions_of(trends.groups_of([*calm[:4], row(11, recovery_s=9.0)])) == []
+def nights(first: int, count: int, **changes: object) -> list[RunRow]:
+    started = [f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}" for day in range(first, first + count)]
+    return [row(first + n, started=day, rate=200.0 + n % 3, **changes) for n, day in enumerate(started)]
+
+
+def test_without_a_warehouse_the_same_rule_finds_regressions() -> None:
+    calm = nights(0, 60)
+    assert trends.regressions_of([*calm, row(99, rate=150.0, started="2027")]) == ()
+    slow = [replace(one, recovery_s=9.0, rate=150.0) for one in nights(60, 4)]
+    rate, recovery = trends.regressions_of([*calm, *slow])
+    assert (rate.metric, rate.onset, rate.median_before, rate.median_since) == ("rate", "t/r60", 201, 150)
+    assert (recovery.metric, recovery.median_since) == ("time until the rate was back", 9.0)
+    assert trends.regressions_of([*calm, *(replace(one, series="another plan") for one in slow)]) == ()
+    never = [replace(one, never=1, recovery_s=None) for one in nights(60, 4)]
+    (gone,) = trends.regressions_of([*calm, *never])
+    assert (gone.metric, gone.median_since) == ("time until the rate was back", None)
 
 
 def test_groups_count_and_call_flaky() -> None:
@@ -149,6 +150,14 @@ def test_groups_count_and_call_flaky() -> None:
     dots, top = trends.strip(group)
     assert [dot.y is None for dot in dots] == [False, False, True]
     assert top == 2.0
+
+
+def test_runs_that_never_recovered_count_in_the_median() -> None:
+    never = [row(day, never=1, recovery_s=None) for day in (3, 4, 5)]
+    (group,) = trends.groups_of([row(1), row(2, recovery_s=4.0), *never])
+    assert (group.recovery_s, group.worst_recovery_s, group.never) == (None, 4.0, 3)
+    (group,) = trends.groups_of([row(1), row(2, recovery_s=4.0), *never[:2]])
+    assert group.recovery_s == 4.0
 
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from history.tables.schemas import RUNS, TRENDS
-from history.tables.warehouse import stamp
+from history.tables.warehouse import written_schema
 from reports.analysis import trends
 from reports.load.store_index import StoreIndex
 from reports.site import site
@@ -36,20 +36,21 @@ def trend_record(**changes: Any) -> dict[str, Any]:
 def write(store: Path, runs: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
     (store / "warehouse").mkdir(exist_ok=True)
     for name, rows in (("runs", runs), ("trends", kinds)):
-        pq.write_table(pa.Table.from_pylist(rows, schema=stamp(name)), store / "warehouse" / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows, schema=written_schema(name)), store / "warehouse" / f"{name}.parquet")
 
 
-REGRESSIONS = [
+RUN = "t/2026030{}T020000.000Z-1".format
+REGRESSIONS: list[dict[str, Any]] = [
     {
-        "figure": "recovery_ms",
-        "run": "t/20260306T020000.000Z-1",
-        "new": 9000.0,
-        "median_before": 2000.0,
-        "spread_before": 200.0,
-        "before": [[f"t/2026030{n}T020000.000Z-1", 1900.0 + 50 * n] for n in range(1, 6)],
+        "figure": "recovery_ms", "series": "rate=200.0", "onset": RUN(5), "found": RUN(6), "closed": None,
+        "median_before": 2000.0, "median_since": None,
+        "before": [[RUN(n), 1900.0 + 50 * n] for n in range(1, 5)], "since": [[RUN(5), 9000.0], [RUN(6), None]],
     },
-    {"figure": "verdict", "run": "t/20260306T020000.000Z-1", "new": "invalid", "before": [["a/1", "valid"]] * 5},
-]
+    {
+        "figure": "verdict", "series": "rate=200.0", "onset": RUN(6), "found": RUN(6), "closed": RUN(7),
+        "median_before": None, "median_since": None, "before": [["a/1", "valid"]] * 5, "since": [[RUN(6), "invalid"]],
+    },
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -91,15 +92,35 @@ def test_the_warehouse_is_drawn(store: Path) -> None:
 
 def test_regressions_come_with_the_runs_that_they_rest_on(store: Path) -> None:
     slow, verdict = trends.trends_of(store, []).regressions
-    assert (slow.metric, slow.unit, slow.seen, slow.middle) == ("time until the rate was back", "s", 9.0, 2.0)
-    assert (slow.low, slow.high, len(slow.before)) == (1.95, 2.15, 5)
-    verdicts = dict.fromkeys([place for place, _ in slow.before[1:]], "valid") | {slow.place: "invalid"}
+    assert (slow.metric, slow.unit, slow.median_before, slow.median_since) == (
+        "time until the rate was back", "s", 2.0, None,
+    )  # fmt: skip
+    assert (slow.onset, slow.found, slow.closed, verdict.closed) == (RUN(5), RUN(6), None, RUN(7))
+    assert slow.since == ((RUN(5), 9.0), (RUN(6), None))
+    verdicts = dict.fromkeys([place for place, _ in slow.before[1:]], "valid") | {slow.found: "invalid"}
     dots = trends.evidence(slow, verdicts)
-    assert [dot.verdict for dot in dots] == ["unknown", *["valid"] * 4, "invalid"]
-    assert dots[-1].y == pytest.approx(6)
+    assert [dot.verdict for dot in dots] == ["unknown", *["valid"] * 3, "unknown", "invalid"]
+    assert [dot.y for dot in dots[-2:]] == [pytest.approx(6), pytest.approx(6)]
+    assert dots[-1].text == f"{RUN(6)}: never"
     assert dots[0].y is not None
     assert dots[0].y > 25
-    assert (verdict.metric, verdict.seen, trends.evidence(verdict, verdicts)) == ("verdict became invalid", None, [])
+    assert (verdict.metric, trends.evidence(verdict, verdicts)) == ("verdict became invalid", [])
+
+
+def test_open_regressions_come_first(store: Path) -> None:
+    write(store, [run_record(1)], [trend_record(regressions=json.dumps(REGRESSIONS[::-1]))])
+    found = trends.trends_of(store, [])
+    assert [regression.closed for regression in found.regressions] == [None, RUN(7)]
+    page = site.trends_page([], found)
+    assert page.index(">open<") < page.index("closed by")
+
+
+def test_a_version_that_recovers_more_slowly_is_named(store: Path) -> None:
+    compared = {"compared_with": "0.3.2", "recovery_log_rank": 3.1, "recovery_p": 0.0019}
+    write(store, [run_record(1)], [trend_record(**compared)])
+    (group,) = trends.trends_of(store, []).groups
+    assert group.compared == "slower than 0.3.2, p 0.0019"
+    assert "slower than 0.3.2, p 0.0019" in site.trends_page([], trends.trends_of(store, []))
 
 
 def test_a_run_without_a_recovery_does_not_look_like_a_fast_one(store: Path) -> None:
@@ -145,7 +166,7 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
     elif spoilt == "text":
         path.write_text("nonsense")
     elif spoilt == "version":
-        old = stamp("trends").with_metadata({b"harness.table": b"trends", b"harness.version": b"0"})
+        old = written_schema("trends").with_metadata({b"harness.table": b"trends", b"harness.version": b"0"})
         pq.write_table(pa.Table.from_pylist([trend_record()], schema=old), path)
     else:
         write(store, [run_record(1)], [trend_record(regressions="{")])

@@ -1,0 +1,153 @@
+"""Regressions: what got worse from one run on, and whether it still is.
+
+Runs are compared within a *series*: the same system version, faults, workload, settings and machine.  A change of any
+of these begins a new series.  In each, every figure is looked at for a lasting change for the worse
+(``history.metrics.change_points``, which states how often that is a false alarm).  A regression is *open* from the run
+that showed it until five runs in a row are back beyond the middle between the medians before and since, or until the
+new level is acknowledged: a *baseline* names the first run that later ones are to be compared with.
+
+A verdict is a regression if it is invalid and none of up to ten runs before was, with five of them at least; it is
+closed by five runs in a row that are not invalid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from history.metrics.change_points import RECOVERED, rises
+
+VERDICT: Final = "verdict"
+FIGURES: Final[Mapping[str, tuple[int, float]]] = {
+    "rate": (-1, 1.0),
+    "unavailable_s": (1, 0.5),
+    "recovery_ms": (1, 100.0),
+    "p99_ms": (1, 1.0),
+}
+"""For each figure the sign of a change for the worse, and the smallest one that matters."""
+SHOWN: Final = 10
+"""So many runs on each side of a change are named with it."""
+_CLEAN, _LEAST_CLEAN = 10, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A run with its figures; None: it has none, infinity: never."""
+
+    run: str
+    series: str
+    verdict: str
+    figures: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """From this run on a new level is acknowledged, of one figure (or ``verdict``) or of all."""
+
+    run: str
+    figure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """The first run that was worse, the one that showed it, and the one that closed it (None: open).
+
+    ``before`` and ``since`` hold the last runs before ``onset`` and the last ones since, with the figure or verdict.
+    Infinity (never) is None.
+    """
+
+    figure: str
+    series: str
+    onset: str
+    found: str
+    closed: str | None
+    median_before: float | None
+    median_since: float | None
+    before: tuple[tuple[str, float | str | None], ...]
+    since: tuple[tuple[str, float | str | None], ...]
+
+    def __str__(self) -> str:
+        """One line for people: the figure, its medians, the runs."""
+        medians = f"{_text(self.median_before)} -> {_text(self.median_since)}"
+        state = "open" if self.closed is None else f"closed by {self.closed}"
+        return f"{self.figure} {'invalid' if self.figure == VERDICT else medians} since {self.onset}, {state}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Regression:
+        """Raises KeyError, TypeError and ValueError for anything else."""
+        sides = {side: tuple((run, value) for run, value in record[side]) for side in ("before", "since")}
+        return cls(**{name: record[name] for name in cls.__slots__} | sides)
+
+
+def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = ()) -> list[Regression]:
+    """All regressions of runs in the order of time, open and closed, series by series."""
+    series: dict[str, list[Measured]] = {}
+    for run in runs:
+        series.setdefault(run.series, []).append(run)
+    return [found for members in series.values() for found in _of_series(members, baselines)]
+
+
+def _of_series(runs: Sequence[Measured], baselines: Sequence[Baseline]) -> Iterator[Regression]:
+    for name, (worse, floor) in FIGURES.items():
+        measured = [
+            (run, value) for run in _since(runs, baselines, name) if (value := run.figures.get(name)) is not None
+        ]
+        values = [value for _, value in measured]
+        shown = [(run.run, value if math.isfinite(value) else None) for run, value in measured]
+        for change in rises([worse * value for value in values], floor):
+            medians = (_finite(worse * change.before), _finite(worse * change.since))
+            yield _regression(name, runs[0].series, shown, (change.onset, change.found, change.closed), medians)
+    judged = _since(runs, baselines, VERDICT)
+    verdicts = [(run.run, run.verdict) for run in judged]
+    for places in _turned_invalid([run.verdict for run in judged]):
+        yield _regression(VERDICT, runs[0].series, verdicts, places, (None, None))
+
+
+def _since(runs: Sequence[Measured], baselines: Sequence[Baseline], figure: str) -> Sequence[Measured]:
+    """The runs from the last acknowledged one on."""
+    starts = {baseline.run for baseline in baselines if baseline.figure in (None, figure)}
+    return runs[max((place for place, run in enumerate(runs) if run.run in starts), default=0) :]
+
+
+def _turned_invalid(verdicts: Sequence[str]) -> Iterator[tuple[int, int, int | None]]:
+    onset, back = None, 0
+    for place, verdict in enumerate(verdicts):
+        if onset is None:
+            before = verdicts[max(place - _CLEAN, 0) : place]
+            if verdict == "invalid" and len(before) >= _LEAST_CLEAN and "invalid" not in before:
+                onset, back = place, 0
+            continue
+        back = 0 if verdict == "invalid" else back + 1
+        if back == RECOVERED:
+            yield onset, onset, place
+            onset = None
+    if onset is not None:
+        yield onset, onset, None
+
+
+def _regression(
+    figure: str,
+    series: str,
+    values: Sequence[tuple[str, float | str | None]],
+    places: tuple[int, int, int | None],
+    medians: tuple[float | None, float | None],
+) -> Regression:
+    onset, found, closed = places
+    end = len(values) if closed is None else closed + 1
+    return Regression(
+        figure, series, values[onset][0], values[found][0], None if closed is None else values[closed][0], *medians,
+        before=tuple(values[max(onset - SHOWN, 0) : onset]), since=tuple(values[max(onset, end - SHOWN) : end]),
+    )  # fmt: skip
+
+
+def _text(value: float | None) -> str:
+    return "never" if value is None else f"{value:.4g}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
