@@ -16,6 +16,7 @@
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``                           what is to be run, frozen before anything starts
 ``terminal``                       streams that people read, made safe
+``schemas``                        JSON Schemas of the files that people write, for editors
 ``exits``, ``errors``              how the command line ends, and what can go wrong with the harness itself
 =================================  ===========================================================================
 """

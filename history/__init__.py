@@ -1,16 +1,18 @@
 """What every other package speaks: events, operations, receipts, probes, verdicts, results, tables.
 
-=============  =================================================================================
-``records``    what a run writes down, one file a kind of line, and where each file of a run is
-``tables``     the schemas of the Parquet tables, and the version that is written into each file
-``metrics``    figures that several packages need in the same words: recovery
-``readers``    histories from elsewhere, and our own by columns
-``toml_file``  files that people write, with errors that say what a file is instead
-``codes``      numbers that stand for words and for nothing in columns
-``compiled``   numba's compiler, with a cache that knows all of our compiled code
-``packed``     how a packed file is known where a text is expected
-``errors``     what readers raise
-=============  =================================================================================
+===============  ===============================================================================
+``records``      what a run writes down, one file a kind of line, and where each file of a run is
+``tables``       the schemas of the Parquet tables, and the version that is written into each file
+``metrics``      figures that several packages need in the same words: recovery
+``readers``      histories from elsewhere, and our own by columns
+``toml_file``    files that people write, with errors that say what a file is instead
+``schema``       what may stand in them: a type says it, and one wording says what is wrong
+``json_object``  the reader of JSON objects
+``codes``        numbers that stand for words and for nothing in columns
+``compiled``     numba's compiler, with a cache that knows all of our compiled code
+``packed``       how a packed file is known where a text is expected
+``errors``       what readers raise
+===============  ===============================================================================
 """
 
 from history.errors import FormatError
