@@ -44,18 +44,13 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
     for_s: float | None = None
 
 
-class Written(Struct):
-    """The part of a plan that holds its steps."""
-
-    schedule: list[Step]
-
-
 def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
     """The steps that a plan holds as plain JSON, checked.  Raises ScheduleError that names the step."""
     try:
-        return checked(convert({"schedule": list(schedule)}, Written).schedule, time_limit_s)
+        steps = convert(list(schedule), list[Step])
     except ValueError as error:
-        raise ScheduleError(str(error)) from None
+        raise ScheduleError(f"schedule{error}") from None
+    return checked(steps, time_limit_s)
 
 
 def turn_parts(turn: str) -> list[tuple[str, str | None]]:
