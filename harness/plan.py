@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
+
+from msgspec import Meta
 
 from harness.errors import UsageError
+from history.json_object import load_object
+from history.schema import convert
 from history.toml_file import read_text
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ PLAN_VERSION: Final = 1
 #: Of the faults in a test's name, in characters: it becomes a folder.
 LONGEST_NAME: Final = 120
 
+SystemVersion: TypeAlias = Literal["0.4.0", "0.3.2"]
 Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
 Follows: TypeAlias = Literal["leader", "node"]
@@ -38,10 +42,34 @@ CanaryName: TypeAlias = Literal[
     "deposed-reads",
 ]
 
-SYSTEM_VERSIONS: Final = ("0.4.0", "0.3.2")
+SYSTEM_VERSIONS: Final[tuple[SystemVersion, ...]] = get_args(SystemVersion)
 #: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
 CANARIES: Final[tuple[CanaryName, ...]] = get_args(CanaryName)[1:]
 SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
+MOST_RUNS: Final = 10_000
+_MOST_FAULTS: Final = 1_000_000
+_WEEK: Final = 604_800
+_LONG: Final = "whoever waits longer waits in vain"
+
+# What a figure may be, and why no run can make use of more: beyond it, it is a slip of the hand.
+Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kept in 64 bits")]
+Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out what is not wanted")]
+Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to look at")]
+Nodes: TypeAlias = Annotated[int, Meta(ge=3, le=99, description="a majority of fewer is no test, and names end at n99")]
+Entries: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1, description="the server takes a number of 32 bits")]
+Clients: TypeAlias = Annotated[
+    int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
+]
+Rate: TypeAlias = Annotated[float, Meta(gt=0, le=10_000, description="one process issues all operations")]
+Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="each is read through every node at the end")]
+Length: TypeAlias = Annotated[
+    float, Meta(gt=0, le=_WEEK, description="a test of more than a week is several runs: --test-count")
+]
+WarmUp: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
+Timeout: TypeAlias = Annotated[float, Meta(gt=0, le=3600, description=_LONG)]
+RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LONG)]
+Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
+
 # The online monitor (``harness.execution.monitor``) follows these.
 WATCHED_WORKLOADS: Final = ("register",)
 
@@ -68,32 +96,32 @@ class Plan:
     ``unsafe_test_mode``.
     """
 
-    seed: int
+    seed: Seed
     nemesis: tuple[str, ...] = ()
-    weights: dict[str, float] = field(default_factory=dict)
-    tracks: int = 1
+    weights: dict[str, Weight] = field(default_factory=dict)
+    tracks: Tracks = 1
     fault_options: dict[str, float] = field(default_factory=dict)
     beyond_quorum: bool = False
     cluster: str = "netns"
-    nodes: int = 5
-    version: str = "0.4.0"
+    nodes: Nodes = 5
+    version: SystemVersion = "0.4.0"
     snapshot: bool = False
-    snapshot_threshold: int = 1000
+    snapshot_threshold: Entries = 1000
     timers: Timers = "fast"
     store: Literal["FILE", "MEMORY"] = "FILE"
     workload: WorkloadName = "register"
     read_mode: ReadMode = "log"
     client_follows: Follows = "leader"
-    concurrency: int = 10
-    rate: float = 200.0
-    keys: int = 5
-    time_limit: float = 60.0
-    interval: float = 10.0
-    warm_up: float = 2.0
-    client_timeout: float = 4.0
-    recovery_time: float = 60.0
-    ready_timeout: float = 60.0
-    check_deadline: float = 60.0
+    concurrency: Clients = 10
+    rate: Rate = 200.0
+    keys: Keys = 5
+    time_limit: Length = 60.0
+    interval: Length = 10.0
+    warm_up: WarmUp = 2.0
+    client_timeout: Timeout = 4.0
+    recovery_time: RecoveryTime = 60.0
+    ready_timeout: Timeout = 60.0
+    check_deadline: Deadline = 60.0
     schedule: tuple[dict[str, Any], ...] = ()
     stop_on_violation: bool = False
     restart_at_end: bool = False
@@ -131,26 +159,18 @@ class Plan:
         }
 
     @classmethod
-    def from_json(cls, record: Any) -> Plan:
-        """Raises UsageError if this is not a plan of a known version."""
-        if not isinstance(record, dict):
-            raise UsageError(f"not a plan but {json.dumps(record)[:100]}")
+    def from_json(cls, record: dict[str, Any]) -> Plan:
+        """Raises ValueError if this is not a plan of a known version; what only a later release knows is left out."""
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
-            raise UsageError(f"not a plan that this release reads: {json.dumps(record)[:100]}")
-        names = {one.name for one in fields(cls)}
-        values = {name: value for name, value in record.items() if name in names}
-        values["nemesis"] = tuple(values.get("nemesis", ()))
-        values["schedule"] = tuple(values.get("schedule", ()))
-        return cls(**values)
+            raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
+        return convert(record, cls)
 
     @classmethod
     def read(cls, path: Path) -> Plan:
         """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
         try:
-            return cls.from_json(json.loads(read_text(path)))
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
-        except (ValueError, TypeError, RecursionError) as error:
+            return cls.from_json(load_object(read_text(path)))
+        except ValueError as error:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
     def command(self, written: str = "plan.json") -> str:
@@ -181,53 +201,13 @@ _PINNED: Final = ("seed", "version")
 
 _OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
 
-_LEAST: Final[dict[str, float]] = {
-    "concurrency": 1,
-    "tracks": 1,
-    "nodes": 3,
-    "keys": 1,
-    "snapshot_threshold": 1,
-    "seed": 0,
-    "warm_up": 0,
-}
-_ABOVE_ZERO: Final = (
-    "rate",
-    "time_limit",
-    "interval",
-    "client_timeout",
-    "recovery_time",
-    "ready_timeout",
-    "check_deadline",
-)
-_WEEK: Final = 604_800.0
-_LONG: Final = "whoever waits longer waits in vain"
-#: What no run can make use of, and why: beyond it a figure is a slip of the hand.
-_MOST: Final[dict[str, tuple[float, str]]] = {
-    "concurrency": (1000, "one process drives all clients, and more of them only wait for each other"),
-    "rate": (10_000, "one process issues all operations"),
-    "keys": (10_000, "each is read through every node at the end"),
-    "tracks": (20, "so many faults at once leave no cluster to look at"),
-    "nodes": (99, "names and addresses of nodes end there"),
-    "snapshot_threshold": (2**31 - 1, "the server takes a number of 32 bits"),
-    "seed": (2**63 - 1, "it is kept in 64 bits"),
-    "time_limit": (_WEEK, "a test of more than a week is several runs: --test-count"),
-    "interval": (_WEEK, "a test of more than a week is several runs: --test-count"),
-    "warm_up": (3600, _LONG),
-    "client_timeout": (3600, _LONG),
-    "recovery_time": (86_400, _LONG),
-    "ready_timeout": (3600, _LONG),
-    "check_deadline": (_WEEK, _LONG),
-}
-MOST_RUNS: Final = 10_000
-_MOST_FAULTS: Final = 1_000_000
-_HEAVIEST: Final = 1_000_000
-
 
 def validate(plan: Plan) -> Plan:
     """The plan itself, or UsageError: one line that names the option and the mend."""
-    _validate_bounds(plan)
-    if plan.version not in SYSTEM_VERSIONS:
-        raise UsageError(f"--dledger-version must be one of {', '.join(SYSTEM_VERSIONS)}, not {plan.version}")
+    try:
+        convert(asdict(plan), Plan, option_of)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if plan.stop_on_violation:
         require_watchable(plan.workload)
     if plan.restart_at_end and plan.store == "MEMORY":
@@ -238,31 +218,13 @@ def validate(plan: Plan) -> Plan:
     return plan if plan.schedule else _validate_turns(plan)
 
 
-def _validate_bounds(plan: Plan) -> None:
-    for name, least in _LEAST.items():
-        if not least <= getattr(plan, name) < float("inf"):
-            raise UsageError(f"{option_of(name)} must be at least {least:g}, not {getattr(plan, name)}")
-    for name in _ABOVE_ZERO:
-        value = getattr(plan, name)
-        if not 0 < value < float("inf"):
-            raise UsageError(f"{option_of(name)} must be above 0 and finite, not {value:g}")
-    for name, (most, why) in _MOST.items():
-        if getattr(plan, name) > most:
-            given = _word(getattr(plan, name))[:30]
-            raise UsageError(f"{option_of(name)} must be at most {_word(most)}, not {given}: {why}")
-
-
 def _validate_turns(plan: Plan) -> Plan:
     turns = len(plan.nemesis)
     if plan.tracks > max(turns, 1) and "all" not in plan.nemesis:
         raise UsageError(f"--tracks {plan.tracks} is more than there are turns in --nemesis ({turns}): take fewer")
-    for name, weight in plan.weights.items():
+    for name in plan.weights:
         if name not in plan.nemesis and "all" not in plan.nemesis:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
-        if not 0 < weight <= _HEAVIEST:
-            raise UsageError(
-                f"--weights: {name} must be above 0 and at most {_HEAVIEST}, not {weight:g}; or leave it out"
-            )
     if turns and plan.time_limit / plan.interval > _MOST_FAULTS:
         raise UsageError(
             f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
@@ -278,8 +240,6 @@ def _validate_turns(plan: Plan) -> Plan:
 
 
 def _validate_canary(plan: Plan) -> None:
-    if plan.canary and plan.canary not in CANARIES:
-        raise UsageError(f"--canary must be one of {', '.join(CANARIES)}, not {plan.canary}")
     if plan.canary and not plan.unsafe_test_mode:
         raise UsageError(
             f"--canary {plan.canary} makes the server wrong on purpose: give --unsafe-test-mode too, or neither"

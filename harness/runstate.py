@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from harness.store import write_json
+from history.json_object import read_object
 
 STATE_FORMAT: Final = "harness-run"
 STATE_VERSION: Final = 1
@@ -89,11 +89,11 @@ class RunState:
         if not path.exists():
             return cls()
         try:
-            record = json.loads(path.read_text())
-        except (ValueError, RecursionError) as error:
+            record = read_object(path)
+        except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
-        whole = isinstance(record, dict) and all(name in record for name in names)
+        whole = all(name in record for name in names)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
         return cls(

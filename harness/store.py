@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import StoreError, UsageError
 from history import RunFiles
+from history.json_object import read_object
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -83,7 +84,7 @@ def has_history(run: RunFiles) -> bool:
 def require_history(run: RunFiles) -> None:
     """Raises UsageError with the remedy when a run never came to its first operation: there is nothing to judge."""
     if not has_history(run):
-        command = read_object(run.plan).get("command")
+        command = read_object_if_any(run.plan).get("command")
         raise UsageError(
             f"{run.root}: the run broke off before its first operation, or is still starting: there is nothing to judge"
             + (f"; run it again: {command}" if command else "")
@@ -112,13 +113,12 @@ def require_store(store: Path) -> None:
         raise UsageError(f"{store}: no store there; name one with --store")
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object_if_any(path: Path) -> dict[str, Any]:
     """The JSON object in a file; an empty one where there is no file, or one that cannot be read."""
     try:
-        record = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
+        return read_object(path)
+    except (OSError, ValueError):
         return {}
-    return record if isinstance(record, dict) else {}
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from history.json_object import load_object
 from history.packed import packed
-
-_TOO_DEEP: Final = "nested too deeply"
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -21,7 +19,7 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+        raise ValueError("nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         if text.lstrip().startswith(("{", "[")) and _is_json(text):
             raise ValueError("it is JSON, not TOML") from None
@@ -31,16 +29,7 @@ def _toml(text: str) -> dict[str, Any]:
 def read_toml_or_object(path: Path) -> dict[str, Any]:
     """The table in a TOML file, or the object in a JSON file.  Raises OSError and ValueError."""
     text = read_text(path)
-    if not text.lstrip().startswith("{"):
-        return _toml(text)
-    try:
-        found = json.loads(text)
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
-    assert isinstance(found, dict)
-    return found
+    return load_object(text) if text.lstrip().startswith("{") else _toml(text)
 
 
 def read_text(path: Path) -> str:
@@ -56,7 +45,7 @@ def read_text(path: Path) -> str:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        load_object(f'{{"": {text}}}')
+    except ValueError:
         return False
     return True

@@ -24,7 +24,10 @@ MAY_IMPORT = {
 # Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
 # rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
-    "history": ["errors packed codes compiled extras", "toml_file records", "tables metrics readers", "__init__"],
+    "history": [
+        "errors packed codes compiled extras schema json_object", "toml_file records", "tables metrics readers",
+        "__init__",
+    ],
     "checker": [
         "core", "models kernels", "search", "engines", "dispatch warmup", "counterexamples", "explain", "per_key",
         "columnar monitor", "check", "engines_page __init__",
@@ -34,7 +37,7 @@ LAYERS = {
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
         "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
-        "clusters clients systems", "judge", "execution", "doctor", "suite", "cli", "__main__ __init__",
+        "clusters clients systems", "judge", "execution", "doctor", "suite", "cli", "schemas __main__ __init__",
     ],
 }  # fmt: skip
 MOST_IN_A_FOLDER = 20

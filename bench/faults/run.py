@@ -28,7 +28,7 @@ from harness.clients.wire import Wire
 from harness.clusters.netns import NetnsCluster
 from harness.execution.faults import SystemView
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
-from harness.plan import Plan
+from harness.plan import SYSTEM_VERSIONS, Plan, SystemVersion
 from harness.remote.nodes import Remote
 from harness.systems import DLedgerRegister
 from harness.systems.base import StatusPort
@@ -45,7 +45,7 @@ CLIENTS = 10
 
 
 @contextlib.contextmanager
-def servers(version: str) -> Iterator[tuple[DLedgerRegister, Remote]]:
+def servers(version: SystemVersion) -> Iterator[tuple[DLedgerRegister, Remote]]:
     cluster, plan = NetnsCluster("bench-faults"), Plan(seed=1, version=version)
     with cluster.lock():
         cluster.up()
@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--version", default="0.3.2")
+    parser.add_argument("--version", choices=SYSTEM_VERSIONS, default="0.3.2")
     asked = parser.parse_args()
     with servers(asked.version) as (system, remote):
         view = SystemView(system, lambda: newest(system))

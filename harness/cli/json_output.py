@@ -12,7 +12,7 @@ import click
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, exit_code
 from harness.runstate import RunState
-from harness.store import read_object
+from harness.store import read_object_if_any
 
 if TYPE_CHECKING:
     from history import RunFiles
@@ -34,7 +34,7 @@ def json_line(document: Mapping[str, Any]) -> str:
 
 def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
     """The essentials of one run, judged or broken off; ``code`` None: the exit code that its results stand for."""
-    results = read_object(files.results)
+    results = read_object_if_any(files.results)
     failure = results.get("harness_failure") or _failure(files)
     if code is None:
         code = exit_code(results["verdict"], failure) if results else EXIT_FAILURE

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import UNSET
+from msgspec.structs import asdict
 
 from harness.errors import UsageError
-from harness.options import checked, option_types, require_known
+from harness.options import option_types, plan_file
 from harness.plan import PLAN_FORMAT, field_of, option_of
+from history.schema import convert
 from history.toml_file import read_toml_or_object
 
 if TYPE_CHECKING:
@@ -72,15 +75,11 @@ def read_defaults(path: Path) -> dict[str, Any]:
         if content.get("schedule"):
             raise UsageError(f"{where}: it has a schedule of its own; `harness replay` runs it again")
         content = {name: value for name, value in content.items() if name in option_types()}
-    fields = {name: field_of(name) for name in content}
-    unknown = [name for name, field in fields.items() if field not in option_types()]
-    require_known(unknown, [option_of(field).removeprefix("--") for field in option_types()], where)
-    return {_PARAMETERS.get(field, field): _value(field, content[name], where, name) for name, field in fields.items()}
-
-
-def _value(field: str, value: Any, where: str, name: str) -> Any:
-    """The value as the command line's parameter takes it; a list of turns is a text there."""
-    if field == "nemesis" and isinstance(value, list) and all(isinstance(turn, str) for turn in value):
-        return ",".join(value)
-    found = checked(field, value, where, name)
-    return ",".join(found) if isinstance(found, tuple) else found
+    spelled = {option_of(field_of(name)).removeprefix("--"): value for name, value in content.items()}
+    try:
+        found = asdict(convert(spelled, plan_file()))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
+    if isinstance(found["nemesis"], list):
+        found["nemesis"] = ",".join(found["nemesis"])
+    return {_PARAMETERS.get(field, field): value for field, value in found.items() if value is not UNSET}

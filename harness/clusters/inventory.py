@@ -20,19 +20,22 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, to_builtins
 
 from harness.clusters.base import Say
 from harness.clusters.machines import NODE_NAME, Machines, check_machines
 from harness.errors import UsageError
 from harness.remote.node import Node
+from history.schema import convert, list_of, table
 from history.toml_file import read_toml
 
-_SHARED: Final[Mapping[str, type]] = {"user": str, "key": str, "port": int, "data_dir": str}
-_OF_NODE: Final[Mapping[str, type]] = {"name": str, "host": str, "address": str, "host_key": str, **_SHARED}
-_WORDS: Final[Mapping[type, str]] = {str: "a text", int: "a whole number"}
+_SHARED: Final = {"user": str, "key": str, "port": Annotated[int, Meta(ge=1, le=65535)], "data_dir": str}
+_NAME: Final = Annotated[str, Meta(pattern=rf"^{NODE_NAME.pattern}$(?!\n)", title="small letters and digits, as n1")]
+_NODE: Final = table("Node", {"name": _NAME, "host": str, "address": str, "host_key": str, **_SHARED}, needed=["host"])
+INVENTORY: Final = table("Inventory", {**_SHARED, "nodes": list_of(_NODE)}, needed=["nodes"])
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/._-]+")
 _SYSTEMS_OWN: Final = ("bin", "boot", "dev", "etc", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var")
 _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
@@ -67,20 +70,22 @@ def read_inventory(file: Path, say: Say) -> InventoryCluster:
     """Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
         found = read_toml(file)
-    except OSError as error:
-        raise UsageError(f"--cluster inventory:{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"--cluster inventory:{file} is no inventory: {error}") from None
+    except (OSError, ValueError) as error:
+        raise _bad(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return InventoryCluster(file, parse_nodes(found, file), say)
 
 
 def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
     """The nodes of a parsed inventory.  Raises UsageError."""
-    tables = found.pop("nodes", [])
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise _bad(file, "has no [[nodes]]")
-    _check_fields(found, _SHARED, file, "the file")
-    nodes = tuple(_node({**_DEFAULTS, **found}, table, number, file) for number, table in enumerate(tables, 1))
+    try:
+        shared = to_builtins(convert(found, INVENTORY))
+    except ValueError as error:
+        raise _bad(file, str(error)) from None
+    tables = shared.pop("nodes")
+    nodes = tuple(
+        _node({**_DEFAULTS, "name": f"n{number + 1}", **shared, **table}, file, f"nodes[{number}]")
+        for number, table in enumerate(tables)
+    )
     for what in ("name", "address"):
         values = [getattr(node, what) for node in nodes]
         if twice := {value for value in values if values.count(value) > 1}:
@@ -88,17 +93,9 @@ def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
     return nodes
 
 
-def _node(shared: dict[str, Any], table: dict[str, Any], number: int, file: Path) -> Node:
-    where = f"node {number}"
-    _check_fields(table, _OF_NODE, file, where)
-    values = {"name": f"n{number}", **shared, **table}
-    for needed in ("host", "key"):
-        if needed not in values:
-            raise _bad(file, f"{where} has no {needed}")
-    if not NODE_NAME.fullmatch(values["name"]):
-        raise _bad(file, f"{where}: name must be small letters and digits, as n1, not {values['name']!r}")
-    if not 0 < values["port"] < 1 << 16:
-        raise _bad(file, f"{where}: port must be from 1 to 65535, not {values['port']}")
+def _node(values: dict[str, Any], file: Path, where: str) -> Node:
+    if "key" not in values:
+        raise _bad(file, f"{where} has no key: say one for it, or for all")
     if why := _unusable(values["data_dir"]):
         raise _bad(file, f"{where}: data_dir {why}: {values['data_dir']!r}; say a directory of its own, as /srv/data")
     return Node(
@@ -141,14 +138,6 @@ def _address(text: str, file: Path, where: str) -> str:
         return str(socket.getaddrinfo(text, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
     except OSError as error:
         raise _bad(file, f"{where}: the address of {text} cannot be found ({error.strerror})") from None
-
-
-def _check_fields(table: Mapping[str, Any], known: Mapping[str, type], file: Path, where: str) -> None:
-    for name, value in table.items():
-        if name not in known:
-            raise _bad(file, f"{where} has the unknown field {name!r}; known are {', '.join(known)}")
-        if not isinstance(value, known[name]) or isinstance(value, bool):
-            raise _bad(file, f"{where}: {name} must be {_WORDS[known[name]]}, not {value!r}")
 
 
 def _bad(file: Path, what: str) -> UsageError:

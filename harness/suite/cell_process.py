@@ -24,7 +24,7 @@ from typing import Any, Final
 from harness.errors import UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_USAGE
 from harness.plan import Plan
-from harness.store import read_object
+from harness.store import read_object_if_any
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, Violation, unexplained, violations_of
@@ -153,7 +153,7 @@ def _attempt(
         return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, "", seconds)
     if code == EXIT_USAGE:
         return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, "", seconds)
-    results = {} if run is None else read_object(RunFiles(run).results)
+    results = {} if run is None else read_object_if_any(RunFiles(run).results)
     too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
     failure = too_late or _failure(code, results, last_words)
     verdict, violations = str(results.get("verdict", "")), violations_of(results)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checker.explain.drawing import draw
-from harness.store import read_object
+from harness.store import read_object_if_any
 from harness.suite.expectation import Outcome
 from harness.suite.outcome import CellResult, SuiteResults
 from history import Counterexample, RunFiles
@@ -87,7 +87,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
     if result.last is None or not result.last.run:
         return []
     try:
-        record = read_object(RunFiles(store / result.last.run).results)
+        record = read_object_if_any(RunFiles(store / result.last.run).results)
         found = [example for key in record["keys"] for example in key.get("counterexamples") or ()]
         examples = [Counterexample.from_json(example) for example in found[:_MOST_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example)}" for example in examples]

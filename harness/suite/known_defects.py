@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from harness.errors import UsageError
-from harness.options import require_known
 from history import RunFiles
+from history.schema import convert
 from history.toml_file import read_toml
 
-_KEYS: Final = ("name", "kinds", "log", "times", "faults", "why")
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 #: A violation that the checker proved without a counterexample to show.
 WITHOUT_KIND: Final = "not-linearizable"
 
@@ -43,14 +46,13 @@ class Violation:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     """A known defect with its fingerprint."""
 
-    name: str
-    kinds: tuple[str, ...]
-    log: str
-    times: int = 1
+    name: Text
+    kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
+    log: Text
+    times: Annotated[int, Meta(ge=1)] = 1
     faults: tuple[str, ...] = ()
     why: str = ""
 
@@ -59,7 +61,8 @@ class Defect:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Defect:
-        return cls(**{**record, "kinds": tuple(record["kinds"]), "faults": tuple(record["faults"])})
+        """Raises ValueError."""
+        return convert(record, cls)
 
     def explains(self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]]) -> bool:
         """Whether the violation bears this defect's marks.  Raises OSError when a log that is there cannot be read."""
@@ -82,6 +85,12 @@ class Defect:
             searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
         return sum(_count(mark, logs / node, self.times) for node in searched)
+
+
+class Defects(Struct, forbid_unknown_fields=True):
+    """A file of known defects."""
+
+    defect: tuple[Defect, ...] = ()
 
 
 def _count(mark: re.Pattern[str], directory: Path, enough: int) -> int:
@@ -121,40 +130,18 @@ def unexplained(
 def read_defects(path: Path) -> dict[str, Defect]:
     """The defects in a file by their names.  Raises UsageError that names file, defect, key and remedy."""
     try:
-        record = read_toml(path)
+        defects = convert(read_toml(path), Defects).defect
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; defects must name a file beside the suite") from None
     except ValueError as error:
-        raise UsageError(f"{path}: not a file of defects: {error}") from None
-    require_known(record, ("defect",), str(path))
+        raise UsageError(f"{path}: {error}") from None
     found: dict[str, Defect] = {}
-    for number, table in enumerate(record.get("defect", ()), 1):
-        defect = _defect(table, f"{path}: defect {number}")
+    for number, defect in enumerate(defects):
+        try:
+            re.compile(defect.log.replace("{node}", "n1"))
+        except re.error as error:
+            raise UsageError(f"{path}: defect[{number}].log is no regular expression: {error}") from None
         if defect.name in found:
             raise UsageError(f"{path}: the defect {defect.name} is written twice")
         found[defect.name] = defect
     return found
-
-
-def _defect(table: Any, where: str) -> Defect:
-    if not isinstance(table, dict):
-        raise UsageError(f"{where}: must be a table, not {table!r}")
-    require_known(table, _KEYS, where)
-    texts = {name: table.get(name, "") for name in ("name", "log", "why")}
-    lists = {name: table.get(name, []) for name in ("kinds", "faults")}
-    for name, value in texts.items():
-        if not isinstance(value, str) or (not value and name != "why"):
-            raise UsageError(f"{where}: {name} must be a text, not {value!r}")
-    for name, value in lists.items():
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise UsageError(f"{where}: {name} must be a list of texts, not {value!r}")
-    times = table.get("times", 1)
-    if type(times) is not int or times < 1:
-        raise UsageError(f"{where}: times must be a whole number from 1 on, not {times!r}")
-    if not lists["kinds"]:
-        raise UsageError(f"{where}: kinds is empty: a defect shows as at least one kind of violation")
-    try:
-        re.compile(texts["log"].replace("{node}", "n1"))
-    except re.error as error:
-        raise UsageError(f"{where}: log is no regular expression: {error}") from None
-    return Defect(**texts, times=times, kinds=tuple(lists["kinds"]), faults=tuple(lists["faults"]))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from harness.errors import StoreError, UsageError
-from harness.store import read_object
+from harness.store import read_object_if_any
 from harness.suite.journal import SUITES
 from harness.suite.session import NOTE
 from history import RunFiles
@@ -188,7 +188,7 @@ def _standing(files: RunFiles) -> Standing:
             return "acknowledged"
     except (OSError, UnicodeDecodeError):
         pass
-    results, note = read_object(files.results), read_object(files.root / NOTE)
+    results, note = read_object_if_any(files.results), read_object_if_any(files.root / NOTE)
     if results.get("verdict") not in ("valid", "invalid", "unknown") or results.get("harness_failure"):
         return "failed"
     as_expected = note["as_expected"] is True if "as_expected" in note else results["verdict"] == "valid"

@@ -43,25 +43,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
+
+from msgspec import to_builtins
 
 from harness.errors import UsageError
 from harness.execution.faults import Faults, scripted
-from harness.options import checked, option_types, require_known
+from harness.options import turns
 from harness.plan import Plan, validate
 from harness.suite.cells import Cell, seed_of
 from harness.suite.expectation import Expectation
+from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
 from harness.suite.known_defects import Defect, read_defects
+from history.schema import convert, hint
 from history.toml_file import read_toml
 
-#: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
-_OPTIONS: Final = option_types().keys() - {"seed", "cluster", "spark_master"}
-_TOP: Final = ("description", "budget", "retries", "on_failure", "defects", "defaults", "matrix")
-_EXPECTING: Final = ("expect", "kinds", "known", "why", "skip")
-_OF_MATRIX: Final = ("name", "seed", "repeat", "schedule", "exclude", "override", *_EXPECTING)
-_VERDICTS: Final = ("valid", "invalid", "unknown")
-_MOST_RETRIES: Final = 5
-_LENGTH: Final = re.compile(r"(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_LENGTH: Final = re.compile(LENGTH)
 
 OnFailure = Literal["continue", "stop"]
 Wanted = Callable[[Plan], bool]
@@ -89,8 +86,8 @@ class Suite:
         Raises UsageError for a plan among them that cannot be run.
         """
         found: list[Cell] = []
-        for number, table in enumerate(self.tables, 1):
-            where = f"{self.path}: {_title(table, number)}"
+        for number, table in enumerate(self.tables):
+            where = f"{self.path}: matrix[{number}]"
             found += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
                 seed, cluster, changes or {}, wanted or _everything
             )
@@ -108,36 +105,36 @@ def read_suite(path: Path) -> Suite:
     """Raises UsageError."""
     try:
         record = read_toml(path)
+        found = to_builtins(convert(record, SUITE))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a suite file, such as suites/smoke.toml") from None
     except ValueError as error:
-        raise UsageError(f"{path}: not a suite file: {error}") from None
-    require_known(record, _TOP, str(path))
-    on_failure = record.get("on_failure", "continue")
-    if on_failure not in ("continue", "stop"):
-        raise UsageError(f"{path}: on_failure must be 'continue' or 'stop', not {on_failure!r}")
+        raise UsageError(f"{path}: {error}") from None
     suite = Suite(
         name=path.stem,
         path=path,
-        description=_text(record, "description", str(path)),
-        budget_s=length_s(record["budget"], f"{path}: budget") if "budget" in record else None,
-        retries=_number(record, "retries", 1, (0, _MOST_RETRIES), str(path)),
-        on_failure=cast("OnFailure", on_failure),
-        tables=_matrices(record, path),
-        defaults=_options(_table(record.get("defaults", {}), f"{path}: defaults"), f"{path}: defaults"),
-        defects=read_defects(path.parent / name) if (name := _text(record, "defects", str(path))) else {},
+        description=found.get("description", ""),
+        budget_s=length_s(found["budget"], f"{path}: budget") if "budget" in found else None,
+        retries=found.get("retries", 1),
+        on_failure=found.get("on_failure", "continue"),
+        # In the order of the file: the last axis changes fastest.
+        tables=tuple(
+            {key: new[key] for key in old} for new, old in zip(found["matrix"], record["matrix"], strict=True)
+        ),
+        defaults=_options(found.get("defaults", {})),
+        defects=read_defects(path.parent / found["defects"]) if found.get("defects") else {},
     )
     suite.cells(0, "netns")
     return suite
 
 
-def length_s(value: Any, where: str) -> float:
+def length_s(value: str, where: str) -> float:
     """Seconds of a length such as ``2h50m`` or ``90s``.  Raises UsageError."""
-    found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
+    found = _LENGTH.fullmatch(value)
     hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise UsageError(f"{where} must be a length of time such as '2h50m', '90m' or '100s', not {value!r}")
+        raise UsageError(f"{where} must be {LENGTH_WORDS}, not {value!r}")
     return float(total)
 
 
@@ -156,31 +153,27 @@ class _Matrix:
     ) -> None:
         self._where = where
         self._defects = defects
-        require_known(table, {*_OPTIONS, *_OF_MATRIX}, where)
-        self._axes = self._read_axes(table, defaults)
-        self._repeat = _number(table, "repeat", 1, (1, 1000), where)
-        self._seeds = _seeds(table, where)
-        self._expected = _expecting(table, where)
-        self._prefix = f"{name}: " if (name := _text(table, "name", where)) else ""
-        self._script = str((folder / name).resolve()) if (name := _text(table, "schedule", where)) else ""
+        # Those of the defaults first, then those of the matrix.
+        self._axes = {name: [value] for name, value in defaults.items() if name not in table}
+        self._axes |= {name: _values(name, value) for name, value in table.items() if name in OPTIONS}
+        self._repeat: int = table.get("repeat", 1)
+        self._seeds: list[int] = _listed(table.get("seed", []))
+        self._expected = table
+        self._prefix = f"{table['name']}: " if table.get("name") else ""
+        self._script = str((folder / table["schedule"]).resolve()) if table.get("schedule") else ""
         if self._script and "nemesis" in self._axes:
             raise UsageError(f"{where}: nemesis and schedule exclude each other: the script names the faults")
-        self._excluded = [_Condition(one, f"{where}: exclude") for one in _tables(table, "exclude", where)]
-        self._overrides = [
-            _Override(one, f"{where}: override {number}")
-            for number, one in enumerate(_tables(table, "override", where), 1)
+        self._excluded = [
+            _Condition(one, f"{where}.exclude[{number}]") for number, one in enumerate(table.get("exclude", ()))
         ]
-
-    def _read_axes(self, table: dict[str, Any], defaults: dict[str, Any]) -> dict[str, list[Any]]:
-        axes = {name: [value] for name, value in defaults.items()}
-        for name in table.keys() & _OPTIONS:
-            values = table[name] if isinstance(table[name], list) else [table[name]]
-            if not values:
-                raise UsageError(f"{self._where}: {name} is an empty list: that is a matrix without a cell")
-            axes[name] = [checked(name, value, self._where) for value in values]
-        # In the order of the file: the last axis changes fastest.
-        written = [name for name in table if name in axes]
-        return {name: axes[name] for name in [*(name for name in axes if name not in written), *written]}
+        self._overrides = [
+            (_Condition(one["where"], f"{where}.override[{number}].where"), one)
+            for number, one in enumerate(table.get("override", ()))
+        ]
+        if any(_listed(one.get("expect")) == ["unknown"] for one in (table, *(own for _, own in self._overrides))):
+            raise UsageError(
+                f"{where}: expect = 'unknown' alone is a cell that proves nothing: take it out, or skip it"
+            )
 
     def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted) -> list[Cell]:
         found: list[Cell] = []
@@ -192,7 +185,7 @@ class _Matrix:
                 found += self._of(options, suite_seed, cluster, changes, wanted)
         if not left:
             raise UsageError(f"{self._where}: everything is excluded: that is a matrix without a cell")
-        for rule in (*self._excluded, *self._overrides):
+        for rule in (*self._excluded, *(where for where, _ in self._overrides)):
             rule.require_used()
         return found
 
@@ -200,10 +193,10 @@ class _Matrix:
         self, options: dict[str, Any], suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted
     ) -> Iterator[Cell]:
         expecting, own = self._expected, dict(options)
-        for override in self._overrides:
-            if override.fits(options):
-                expecting = {**expecting, **override.expecting}
-                own |= override.options
+        for where, override in self._overrides:
+            if where.fits(options):
+                expecting = {**expecting, **override}
+                own |= _options(override)
         own |= changes
         expected = _expectation(expecting, self._defects, self._where)
         skip = expecting.get("skip", "")
@@ -247,13 +240,9 @@ class _Condition:
 
     def __init__(self, table: dict[str, Any], where: str) -> None:
         self._where, self._used = where, False
-        require_known(table, _OPTIONS, where)
         if not table:
             raise UsageError(f"{where}: names no option: give at least one, such as {{version = '0.4.0'}}")
-        self._wanted = {
-            name: [checked(name, one, where) for one in (value if isinstance(value, list) else [value])]
-            for name, value in table.items()
-        }
+        self._wanted = {name: _values(name, value) for name, value in table.items()}
 
     def fits(self, options: Mapping[str, Any]) -> bool:
         defaults = Plan(seed=0)
@@ -267,45 +256,16 @@ class _Condition:
             raise UsageError(f"{self._where}: fits no cell of its matrix; look at the values, or take it out")
 
 
-class _Override(_Condition):
-    """``where`` and what is different there."""
-
-    def __init__(self, table: dict[str, Any], where: str) -> None:
-        require_known(table, {*_OPTIONS, "where", *_EXPECTING}, where)
-        super().__init__(_table(table.get("where", {}), f"{where}: where"), f"{where}: where")
-        self.options = _options({k: v for k, v in table.items() if k in _OPTIONS}, where)
-        self.expecting = _expecting(table, where)
-
-
-# -- values -----------------------------------------------------------------------------------------------------------
-
-
-def _expecting(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if "expect" in table:
-        found["expect"] = _texts(table, "expect", where)
-        require_known(found["expect"], _VERDICTS, f"{where}: expect")
-        if found["expect"] == ["unknown"]:
-            raise UsageError(
-                f"{where}: expect = 'unknown' alone is a cell that proves nothing: take it out, or skip it"
-            )
-    for name in ("kinds", "known"):
-        if name in table:
-            found[name] = _texts(table, name, where)
-    for name in ("why", "skip"):
-        if name in table:
-            found[name] = _text(table, name, where)
-    return found
-
-
 def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], where: str) -> Expectation:
-    verdicts, kinds, known = expecting.get("expect", ["valid"]), expecting.get("kinds", []), expecting.get("known", [])
-    require_known(known, defects, f"{where}: known")
+    verdicts, kinds, known = (_listed(expecting.get(key, [])) for key in ("expect", "kinds", "known"))
+    for name in known:
+        if name not in defects:
+            raise UsageError(f"{where}.known: there is no defect {name!r}; {hint(name, defects)}")
     if "invalid" not in verdicts:
-        return Expectation(tuple(verdicts), (), expecting.get("why", ""))
+        return Expectation(tuple(verdicts) or ("valid",), (), expecting.get("why", ""))
     if not kinds and not known:
         raise UsageError(
-            f"{where}: expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
+            f"{where}.expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
             "or any other would pass as well"
         )
     found = tuple(defects[name] for name in known)
@@ -313,61 +273,15 @@ def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], wh
     return Expectation(tuple(verdicts), tuple(kinds), why, found)
 
 
-def _options(table: dict[str, Any], where: str) -> dict[str, Any]:
-    require_known(table, _OPTIONS, where)
-    return {name: checked(name, value, where) for name, value in table.items()}
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _seeds(table: Mapping[str, Any], where: str) -> list[int]:
-    if "seed" not in table:
-        return []
-    seeds = table["seed"] if isinstance(table["seed"], list) else [table["seed"]]
-    if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
-        raise UsageError(f"{where}: seed must be a whole number from 0 on, or a list of them, not {table['seed']!r}")
-    return seeds
+def _values(name: str, value: Any) -> list[Any]:
+    """The values of one axis, or of one option in a condition."""
+    return [turns(one) if name == "nemesis" else one for one in _listed(value)]
 
 
-def _matrices(record: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], ...]:
-    tables = _tables(record, "matrix", str(path))
-    if not tables:
-        raise UsageError(f"{path}: there is no [[matrix]], so there is nothing to run")
-    return tuple(tables)
-
-
-def _tables(record: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
-    value = record.get(name, [])
-    if not isinstance(value, list):
-        raise UsageError(f"{where}: {name} must be a list of tables, not {value!r}")
-    return [_table(one, f"{where}: {name}") for one in value]
-
-
-def _table(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}: must be a table, not {value!r}")
-    return value
-
-
-def _text(record: Mapping[str, Any], name: str, where: str) -> str:
-    value = record.get(name, "")
-    if not isinstance(value, str):
-        raise UsageError(f"{where}: {name} must be a text, not {value!r}")
-    return value
-
-
-def _texts(record: Mapping[str, Any], name: str, where: str) -> list[str]:
-    value = record[name] if isinstance(record[name], list) else [record[name]]
-    if not value or not all(isinstance(one, str) and one for one in value):
-        raise UsageError(f"{where}: {name} must be a text or a list of texts, not {record[name]!r}")
-    return value
-
-
-def _number(record: Mapping[str, Any], name: str, default: int, limits: tuple[int, int], where: str) -> int:
-    value = record.get(name, default)
-    if type(value) is not int or not limits[0] <= value <= limits[1]:
-        raise UsageError(f"{where}: {name} must be a whole number from {limits[0]} to {limits[1]}, not {value!r}")
-    return value
-
-
-def _title(table: Mapping[str, Any], number: int) -> str:
-    name = table.get("name")
-    return f"matrix {number} ({name})" if isinstance(name, str) and name else f"matrix {number}"
+def _options(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a plan that a table sets."""
+    return {name: _values(name, value)[0] for name, value in table.items() if name in OPTIONS}

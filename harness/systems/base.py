@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from history.json_object import load_object
+
 
 class SystemOnNodes(Protocol):
     """Install, start, kill and collect.  All methods work on several nodes at once and may be repeated."""
@@ -46,7 +48,4 @@ class StatusPort:
                 if not (more := connection.recv(65536)):
                     raise ConnectionResetError("closed without an answer")
                 buffer += more
-        answer = json.loads(buffer)
-        if not isinstance(answer, dict):
-            raise ValueError(f"expected an object, found {buffer[:80]!r}")
-        return answer
+        return load_object(buffer)

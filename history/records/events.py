@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from history.errors import FormatError
+from history.json_object import load_object
 
 HISTORY_FORMAT: Final = "harness-history"
 HISTORY_VERSION: Final = 1
@@ -251,12 +252,9 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     """The JSON object of one line, whose end may be with it or not.  Raises FormatError."""
     try:
-        value = load_json(line.removesuffix(b"\n"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(str(path), f"line {number}", f"expected a JSON object: {error}") from None
-    if not isinstance(value, dict):
-        raise FormatError(str(path), f"line {number}", f"expected a JSON object, found {type(value).__name__}")
-    return value
+        return load_object(line.removesuffix(b"\n"), load_json)
+    except ValueError as error:
+        raise FormatError(str(path), f"line {number}", str(error)) from None
 
 
 def parse_header(record: dict[str, Any], path: Path) -> Header:

@@ -20,74 +20,69 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from history import Receipt
+from history.schema import convert
 from history.toml_file import read_toml
 from nemesis.core.errors import ScheduleError
 from nemesis.core.targets import check_words
 from nemesis.schedule.conditions import parse
 from nemesis.schedule.steps import Step, checked
 
-KEYS: Final = {"name", "at", "for", "when", "within", "targets"}
+Text: TypeAlias = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
+
+
+class ScriptedFault(Struct, forbid_unknown_fields=True, rename={"at_s": "at", "for_s": "for", "within_s": "within"}):
+    """One fault: when it comes, at whom it is aimed, and how long it stands.  Times are in seconds."""
+
+    name: Text
+    at_s: Seconds | UnsetType = UNSET
+    for_s: Seconds | UnsetType = UNSET
+    when: Text | UnsetType = UNSET
+    within_s: Seconds | UnsetType = UNSET
+    targets: Text | UnsetType = UNSET
+
+
+class Script(Struct, forbid_unknown_fields=True):
+    """A script of faults."""
+
+    fault: Annotated[list[ScriptedFault], Meta(min_length=1)]
 
 
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
     """Read a script.  Raises ScheduleError that names file and fault, and OSError."""
     try:
-        content = read_toml(path)
+        faults = convert(read_toml(path), Script).fault
     except ValueError as error:
-        raise ScheduleError(f"{path}: not a script of faults: {error}") from None
-    if not content:
-        raise ScheduleError(f"{path}: the file is empty; it needs a table [[fault]] with name and at")
-    entries = content.get("fault")
-    if not isinstance(entries, list) or not entries or set(content) != {"fault"}:
-        raise ScheduleError(f"{path}: expected tables [[fault]] and nothing else")
+        raise ScheduleError(f"{path}: {error}") from None
     steps: list[Step] = []
-    for number, entry in enumerate(entries):
+    for number, fault in enumerate(faults):
         try:
-            steps += _steps(number, entry, names)
+            steps += _steps(number, fault, names)
         except ScheduleError as error:
-            raise ScheduleError(f"{path}: fault {number + 1}: {error}") from None
+            raise ScheduleError(f"{path}: fault[{number}]: {error}") from None
     return checked(steps, time_limit_s)
 
 
-def _steps(number: int, entry: dict[str, Any], names: Sequence[str]) -> list[Step]:
-    if unknown := set(entry) - KEYS:
-        raise ScheduleError(f"unknown key {sorted(unknown)[0]!r}; there are {', '.join(sorted(KEYS))}")
-    name, at_s, for_s = _text(entry, "name"), _seconds(entry, "at", 0.0), _seconds(entry, "for", None)
-    when, within_s = _text(entry, "when", optional=True), _seconds(entry, "within", None)
-    words = _text(entry, "targets", optional=True)
-    if not name or at_s is None:
-        raise ScheduleError("name is missing")
-    if "at" not in entry and when is None:
+def _steps(number: int, fault: ScriptedFault, names: Sequence[str]) -> list[Step]:
+    if fault.at_s is UNSET and fault.when is UNSET:
         raise ScheduleError("at is missing: the seconds after the start; or a condition: when and within")
-    if (when is None) != (within_s is None):
+    at_s, for_s = (None if one is UNSET else one for one in (fault.at_s, fault.for_s))
+    wish = None
+    if fault.targets is not UNSET:
+        check_words(fault.targets, names)
+        wish = {"choose": fault.targets}
+    if fault.when is not UNSET and fault.within_s is not UNSET:
+        parse(fault.when, names)
+        return [Step(at_s or 0.0, "inject", fault.name, number, wish, fault.when, fault.within_s, for_s)]
+    if fault.when is not UNSET or fault.within_s is not UNSET:
         raise ScheduleError("when and within go together")
-    if words is not None:
-        check_words(words, names)
-    wish = {"choose": words} if words else None
-    if when is not None and within_s is not None:
-        parse(when, names)
-        return [Step(at_s, "inject", name, number, wish, when, within_s, for_s)]
-    start = Step(at_s, "inject", name, number, wish)
-    return [start] if for_s is None else [start, Step(at_s + for_s, "heal", name, number)]
-
-
-def _text(entry: dict[str, Any], key: str, *, optional: bool = False) -> str | None:
-    value = entry.get(key)
-    if (value is None and optional) or (isinstance(value, str) and value.strip()):
-        return value
-    raise ScheduleError(f"{key} must be text, found {value!r}")
-
-
-def _seconds(entry: dict[str, Any], key: str, default: float | None) -> float | None:
-    value = entry.get(key, default)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise ScheduleError(f"{key} must be seconds, 0 or more, found {value!r}")
-    return float(value)
+    start = Step(at_s or 0.0, "inject", fault.name, number, wish)
+    return [start] if for_s is None else [start, Step(start.at_s + for_s, "heal", fault.name, number)]
 
 
 def replay(receipts: Iterable[Receipt], start_ns: int) -> list[Step]:

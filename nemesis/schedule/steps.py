@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
+from msgspec import Struct
+
+from history.schema import convert
 from nemesis.core.errors import ScheduleError
 from nemesis.core.targets import check_words
 
@@ -22,8 +24,7 @@ Action: TypeAlias = Literal["inject", "heal"]
 CALM: Final = (0.5, 0.9)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True, forbid_unknown_fields=True):
     """One action at ``at_s`` seconds after the schedule's start.
 
     ``id`` ties a heal to its injection.  ``targets`` are those chosen beforehand: the recorded targets
@@ -45,21 +46,11 @@ class Step:
 
 def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
     """Read and check the steps that a plan holds as JSON.  Raises ScheduleError that names the step."""
-    return checked((_step(number, record) for number, record in enumerate(schedule, 1)), time_limit_s)
-
-
-def _step(number: int, record: Mapping[str, Any]) -> Step:
     try:
-        step = Step(**record)
-    except TypeError as error:
-        raise ScheduleError(f"step {number}: {str(error).removeprefix('Step.__init__() ')}") from None
-    for name in ("at_s", "within_s", "for_s"):
-        value = getattr(step, name)
-        if isinstance(value, bool) or not isinstance(value, int | float | None) or (value is None and name != "for_s"):
-            raise ScheduleError(f"step {number}: {name} must be seconds, found {value!r}")
-    if step.action not in get_args(Action) or not isinstance(step.fault, str) or not isinstance(step.id, int):
-        raise ScheduleError(f"step {number}: needs an action (inject or heal), a fault's name, and a number as id")
-    return step
+        steps = convert(list(schedule), list[Step])
+    except ValueError as error:
+        raise ScheduleError(f"schedule{error}") from None
+    return checked(steps, time_limit_s)
 
 
 def turn_parts(turn: str) -> list[tuple[str, str | None]]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import Receipt, RunFiles
+from history.json_object import read_object
 from history.metrics.recovery import Load, never_recovered, surroundings
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
@@ -56,10 +57,9 @@ def run_row(
 def _object(path: Path) -> dict[str, Any]:
     """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
     try:
-        record = json.loads(path.read_text())
-    except (FileNotFoundError, ValueError):
+        return read_object(path)
+    except ValueError:
         return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:

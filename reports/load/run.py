@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
+from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 
@@ -121,16 +122,6 @@ def read_run(files: RunFiles) -> Run:
         fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(files), {}),
         notes=notes,
     )
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file; empty when there is no such file.  Raises ValueError and OSError."""
-    if not path.exists():
-        return {}
-    value = json.loads(path.read_text(encoding="utf-8", errors="replace"))
-    if not isinstance(value, dict):
-        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
-    return value
 
 
 _RECORDS: Final = ("checks", "keys", "receipts", "windows")

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from history import RunFiles
+from history.json_object import read_object
 from history.metrics.recovery import never_recovered
 from history.records.layout import WAREHOUSE
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, series_name, settings_of
 from reports.errors import Notes
-from reports.load.run import HARNESS_FAILURE, read_object, tidy
+from reports.load.run import HARNESS_FAILURE, tidy
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import one_line
 

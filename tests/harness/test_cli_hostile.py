@@ -126,7 +126,7 @@ def test_a_name_that_can_be_none(verb: str, name: str, capsys: pytest.CaptureFix
         ("show latest", "no run there"),
         ("replay latest", "no run there"),
         ("run --seed 1.5", "not a valid integer"),
-        ("run --seed " + "9" * 4000, "--seed must be at most"),
+        ("run --seed " + "9" * 4000, "--seed must be a whole number from 0 to 9223372036854775807, not 99999"),
         ("run --seed " + "9" * 5000, "not a valid integer"),
         ("run --weights =", "--weights"),
         ("run -n kill-one --weights kill-one=1e309", "--weights"),

@@ -52,17 +52,23 @@ def test_finds_the_address_of_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", r"has no \[\[nodes\]\]"),
-        ("nodes = 3", r"has no \[\[nodes\]\]"),
-        ("nodes = [1]", r"has no \[\[nodes\]\]"),
-        ("[[nodes]]\nhost = '10.0.0.1'", "node 1 has no key"),
-        ("key = 'k'\n[[nodes]]\nname = 'n1'", "node 1 has no host"),
-        ("kee = 'k'\n[[nodes]]\nhost = '10.0.0.1'", "the file has the unknown field 'kee'; known are user, key"),
-        ("[[nodes]]\nhost = '10.0.0.1'\nhostkey = 'x'", "node 1 has the unknown field 'hostkey'"),
-        ("port = '22'\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number, not '22'"),
-        ("port = true\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number, not True"),
-        ("key = 'k'\nport = 0\n[[nodes]]\nhost = '10.0.0.1'", "node 1: port must be from 1 to 65535, not 0"),
-        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\nport = 65536", "node 1: port must be from 1 to 65535, not 65536"),
+        ("", r"nodes is missing: it must be a list of tables \(one at least\)"),
+        ("nodes = 3", r"nodes must be a list of tables \(one at least\), not 3"),
+        ("nodes = [1]", r"nodes\[0\] must be a table, not 1"),
+        ("[[nodes]]\nhost = '10.0.0.1'", r"nodes\[0\] has no key"),
+        ("key = 'k'\n[[nodes]]\nname = 'n1'", r"nodes\[0\].host is missing: it must be a text"),
+        ("kee = 'k'\n[[nodes]]\nhost = '10.0.0.1'", "there is no key 'kee'; did you mean key"),
+        (
+            "[[nodes]]\nhost = '10.0.0.1'\nhostkey = 'x'",
+            r"nodes\[0\]: there is no key 'hostkey'; did you mean",
+        ),
+        ("port = '22'\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number from 1 to 65535, not '22'"),
+        ("port = true\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number from 1 to 65535, not True"),
+        ("key = 'k'\nport = 0\n[[nodes]]\nhost = '10.0.0.1'", "port must be a whole number from 1 to 65535, not 0"),
+        (
+            "key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\nport = 65536",
+            r"nodes\[0\].port must be .* from 1 to 65535, not 65536",
+        ),
         ("key = 'k'\n[[nodes]]\nname = 'node-1'\nhost = '10.0.0.1'", "name must be small letters and digits"),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.1'", "address 10.0.0.1 more than once"),
         (
@@ -71,7 +77,7 @@ def test_finds_the_address_of_a_name() -> None:
         ),
         (
             "key = 'k'\ndata_dir = 'srv'\n[[nodes]]\nhost = '10.0.0.1'",
-            "1: data_dir must be an absolute path: 'srv'",
+            "data_dir must be an absolute path: 'srv'",
         ),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = ''", "data_dir must be an absolute path"),
         (
@@ -93,7 +99,7 @@ def test_refusals_name_the_file_and_the_place(text: str, complaint: str) -> None
 
 def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
     (tmp_path / "hosts.toml").write_text("[[nodes]\n")
-    with pytest.raises(UsageError, match=r"is no inventory: not TOML: .*line 1"):
+    with pytest.raises(UsageError, match=r"cannot be read: not TOML: .*line 1"):
         read_inventory(tmp_path / "hosts.toml", print)
 
 

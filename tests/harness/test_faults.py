@@ -81,7 +81,7 @@ def test_a_script_takes_the_place_of_the_cycle_and_lives_in_the_plan(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("[[fault]]\nat = 1", "name must be text"), (SCRIPT.replace("3.0", "99.0"), "time limit")]
+    ("text", "said"), [("[[fault]]\nat = 1", "fault[0].name is missing"), (SCRIPT.replace("3.0", "99.0"), "time limit")]
 )
 def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "script.toml").write_text(text)

@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import StoreError, UsageError
 from harness.plan import Plan
-from harness.store import create_run, discard_run, find_run, link_latest, read_object, write_json
+from harness.store import create_run, discard_run, find_run, link_latest, read_object_if_any, write_json
 from history import RunFiles
 
 PLAN = Plan(seed=42, nemesis=("kill-one",))
@@ -116,13 +116,13 @@ def test_a_json_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_json_object_is_read_or_there_is_none(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    assert read_object(path) == {}
+    assert read_object_if_any(path) == {}
     write_json(path, {"a": "ü"})
-    assert read_object(path) == {"a": "ü"}
+    assert read_object_if_any(path) == {"a": "ü"}
     for content in (b"", b'{"a": 1', b"[1]", b"null", b"\xff"):
         path.write_bytes(content)
-        assert read_object(path) == {}
-    assert read_object(tmp_path) == {}
+        assert read_object_if_any(path) == {}
+    assert read_object_if_any(tmp_path) == {}
 
 
 def test_a_link_that_a_killed_process_left_half_made_is_no_obstacle(tmp_path: Path) -> None:

@@ -116,13 +116,16 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GOOD.replace("x{node}", "("), "defect 1: log is no regular expression"),
-        (GOOD.replace("['no-recovery']", "[]"), "defect 1: kinds is empty"),
-        (GOOD.replace("['no-recovery']", "'no-recovery'"), "kinds must be a list of texts"),
-        (GOOD + "times = 0", "times must be a whole number from 1 on"),
+        (GOOD.replace("x{node}", "("), "defect[0].log is no regular expression"),
+        (GOOD.replace("['no-recovery']", "[]"), "defect[0].kinds must be a list of texts (one at least), not []"),
+        (
+            GOOD.replace("['no-recovery']", "'no-recovery'"),
+            "kinds must be a list of texts (one at least), not 'no",
+        ),
+        (GOOD + "times = 0", "times must be a whole number from 1 on, not 0"),
         (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
         (GOOD + GOOD, "the defect a is written twice"),
-        (GOOD.replace("name = 'a'\n", ""), "name must be a text"),
+        (GOOD.replace("name = 'a'\n", ""), "defect[0].name is missing: it must be a text that is not empty"),
         ("[[defects]]", "there is no key 'defects'"),
         ("x = (", "not TOML"),
     ],
@@ -142,5 +145,5 @@ def test_a_suite_takes_the_defects_that_it_names_and_no_others(tmp_path: Path) -
     assert [defect.name for defect in cell.expected.known] == ["a"]
     assert cell.expected.why == "found"
     (tmp_path / "s.toml").write_text(matrix.replace("'a'", "'b'"))
-    with pytest.raises(UsageError, match="known: there is no key 'b'"):
+    with pytest.raises(UsageError, match="known: there is no defect 'b'"):
         read_suite(tmp_path / "s.toml")

@@ -28,7 +28,7 @@ def test_toml_and_json_are_read(tmp_path: Path, mark: bytes, end: bytes) -> None
     [
         (b'{"a": 1}', "it is JSON, not TOML", None),
         (b"[1, 2]", "it is JSON, not TOML", "it is JSON, not TOML"),
-        (b'{"a": ', "not TOML: .*line 1", "not JSON: .*line 1"),
+        (b'{"a": ', "not TOML: .*line 1", "expected a JSON object: .*line 1"),
         (b"a = ", "not TOML: ", "not TOML: "),
         (gzip.compress(b"a = 1"), "this is gzip", "this is gzip"),
         (b"a = '\xfc'", "not UTF-8 text: byte 5 is 0xfc", "not UTF-8 text"),

@@ -90,12 +90,12 @@ STEP = {"at_s": 1.0, "action": "inject", "fault": "a", "id": 0}
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"at_s": None}, "step 2: at_s must be seconds, found None"),
-        ({"at_s": "soon"}, "step 2: at_s must be seconds, found 'soon'"),
-        ({"for_s": True}, "step 2: for_s must be seconds, found True"),
-        ({"action": "hurt"}, "step 2: needs an action"),
-        ({"id": None}, "step 2: needs an action"),
-        ({"when_": "x"}, "step 2: got an unexpected keyword argument 'when_'"),
+        ({"at_s": None}, r"schedule\[1\].at_s must be a number, not None"),
+        ({"at_s": "soon"}, "at_s must be a number, not 'soon'"),
+        ({"for_s": True}, "for_s must be a number, not True"),
+        ({"action": "hurt"}, "action must be one of 'heal', 'inject', not 'hurt'"),
+        ({"id": None}, "id must be a whole number, not None"),
+        ({"when_": "x"}, r"schedule\[1\]: there is no key 'when_'; did you mean when"),
     ],
 )
 def test_a_step_of_a_plan_that_cannot_be_is_named(changes, complaint):
@@ -104,7 +104,7 @@ def test_a_step_of_a_plan_that_cannot_be_is_named(changes, complaint):
 
 
 def test_a_step_without_a_time_is_refused():
-    with pytest.raises(ScheduleError, match="step 1: missing 1 required positional argument: 'at_s'"):
+    with pytest.raises(ScheduleError, match=r"schedule\[0\].at_s is missing: it must be a number"):
         steps_of([{name: value for name, value in STEP.items() if name != "at_s"}], 60)
     assert steps_of([STEP], 60) == [Step(1.0, "inject", "a", 0)]
 

@@ -55,20 +55,20 @@ def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("x = 1", r"expected tables"),
+        ("x = 1", r"there is no key 'x'; known are fault"),
         ("[[fault]\n", "not TOML"),
-        ("", "the file is empty; it needs a table"),
-        (" \n", "the file is empty"),
-        ('[[fault]]\nname = "a"', "fault 1: at is missing: the seconds after the start"),
-        ("[[fault]]\nat = 1", "fault 1: name must be text"),
-        ('[[fault]]\nname = "a"\nat = -1', "at must be seconds"),
+        ("", r"fault is missing: it must be a list of tables \(one at least\)"),
+        (" \n", "fault is missing"),
+        ('[[fault]]\nname = "a"', r"fault\[0\]: at is missing: the seconds after the start"),
+        ("[[fault]]\nat = 1", r"fault\[0\].name is missing: it must be a text that is not blank"),
+        ('[[fault]]\nname = "a"\nat = -1', "at must be a number from 0 on, not -1"),
         ('[[fault]]\nname = "a"\nat = 70', "outside the time limit"),
         ('[[fault]]\nname = "a"\nat = 50\nfor = 20', "outside the time limit"),
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"', "go together"),
         ('[[fault]]\nname = "a"\nwhen = "n1 flies"\nwithin = 1', "no condition"),
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"\nwithin = 61', "outside the time limit"),
         ('[[fault]]\nname = "a"\nat = 1\ntargets = "n7"', "no choice of nodes"),
-        ('[[fault]]\nname = "a"\nwhere = "here"', "unknown key 'where'"),
+        ('[[fault]]\nname = "a"\nwhere = "here"', r"fault\[0\]: there is no key 'where'; did you mean when"),
     ],
 )
 def test_scripts_that_cannot_be_are_refused(tmp_path, text, complaint):

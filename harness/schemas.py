@@ -1,0 +1,65 @@
+"""JSON Schemas of the files that people write, by which editors complete and check them.
+
+    python -m harness.schemas        writes schemas/*.schema.json anew
+
+They come from the types by which the files are read, and from the help of ``harness run``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from harness.cli.run import run
+from harness.clusters.inventory import INVENTORY
+from harness.options import plan_file
+from harness.plan import option_of
+from harness.suite.file_types import SUITE
+from harness.suite.known_defects import Defects
+from nemesis.schedule.script import Script
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+#: The options of a plan stand in plans and suites only; what has their names elsewhere is something else.
+_FILES: Final[tuple[tuple[str, type, bool], ...]] = (
+    ("plan", plan_file(), True),
+    ("suite", SUITE, True),
+    ("defects", Defects, False),
+    ("schedule", Script, False),
+    ("inventory", INVENTORY, False),
+)
+
+
+def schemas() -> dict[str, str]:
+    """The text of each schema by the name of its file."""
+    texts = {}
+    for name, wanted, has_options in _FILES:
+        schema = {"$schema": _DIALECT, **msgspec.json.schema(wanted)}
+        if has_options:
+            for table in schema["$defs"].values():
+                _describe(table["properties"])
+        texts[f"{name}.schema.json"] = json.dumps(schema, indent=1) + "\n"
+    return texts
+
+
+def _describe(properties: dict[str, Any]) -> None:
+    """Give the options of a plan the help of the command line; why a bound is there stands behind it."""
+    helps = {option: text for one in run.params for option in one.opts if (text := getattr(one, "help", None))}
+    for name, schema in properties.items():
+        if text := helps.get(option_of(name)):
+            reason = f" ({schema['description']})" if "description" in schema else ""
+            properties[name] = {**schema, "description": text + reason}
+
+
+def main() -> None:
+    """Write all of them."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in schemas().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Read JSON objects, the one shape that our own files, lines and messages have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loads) -> dict[str, Any]:
+    """The JSON object in a text.  Raises ValueError that says what it is instead."""
+    try:
+        found = load(text)
+    except RecursionError:
+        raise ValueError("expected a JSON object, found one that is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"expected a JSON object: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"expected a JSON object, found {type(found).__name__}")
+    return found
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one if there is no such file.  Raises OSError and ValueError."""
+    return load_object(path.read_bytes()) if path.exists() else {}

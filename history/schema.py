@@ -1,0 +1,134 @@
+"""Check what stands in a file against a type, and say what is wrong in one wording for every file that people write.
+
+A type is a Struct of msgspec or a dataclass, with bounds by ``msgspec.Meta``.  The words come from the type's JSON
+Schema, by which editors complete the same files: ``title`` says what a text has to be, ``description`` why a bound is
+there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from reprlib import Repr
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_ERROR: Final = re.compile(r"(?:.* (unknown|required) field `(.*?)`|.*?)(?: - at `\$(.*)`)?", re.DOTALL)
+#: A key, an element of a list, or some value of a table: msgspec does not say which.
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
+_NOUNS: Final = {
+    "integer": ("a whole number", "whole numbers"),
+    "number": ("a number", "numbers"),
+    "boolean": ("true or false", "true or false"),
+    "string": ("a text", "texts"),
+    "array": ("a list", "lists"),
+    "object": ("a table", "tables"),
+}
+_SHORT: Final = Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+# The values of these are types, which a type checker cannot follow.
+_any_list: Final[Any] = list
+_annotated: Final[Any] = Annotated
+
+
+def list_of(wanted: Any, least: int = 1) -> Any:
+    """The type of lists of at least so many elements."""
+    return _annotated[_any_list[wanted], msgspec.Meta(min_length=least)]
+
+
+def table(
+    name: str, keys: Mapping[str, Any], *, needed: Iterable[str] = (), spelled: Mapping[str, str] | None = None
+) -> type[msgspec.Struct]:
+    """The type of a table with these keys (as ``spelled``) and no others; all but ``needed`` may be left out."""
+    fields: list[Any] = [(key, keys[key]) for key in needed]
+    fields += [(key, wanted | msgspec.UnsetType, msgspec.UNSET) for key, wanted in keys.items() if key not in needed]
+    return msgspec.defstruct(name, fields, rename=spelled, forbid_unknown_fields=True)
+
+
+def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> T:
+    """The record as a value of the type.
+
+    Raises ValueError for the first thing that is wrong, with its path in the record, such as ``matrix[0].rate must be
+    a number above 0 and at most 10000, not 'x'``.  ``spell`` says how the user writes the path's first name.
+    """
+    try:
+        return msgspec.convert(record, wanted)
+    except msgspec.ValidationError as error:
+        raise ValueError(_explained(str(error), record, wanted, spell)) from None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """What was probably meant by an unknown name, or else all that are known."""
+    choices = sorted(known)
+    near = difflib.get_close_matches(name, choices, n=2)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
+
+
+def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str]) -> str:
+    found = _ERROR.fullmatch(error)
+    assert found is not None
+    problem, field, path = found.groups(default="")
+    whole = msgspec.json.schema(wanted)
+    schemas, place = _alternatives(_inlined(whole, whole.get("$defs", {}))), ""
+    for name, number in _STEP.findall(path):
+        if not name and not number:
+            break
+        record = record[int(number) if number else name]
+        schemas = _inside(schemas, name)
+        place += f"[{number}]" if number else f".{name}" if place else spell(name)
+    if problem == "unknown":
+        known = {name for schema in schemas for name in schema.get("properties", ())}
+        return f"{place}{': ' if place else ''}there is no key {field!r}; {hint(field, known)}"
+    if problem == "required":
+        return f"{place}{'.' if place else ''}{field} is missing: it must be {_words(_inside(schemas, field))}"
+    values = [schema.get("additionalProperties") or {} for schema in schemas]
+    why = next((f": {one['description']}" for one in [*schemas, *values] if one.get("description")), "")
+    return f"{place} must be {_words(schemas)}, not {_SHORT.repr(record)}{why}".lstrip()
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with every definition where it is used."""
+    if isinstance(schema, list):
+        return [_inlined(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return {**_inlined(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions), "description": ""}
+    return {key: _inlined(value, definitions) for key, value in schema.items()}
+
+
+def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+
+
+def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """What may stand at a key, or, without a name, in the elements of a list."""
+    inner = [one.get("properties", {}).get(name) if name else one.get("items") for one in schemas]
+    return [one for schema in inner if schema for one in _alternatives(schema)]
+
+
+def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
+    """What is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
+    if len(schemas) > 1 and schemas[-1].get("type") == "array":
+        return f"{_words(schemas[:-1], number)}, or a list of such"
+    return " or ".join(_one(schema, number) for schema in schemas) or "something else"
+
+
+def _one(schema: Mapping[str, Any], number: int) -> str:
+    kind = schema.get("type")
+    if "enum" in schema:
+        return f"one of {', '.join(map(repr, schema['enum']))}"
+    if kind not in _NOUNS or (kind != "object" and "title" in schema):
+        return str(schema.get("title", "anything"))
+    inner = schema.get("items" if kind == "array" else "additionalProperties")
+    noun = _NOUNS[kind][number] + (f" of {_words(_alternatives(inner), 1)}" if inner else "")
+    least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+    if schema.get("minItems") or schema.get("minLength"):
+        return noun + (" (one at least)" if kind == "array" else " that is not empty")
+    if above is not None:
+        return f"{noun} above {above}" + ("" if most is None else f" and at most {most}")
+    return noun if least is None else f"{noun} from {least} " + ("on" if most is None else f"to {most}")
