@@ -13,7 +13,7 @@ by open operations, live values, and writes that ended as ``info`` and that nobo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from checker.core.calls import freeze
@@ -143,7 +143,7 @@ class Monitor:
         example = verdict.counterexamples[0]
         if not operations:
             note = " (Or it was overwritten so long ago that the monitor no longer knows it.)"
-            return Counterexample("never-written-or-stale", example.sentence + note, example.operations)
+            return replace(example, kind="never-written-or-stale", sentence=example.sentence + note)
         return example
 
     def _bury(self) -> None:

@@ -27,7 +27,7 @@ LAYERS = {
     "history": ["errors packed codes compiled", "toml_file records", "tables metrics readers", "__init__"],
     "checker": [
         "core", "models kernels", "search", "engines", "dispatch", "counterexamples", "explain", "per_key",
-        "columnar monitor warmup", "check", "engines_page __init__",
+        "columnar monitor warmup", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": ["errors style vendor assets templates", "load", "analysis", "text plots", "page", "site", "__init__"],

@@ -171,8 +171,7 @@ def _violation(
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
-    culprits = [o for o, box in zip(operations, picture.boxes, strict=True) if box.culprit] if picture else []
-    told_by = culprits[0] if culprits else None
+    told_by = next(iter(example.suspects), None)
     since = told_by.invoked / 1e9 if told_by else start
     until = (told_by.returned or told_by.invoked) / 1e9 if told_by else end
     standing = [window for window in windows if overlaps(window, since, until)]
@@ -181,7 +180,7 @@ def _violation(
     def answer(operation: Operation) -> Answer:
         return answer_of(operation, operations, found, windows, run.nodes)
 
-    missed = missed_write(operations, told_by) if len(culprits) == 1 else None
+    missed = missed_write(operations, told_by) if len(example.suspects) == 1 else None
     return Violation(
         key=key,
         example=example,
@@ -200,7 +199,7 @@ def _violation(
             lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
             None,
         ),
-        suspects=[answer(operation) for operation in culprits],
+        suspects=[answer(operation) for operation in example.suspects],
         missed=answer(missed) if missed else None,
     )
 
