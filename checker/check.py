@@ -1,4 +1,4 @@
-"""``check``: the one verb for whole histories, whatever they come as."""
+"""Check whole histories, in any form that they come in."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _columns(columns: OperationColumns, model: str | Model, options: CheckOption
 
 
 def operations_of(history: Any) -> list[Operation]:
-    """Events, operations, or a table, as operations.  Raises FormatError."""
+    """Convert events, operations, or a table to operations.  Raises FormatError."""
     if hasattr(history, "to_pylist"):
         history = history.to_pylist()
     elif hasattr(history, "to_dict") and hasattr(history, "columns"):
@@ -86,7 +86,7 @@ def _in_order(events: Iterable[Event]) -> Iterable[Event]:
 
 
 def _event(row: int, record: Mapping[str, Any]) -> Event:
-    """One row of a table of events."""
+    """Convert one row of a table of events."""
 
     def wrong(message: str) -> FormatError:
         return FormatError("table", f"row {row}", message)
@@ -113,7 +113,7 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON: NaN is null, and what a table made a float because of it is an integer again."""
+    """Convert a cell to JSON: NaN becomes null, and a float that only stands for an integer becomes one."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -124,9 +124,9 @@ def _plain(value: Any) -> Any:
 
 
 def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Counterexample:
-    """The counterexample of a log or a set, and the appends or adds that made what its answers hold.
+    """Add to the counterexample of a log or a set the appends or adds of what its answers hold.
 
-    It speaks of some elements only; in a history of its own the others would be out of nowhere.
+    It concerns some elements only; in a history of its own the others would never have been written.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()
@@ -150,9 +150,9 @@ def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Cou
 
 
 def as_events(example: Counterexample) -> list[Event]:
-    """A counterexample as a history of its own: fresh indexes, the times and processes it had.
+    """Convert a counterexample to a history of its own, with new indexes and the same times and processes.
 
-    An operation that nobody saw answered ends as ``info`` where its process goes on.
+    An operation that was never answered ends as ``info`` where its process goes on.
     """
     moments: list[tuple[int, bool, int, Operation]] = []
     for o in example.operations:

@@ -76,7 +76,7 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
 
 
 def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
-    """The verdict alone, and how many operations took part, where no calls are needed for that."""
+    """Decide without making calls, where that is possible: the result, and how many operations took part."""
     own = _WITHOUT_CALLS.get(type(model))
     return decide_operations(operations, model, limits) if own is None else own(operations, limits)
 
@@ -117,7 +117,7 @@ def check_log(
 
 
 def _proof(columns: LogColumns, found: Bounds) -> int:
-    """The length of the linearization, which the verifier has seen."""
+    """Verify the linearization and return its length."""
     order = linearization(columns, found)
     if not is_log_linearization(order, columns):
         raise CertificateError(f"the engine {LOG_SWEEP} gave an order that is no linearization")

@@ -1,4 +1,4 @@
-"""Linearizability straight from its definition (Herlihy and Wing 1990): the two judges of all other engines.
+"""Linearizability by its definition (Herlihy and Wing 1990), to verify the results of all engines.
 
 ``is_linearization`` verifies the certificate of a valid verdict in linear time; ``linearizable`` decides a small
 history by trying everything and verifies the certificate of an invalid one.  Neither shares code with an engine.
@@ -18,13 +18,13 @@ _Path: TypeAlias = "tuple[_Path, Call] | None"
 
 
 def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model) -> bool:
-    """Is ``order`` a linearization of ``calls``: legal, complete, and true to the order of time?  O(n)."""
+    """Is ``order`` a linearization of ``calls``: legal, complete, and in real-time order?  O(n)."""
     sources = {call.source for call in order}
     if len(sources) != len(order) or any(call.source not in sources for call in calls if not call.pending):
         return False
     state, latest_invocation = model.initial, -1
     for call in order:
-        # Whoever comes later in the order must not have returned before anyone ahead of it was invoked.
+        # A later call in the order must not have returned before an earlier one was invoked.
         if call.ret <= latest_invocation:
             return False
         latest_invocation = max(latest_invocation, call.invoke)

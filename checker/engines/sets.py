@@ -104,7 +104,7 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
 
 
 def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
-    """The add that tells the two apart: in the early read of ``level``, not in the later read ``why``."""
+    """The add that is in the early read of ``level``, but not in the later read ``why``."""
     if why.f == "read":
         missed = level.elements - frozenset(why.result or ())
         return [min((began[item] for item in missed), key=lambda call: call.invoke)]

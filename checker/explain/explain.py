@@ -1,4 +1,4 @@
-"""From an invalid answer to its counterexamples: which violations there are, and the words for each."""
+"""Explain an invalid result: its violations, each as a counterexample with a sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from history import Counterexample
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The counterexamples that are shown, how many violations there are, and what else is to be said."""
+    """The counterexamples that are shown, the number of violations, and a note."""
 
     examples: tuple[Counterexample, ...]
     violations: int
@@ -46,7 +46,7 @@ def unexplained(answer: EngineResult) -> Explanation:
 
 
 def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
-    """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
+    """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
     find = _OWN_WAYS.get(type(scene.model)) if answer.verdict == "invalid" else None
     if find is not None and (found := find(answer, calls, scene, limits)) is not None:
         return found
@@ -54,7 +54,7 @@ def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
 
 
 def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:
-    """What was found, in words.  Raises CertificateError for a finding that is linearizable."""
+    """Explain what was found.  Raises CertificateError for a finding that is linearizable."""
     for finding in found.held:
         if refuted(finding, scene.model):
             raise _false(answer)

@@ -42,7 +42,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:
-    """What was proven: an order that the definition accepts, or the engine's word."""
+    """What was proven: an order that the definition accepts, or nothing that is kept."""
     proven = [key.certificate for key in keys if key.certificate is not None]
     if not proven:
         return "certificate: none is kept of so many operations"

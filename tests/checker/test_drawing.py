@@ -64,7 +64,7 @@ def test_a_key_cannot_write_to_the_terminal() -> None:
 def test_a_refused_cas_was_answered() -> None:
     history = [op(0, "write", 3, 1, 2), op(0, "cas", [3, 5], 3, 4, "fail")]
     example = check(history, "cas-register-strict").counterexamples[0]
-    assert "process 0 on n1 had its swap of 3 for 5 refused (0.003–0.004 s), but" in example.sentence
+    assert "process 0 on n1 had its cas of 3 to 5 refused (0.003–0.004 s), but" in example.sentence
     assert "cas 3 → 5 refused 0.003 – 0.004 s" in draw(example)
     assert example.suspects == (history[1],)
 
