@@ -170,7 +170,7 @@ def test_a_counterexample_is_a_history_of_its_own(tmp_path: Path) -> None:
     text = render(report, draw=draw)
     assert text.startswith("invalid: 2 operations, 1 key, by zones")
     assert "lost-write in 2 operations: the register was absent at the start" in text
-    assert "write 7  0.00" in text
+    assert "write 7 0.00" in text
     assert "├" in text
     assert "├" not in render(report)
 
