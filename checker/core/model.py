@@ -124,7 +124,7 @@ class Register(Model):
 class CasRegister(Register):
     """A register with ``cas`` [old, new], which is ok if it took effect.
 
-    One that was refused is ok, too, if it answers what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
+    One that was refused is ok, too, if it returns what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
     says nothing of the register.
     """
 

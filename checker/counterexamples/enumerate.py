@@ -206,7 +206,7 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:
-    """A set's core cut down to the elements that its own adds speak of, so that it stands for itself."""
+    """A set's core reduced to the elements of its own adds, so that it stands for itself."""
     added = {call.value for call in core if call.f == "add"}
 
     def cut(call: Call) -> Call:

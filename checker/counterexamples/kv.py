@@ -72,7 +72,7 @@ def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
     held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
     count, note = len(conflicts), None
-    # ``decide`` answers unknown when the time is over.  The first one is looked for until the deadline.
+    # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
         answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":

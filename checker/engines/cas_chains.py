@@ -68,7 +68,7 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Clash:
-    """A chain contradicts itself: this invocation comes after that return, and ought not to."""
+    """A chain contradicts itself: this invocation must not come after that return."""
 
     invocation: int
     earlier: int
@@ -138,7 +138,7 @@ def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
 
 
 def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
-    """Count an operation in; answers the value that it took away."""
+    """Count an operation in; return the value that it replaced."""
     new = made_by(call)
     values.setdefault(new, _Value()).maker = call
     if call.f == "write":

@@ -138,7 +138,7 @@ class Reading:
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
     def take(self, text: str, got: Got) -> None:
-        """Learn from a text that is at least as long as all before it."""
+        """Take in a text that is at least as long as all before it."""
         piece = self.pieces.at(text, 0)
         if piece is None:
             self._conflict("never-written", text, got.first)

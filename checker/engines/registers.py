@@ -105,7 +105,7 @@ class Finder:
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
-    """Leave out of a core what can be left out; answers rows of ``calls``, in the order of invocation.
+    """Leave out of a core what can be left out; return rows of ``calls``, in the order of invocation.
 
     A write stays while a read of its value stays: a read of what is then never written would be another violation.
     """

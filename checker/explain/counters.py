@@ -64,7 +64,7 @@ class _Sentences:
         self.away, self.towards = _DONE[:: self.sign]
 
     def explain(self) -> tuple[str, str]:
-        """The kind and the sentence."""
+        """Return the kind and the sentence."""
         wrong = self.wrong
         answer = f"{self._did(wrong.read)}, but"
         if not wrong.adds:
