@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.generated import with_table
 from history.records.plans import PLANTED_BUGS
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -141,9 +142,8 @@ def must_name(bug: str) -> str:
 
 
 def write_page(page: Path, results: Mapping[str, Sequence[Row]]) -> None:
-    """Put the table between the page's two marks."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{table(results)}\n\n{END}{rest.partition(END)[2]}")
+    """Write the table of today into the page."""
+    page.write_text(with_table(page.read_text(), BEGIN, END, table(results)))
 
 
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:

@@ -1,4 +1,4 @@
-"""Decides whether a recorded history is linearizable, and proves the answer either way.
+"""Decide whether a recorded history is linearizable, and prove the verdict either way.
 
 Pure functions: no files, no threads, no clock but the one that is handed in.
 
@@ -14,20 +14,19 @@ Pure functions: no files, no threads, no clock but the one that is handed in.
 From the top down, as a history goes through it; nothing imports upwards:
 
 ===================  ====================================================================================
-``engines_page``     the table of the engines in the docs, from the registry
-``check``            the one verb for whole histories, whatever they come as
-``columnar``         histories of millions of operations, in one pass where that is possible
-``monitor``          the same question while the run goes on, event by event
+``check``            check a whole history, in any form that it comes in
+``columnar``         check millions of operations on registers, in one pass where that is possible
+``monitor``          check a run while it goes on, event by event
 ``per_key``          one object, or a history key by key: verdict, proof, counterexamples
-``explain``          a small core as one true sentence, a drawing, a report
-``counterexamples``  all violations of an object, each cut down to the operations that show it
-``dispatch``         which engine decides: by the model and by the history itself
-``warmup``           compiles or loads the kernels, so that the first check is fast, and knows whether that was done
-``engines``          one algorithm a kind of object, each beside the one by columns
+``explain``          a small core as a sentence with linearization points; a report for a terminal
+``counterexamples``  all violations of an object, each reduced to the operations that show it
+``dispatch``         choose the engine, by the model and the history
+``warmup``           compile or load the kernels, so that the first check is fast, and say whether that was done
+``engines``          one algorithm for each kind of object, next to its version on columns
 ``search``           the searches, which decide any model: just-in-time, compiled, and WGL
 ``kernels``          compiled code (numba) and nothing else
-``models``           what objects are, and their names
-``core``             what all of these speak: the model, calls, results, intervals, the definition, words
+``models``           the sequential specifications of objects, and their names
+``core``             shared by all of these: model, calls, options, results, intervals, the definition, wording
 ===================  ====================================================================================
 """
 

@@ -1,9 +1,8 @@
-"""``check``: the one verb for whole histories, whatever they come as."""
+"""Check whole histories, in any form that they come in."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from checker.core.calls import freeze
 from checker.core.model import Model, is_register
+from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import Report
 from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
@@ -24,49 +24,44 @@ def check(
     history: Any,
     model: str | Model | None = None,
     *,
-    deadline_s: float | None = None,
-    memory_cap: int = 2 << 30,
+    deadline_s: float | None = DEFAULTS.deadline_s,
+    memory_cap: int = DEFAULTS.memory_cap,
     engine: str | None = None,
     proofs: bool = True,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = DEFAULTS.clock,
 ) -> Report:
     """Check a whole history, each key for itself.
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
-    and if there are any index, time, key, node), columns, what ``history.readers.read_any`` answered, or a file's path.
-    Without a ``model`` the one that the file names is used, else a register.  ``deadline_s`` in seconds,
-    ``memory_cap`` in bytes; ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs`` there are only
-    verdicts: no linearization is verified, no counterexamples are made, and not all violations are counted.
+    and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
+    Without a ``model`` the one that the file names is used, else a register.  The others are ``CheckOptions``.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     if isinstance(history, (str, Path)):
         name: Any = getattr(model, "name", None) or model
         history = read_any(Path(history), model=name)
-    limits: dict[str, Any] = {
-        "deadline_s": deadline_s, "memory_cap": memory_cap, "engine": engine, "proofs": proofs,
-        "clock": clock,
-    }  # fmt: skip
+    options = CheckOptions(deadline_s, memory_cap, engine, proofs, clock)
     if isinstance(history, Foreign):
         model = model or history.model
         history = history.columns if history.columns is not None else history.operations
     model = model or "register"
     if isinstance(history, OperationColumns):
-        return _columns(history, model, limits)
-    return check_keys(operations_of(history), model, **limits)
+        return _columns(history, model, options)
+    return check_keys(operations_of(history), model, options)
 
 
-def _columns(columns: OperationColumns, model: str | Model, limits: dict[str, Any]) -> Report:
+def _columns(columns: OperationColumns, model: str | Model, options: CheckOptions) -> Report:
     from checker.columnar import check_columns
     from checker.models.registry import model_named
 
     chosen = model_named(model)
     if is_register(chosen):
-        return check_columns(columns, chosen, **limits)
-    return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, **limits)
+        return check_columns(columns, chosen, options)
+    return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, options)
 
 
 def operations_of(history: Any) -> list[Operation]:
-    """Events, operations, or a table, as operations.  Raises FormatError."""
+    """Convert events, operations, or a table to operations.  Raises FormatError."""
     if hasattr(history, "to_pylist"):
         history = history.to_pylist()
     elif hasattr(history, "to_dict") and hasattr(history, "columns"):
@@ -91,7 +86,7 @@ def _in_order(events: Iterable[Event]) -> Iterable[Event]:
 
 
 def _event(row: int, record: Mapping[str, Any]) -> Event:
-    """One row of a table of events."""
+    """Convert one row of a table of events."""
 
     def wrong(message: str) -> FormatError:
         return FormatError("table", f"row {row}", message)
@@ -118,7 +113,7 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON: NaN is null, and what a table made a float because of it is an integer again."""
+    """Convert a cell to JSON: NaN becomes null, and a float that only stands for an integer becomes one."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -129,9 +124,9 @@ def _plain(value: Any) -> Any:
 
 
 def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Counterexample:
-    """The counterexample of a log or a set, and the appends or adds that made what its answers hold.
+    """Add to the counterexample of a log or a set the appends or adds of what its answers hold.
 
-    It speaks of some elements only; in a history of its own the others would be out of nowhere.
+    It concerns some elements only; in a history of its own the others would never have been written.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()
@@ -155,9 +150,9 @@ def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Cou
 
 
 def as_events(example: Counterexample) -> list[Event]:
-    """A counterexample as a history of its own: fresh indexes, the times and processes it had.
+    """Convert a counterexample to a history of its own, with new indexes and the same times and processes.
 
-    An operation that nobody saw answered ends as ``info`` where its process goes on.
+    An operation that was never answered ends as ``info`` where its process goes on.
     """
     moments: list[tuple[int, bool, int, Operation]] = []
     for o in example.operations:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
-from checker.core.model import CasRegister, Model, ModelError, Register
+from checker.core.model import CasRegister, Model, ModelError, is_register
+from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
 from checker.counterexamples.minimize import Least, fewest
@@ -75,22 +75,13 @@ class _ColumnScene(Scene):
 
 
 def check_columns(
-    columns: OperationColumns,
-    model: str | Model = "register",
-    *,
-    deadline_s: float | None = None,
-    memory_cap: int = 2 << 30,
-    engine: str | None = None,
-    proofs: bool = True,
-    clock: Callable[[], float] = time.monotonic,
+    columns: OperationColumns, model: str | Model = "register", options: CheckOptions = DEFAULTS
 ) -> Report:
-    """Check registers by columns; the arguments are those of ``check``.  Raises ModelError for other models."""
-    started = clock()
-    chosen = model_named(model)
-    if type(chosen) not in (Register, CasRegister):
+    """Check registers by columns.  Raises ModelError for other models."""
+    limits, engine, chosen = options.limits(), options.engine, model_named(model)
+    if not is_register(chosen):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
-    limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
-    check = _Check(columns, chosen, limits, proofs)
+    check = _Check(columns, chosen, limits, options.proofs)
     verdicts, rest = (check.at_once() if engine is None else None) or check.in_passes(engine)
     for key, rows in _rows_by_key(columns, rest):
         verdicts.others[key] = check.one(rows, key, engine)

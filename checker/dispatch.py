@@ -1,7 +1,7 @@
-"""Which engine decides: the first of the registry that applies, or the one that is forced by name.
+"""Choose the engine: the first of the registry that applies, or the one that is forced by name.
 
-Of a small history the plain search is asked before any engine with compiled code, which takes 0.3 s to load; for a
-valid answer of an engine that keeps no linearization the compiled search is asked for one.
+A small history goes to the plain search before any engine with compiled code, which takes 0.3 s to load; for a valid
+result of an engine that keeps no linearization the compiled search looks for one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _always(_model: Model, _calls: Sequence[Call]) -> bool:
     return True
 
 
-def _asks_for_what_nobody_wrote(
+def _reads_of_unwritten_values(
     calls: Sequence[Call], model: Model, _limits: Limits, _proof: bool
 ) -> EngineResult | None:
     strays = _never_written(calls, model)
@@ -52,13 +52,13 @@ def _by_search(calls: Sequence[Call], model: Model, limits: Limits, proof: bool)
     return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
 
 
-#: The engines in the order in which they are asked.  A new one is a file of its own and a line here.
+#: The engines in the order in which they are tried.  A new one is a file of its own and a line here.
 ENGINES: Final[tuple[Engine, ...]] = (
     ZONES,
     Engine(
-        VALUES, VALUES, "registers of which a value was read that nobody wrote; says nothing of others", "O(n)",
+        VALUES, VALUES, "registers of which a value was read that was never written; says nothing of others", "O(n)",
         lambda model, calls: is_register(model) and model.initial is not ANY and _OF_REGISTERS(calls),
-        _asks_for_what_nobody_wrote,
+        _reads_of_unwritten_values,
     ),
     AUTOMATON,
     CHAINS,
@@ -82,14 +82,14 @@ ENGINES: Final[tuple[Engine, ...]] = (
     ),
 )  # fmt: skip
 NAMES: Final = tuple(engine.name for engine in ENGINES)
-#: The titles of those whose answer counts all violations.
+#: The titles of those whose result counts all violations.
 FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
 
 
 def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
 ) -> EngineResult:
-    """Decide by the forced or by the fittest engine.  Raises ModelError when a forced one does not apply."""
+    """Decide by the forced engine, or by the first that applies.  Raises ModelError if the forced one does not."""
     try:
         if isinstance(model, Register) and (wrong := [call for call in calls if call.result is NOWHERE]):
             return _each_alone(wrong)
@@ -113,7 +113,7 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
         if found is None or (engine.partial and found.verdict == "unknown" and not limits.over()):
             continue
         return found if engine.orders or not proof else _with_order(found, calls, model, limits)
-    raise AssertionError("the search answers whatever it is asked")
+    raise AssertionError("the search decides every history")
 
 
 def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
@@ -127,7 +127,7 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
-    """One read (or swap) of each value that nobody wrote: no engine is needed to tell that this is wrong."""
+    """Find one read (or CAS) of each value that was never written, which no engine is needed to refute."""
     written = {made_by(call) for call in calls if call.f != "read"}
     strays: dict[Any, Call] = {}
     asking = (call for call in calls if call.f == "read" or (call.f == "cas" and not call.pending))
@@ -139,16 +139,16 @@ def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
 
 
 def _each_alone(calls: Sequence[Call]) -> EngineResult:
-    """Each of these contradicts what a register is, whatever else happened."""
+    """Return an invalid result with each of these calls as a core of its own."""
     first = sorted(calls, key=lambda call: call.ret)
     cores = tuple((call,) for call in first[:_CORES])
     return EngineResult("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 
 def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult | None:
-    """What plain Python can say in a few milliseconds, or None.
+    """Decide in plain Python if that takes a few milliseconds, else return None.
 
-    After the search classic WGL is asked: taking calls early finds orders that taking them late misses.
+    After the search comes classic WGL: taking calls early finds orders that taking them late misses.
     """
     if len(calls) > SMALL:
         return None
@@ -159,7 +159,7 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
 
 
 def _with_order(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """A valid answer with the linearization that the search finds, if it soon does."""
+    """Add to a valid result the linearization that the search finds, if it soon does."""
     if answer.verdict != "valid":
         return answer
     found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))

@@ -1,4 +1,4 @@
-"""The online monitor: finds a violation at the very event at which it comes to exist.
+"""Monitor a run online: find a violation at the event that completes it.
 
 For registers whose values are written once.  It is fed event by event and keeps, for every value that can still
 matter, its zone (see ``zones``): f, the first return, and s, the last invocation.  Two values u and v contradict each
@@ -8,12 +8,12 @@ other iff
 
 A value dies when another one was current after it for certain: with x the least invocation of all open operations, v
 is dead once some u has f_u < x and s_u > f_v, for then any later read of v would be a violation.  So memory is bounded
-by open operations, live values, and writes that ended as ``info`` and that nobody has read: those may still come.
+by open operations, live values, and unread writes that ended as ``info``: those may still take effect.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from checker.core.calls import freeze
@@ -55,7 +55,7 @@ class _Register:
 
 
 class Monitor:
-    """Watches a run: ``feed`` it every event, in order; it answers the first violation, once.
+    """Watch a run: ``feed`` takes every event, in order, and returns the first violation, once.
 
     Keys on which a value is written twice, or a cas is issued, are left alone from then on: ``unwatched`` names them.
     """
@@ -68,7 +68,7 @@ class Monitor:
 
     @property
     def unwatched(self) -> tuple[str | int | None, ...]:
-        """Keys that the monitor cannot judge; the check after the run does."""
+        """The keys that are left to the check after the run: a value was written to them twice."""
         return tuple(key for key, register in self._registers.items() if register.retired)
 
     def size(self) -> int:
@@ -76,7 +76,7 @@ class Monitor:
         return len(self._open) + sum(len(register.values) for register in self._registers.values())
 
     def feed(self, event: Event) -> Violation | None:
-        """Take in one event; the violation, if this event completes one."""
+        """Take in one event and return the violation that it completes, if any."""
         if event.process == NEMESIS or self.violation is not None:
             return None
         assert isinstance(event.process, int)
@@ -124,7 +124,7 @@ class Monitor:
         return None
 
     def _failed(self, register: _Register, operation: Operation) -> Counterexample | None:
-        """A write that certainly had no effect: whoever read its value saw what was never there."""
+        """Take in a write that certainly had no effect: a read of its value is a violation."""
         if operation.f != "write":
             return None
         zone = register.values.pop(freeze(operation.value))
@@ -143,11 +143,11 @@ class Monitor:
         example = verdict.counterexamples[0]
         if not operations:
             note = " (Or it was overwritten so long ago that the monitor no longer knows it.)"
-            return Counterexample("never-written-or-stale", example.sentence + note, example.operations)
+            return replace(example, kind="never-written-or-stale", sentence=example.sentence + note)
         return example
 
     def _bury(self) -> None:
-        """Forget the values that are dead."""
+        """Drop the values that are dead."""
         horizon = min((event.index for event in self._open.values()), default=NEVER)
         for register in self._registers.values():
             settled = [zone for zone in register.values.values() if zone.first < horizon]

@@ -1,26 +1,28 @@
-"""The verbs: check one object, or a whole history key by key."""
+"""Check one object, or a whole history key by key."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from checker.core.calls import Call, call_of, calls_of
 from checker.core.definition import is_linearization
 from checker.core.model import Model, ModelError
+from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import CertificateError, EngineResult, Limits, Report, not_begun
 from checker.core.scene import Scene
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
 from checker.dispatch import decide
 from checker.engines.log_columns import Bounds, LogColumns, bounds, is_log_linearization, linearization, log_columns
 from checker.engines.logs import ENGINE as LOG_SWEEP
+from checker.engines.logs import LOG
 from checker.engines.queues import decide_operations_of_queue
 from checker.engines.search_columns import decide_operations
 from checker.engines.set_columns import SetColumns, contradiction, is_set_linearization, levels, set_columns
 from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
+from checker.engines.sets import SET
 from checker.explain.explain import Explanation, explain, explain_findings, unexplained
 from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
@@ -38,55 +40,51 @@ def check_operations(
     operations: Sequence[Operation],
     model: str | Model,
     *,
-    deadline_s: float | None = None,
-    memory_cap: int = 2 << 30,
+    deadline_s: float | None = DEFAULTS.deadline_s,
+    memory_cap: int = DEFAULTS.memory_cap,
     engine: str | None = None,
     proofs: bool = True,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = DEFAULTS.clock,
 ) -> KeyVerdict:
-    """Check the operations on one object.
+    """Check the operations on one object; the arguments after the model are ``CheckOptions``.
 
-    ``deadline_s`` is the time that may be spent, in seconds of ``clock``; ``memory_cap`` is in bytes.  The verdict is
-    unknown, with a reason, when one of them does not suffice.  Without ``proofs`` there is only a verdict: no
-    linearization is verified, no counterexamples are made, and not all violations are counted.
     Raises ModelError when an operation is none of the model's, or when the operations are of several keys.
     """
-    started = clock()
-    chosen = model_named(model)
+    return check_object(operations, model_named(model), CheckOptions(deadline_s, memory_cap, engine, proofs, clock))
+
+
+def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
+    """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
+    limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
         raise ModelError(f"one object's operations are expected, found {len(keys)} keys")
     key = next(iter(keys), None)
-    limits = Limits(clock, None if deadline_s is None else started + deadline_s, memory_cap, started)
-    if type(chosen) is Log and engine in (None, "log") and len(operations) > _FEW:
-        verdict = check_log(operations, chosen, key, limits, proofs=proofs)
+    name, by_columns = _BY_COLUMNS.get(type(model), (None, None))
+    if by_columns is not None and engine in (None, name) and len(operations) > _FEW:
+        verdict = by_columns(operations, model, key, limits, proofs)
         if verdict is not None:
             return verdict
-    if type(chosen) is GrowSet and engine in (None, "set") and len(operations) > _FEW:
-        verdict = check_set(operations, chosen, key, limits, proofs=proofs)
-        if verdict is not None:
-            return verdict
-    found = None if engine or (proofs and len(operations) <= _PROVEN) else _without_calls(operations, chosen, limits)
+    found = None if engine or (proofs and len(operations) <= _PROVEN) else _without_calls(operations, model, limits)
     if found is not None and not (proofs and found[0].verdict == "invalid"):
         return key_verdict(key, *found, unexplained(found[0]), limits)
-    calls = calls_of(operations, chosen)
-    answer = decide(calls, chosen, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
-    _verify(answer, calls, chosen)
-    explained = explain(answer, calls, Scene(operations, chosen, key), limits) if proofs else unexplained(answer)
+    calls = calls_of(operations, model)
+    answer = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
+    _verify(answer, calls, model)
+    explained = explain(answer, calls, Scene(operations, model, key), limits) if proofs else unexplained(answer)
     return key_verdict(key, answer, len(calls), explained, limits)
 
 
 def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
-    """The verdict alone, and how many operations took part, where no calls are needed for that."""
-    if type(model) is FifoQueue:
-        return decide_operations_of_queue(operations, limits)
-    return decide_operations(operations, model, limits)
+    """Decide without making calls, where that is possible: the result, and how many operations took part."""
+    own = _WITHOUT_CALLS.get(type(model))
+    return decide_operations(operations, model, limits) if own is None else own(operations, limits)
 
 
 def check_log(
-    operations: Sequence[Operation], model: Log, key: str | int | None, limits: Limits, *, proofs: bool = True
+    operations: Sequence[Operation], model: Model, key: str | int | None, limits: Limits, proofs: bool
 ) -> KeyVerdict | None:
-    """One log by columns; None if that cannot tell, or not everything.  Raises CertificateError."""
+    """Check one log by columns; None if they do not decide, or not everything.  Raises CertificateError."""
     columns = log_columns(operations)
     if columns is None:
         return None
@@ -119,7 +117,7 @@ def check_log(
 
 
 def _proof(columns: LogColumns, found: Bounds) -> int:
-    """The length of the linearization, which the verifier has seen."""
+    """Verify the linearization and return its length."""
     order = linearization(columns, found)
     if not is_log_linearization(order, columns):
         raise CertificateError(f"the engine {LOG_SWEEP} gave an order that is no linearization")
@@ -127,9 +125,9 @@ def _proof(columns: LogColumns, found: Bounds) -> int:
 
 
 def check_set(
-    operations: Sequence[Operation], model: GrowSet, key: str | int | None, limits: Limits, *, proofs: bool = True
+    operations: Sequence[Operation], model: Model, key: str | int | None, limits: Limits, proofs: bool
 ) -> KeyVerdict | None:
-    """One set by columns; None if they do not fit.  Raises CertificateError."""
+    """Check one set by columns; None if they do not fit.  Raises CertificateError."""
     columns = set_columns(operations)
     if columns is None:
         return None
@@ -152,7 +150,7 @@ def check_set(
     return key_verdict(key, answer, columns.calls, explained, limits)
 
 
-def _set_findings(operations: Sequence[Operation], model: GrowSet, columns: SetColumns, limits: Limits) -> Findings:
+def _set_findings(operations: Sequence[Operation], model: Model, columns: SetColumns, limits: Limits) -> Findings:
     """The contradictions, one after the other, each without what completed those before it."""
     held: list[Finding] = []
     gone: set[int] = set()
@@ -184,7 +182,7 @@ def _begun_at(
 
 
 def _cores(
-    operations: Sequence[Operation], model: Log, crossings: Sequence[tuple[int, int]]
+    operations: Sequence[Operation], model: Model, crossings: Sequence[tuple[int, int]]
 ) -> tuple[tuple[Call, ...], ...]:
     """The pairs of calls by (return of the first, invocation of the second)."""
     returns, invocations = {early for early, _ in crossings}, {late for _, late in crossings}
@@ -200,41 +198,33 @@ def _cores(
 
 
 def check_keys(
-    operations: Iterable[Operation],
-    model: str | Model = "register",
-    *,
-    deadline_s: float | None = None,
-    memory_cap: int = 2 << 30,
-    engine: str | None = None,
-    proofs: bool = True,
-    clock: Callable[[], float] = time.monotonic,
+    operations: Iterable[Operation], model: str | Model = "register", options: CheckOptions = DEFAULTS
 ) -> Report:
     """Check operations key by key (linearizability is local: Herlihy and Wing 1990).
 
-    Half of ``deadline_s`` is shared out evenly, the rest goes to the keys that need more.
+    Half of the deadline is shared out evenly, the rest goes to the keys that need more.
     Raises ModelError for operations that are none of the model's.
     """
-    started = clock()
+    started, deadline_s = options.clock(), options.deadline_s
     chosen = model_named(model)
     objects = list(by_key(operations).values())
     verdicts: dict[int, KeyVerdict] = {}
 
     def attempt(number: int, seconds: float | None) -> None:
-        verdicts[number] = check_operations(
-            objects[number], chosen, deadline_s=seconds, memory_cap=memory_cap, engine=engine,
-            proofs=proofs, clock=clock,
-        )  # fmt: skip
+        verdicts[number] = check_object(objects[number], chosen, replace(options, deadline_s=seconds))
 
     if len(objects) == 1:
         attempt(0, deadline_s)
         return Report(verdicts[0].verdict, (verdicts[0],))
     for number in range(len(objects)):
         # The least that a key costs may be more than its share.
-        share = None if deadline_s is None else min(deadline_s / (2 * len(objects)), deadline_s - (clock() - started))
+        share = deadline_s
+        if deadline_s is not None:
+            share = min(deadline_s / (2 * len(objects)), deadline_s - (options.clock() - started))
         attempt(number, share)
     hard = [number for number, verdict in verdicts.items() if verdict.verdict == "unknown"]
     for place, number in enumerate(hard):
-        left = 0.0 if deadline_s is None else deadline_s - (clock() - started)
+        left = 0.0 if deadline_s is None else deadline_s - (options.clock() - started)
         # One invalid key decides the whole; the others need not be known.
         if left > 0 and all(verdict.verdict != "invalid" for verdict in verdicts.values()):
             attempt(number, left / (len(hard) - place))
@@ -271,3 +261,15 @@ def key_verdict(
 def _verify(answer: EngineResult, calls: Sequence[Call], model: Model) -> None:
     if answer.order is not None and not is_linearization(answer.order, calls, model):
         raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
+
+
+_ByColumns: TypeAlias = Callable[[Sequence[Operation], Model, str | int | None, Limits, bool], KeyVerdict | None]
+_Decide: TypeAlias = Callable[[Sequence[Operation], Limits], tuple[EngineResult, int] | None]
+
+# Objects of which columns decide everything, proofs and counterexamples too: the engine's name, and the check.
+_BY_COLUMNS: Final[Mapping[type[Model], tuple[str, _ByColumns]]] = {
+    Log: (LOG.name, check_log),
+    GrowSet: (SET.name, check_set),
+}
+# Objects with a decision of their own on operations.
+_WITHOUT_CALLS: Final[Mapping[type[Model], _Decide]] = {FifoQueue: decide_operations_of_queue}

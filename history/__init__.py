@@ -31,7 +31,7 @@ from history.records.layout import RunFiles
 from history.records.operations import UNAPPLIED, Operation, pair
 from history.records.probes import Probe, read_probes
 from history.records.receipts import Receipt, receipts_of
-from history.records.verdicts import Check, Counterexample, KeyVerdict, Results, Verdict, worst
+from history.records.verdicts import Check, Counterexample, KeyVerdict, Linearization, Point, Results, Verdict, worst
 
 __all__ = [
     "HISTORY_FORMAT",
@@ -46,7 +46,9 @@ __all__ = [
     "HistoryFile",
     "HistoryWriter",
     "KeyVerdict",
+    "Linearization",
     "Operation",
+    "Point",
     "Probe",
     "Receipt",
     "Results",

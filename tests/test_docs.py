@@ -20,7 +20,7 @@ from typing import Any
 import click
 import pytest
 
-from checker import engines_page
+from bench.checker import engines_page
 from harness.cli.json_output import run_document
 from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
@@ -268,4 +268,4 @@ def test_the_table_of_answers_names_a_test_in_each_row() -> None:
 
 def test_the_table_of_the_engines_is_the_registry() -> None:
     text = (ROOT / "docs" / "checker.md").read_text()
-    assert text == engines_page.page(text), "run: python -m checker.engines_page"
+    assert text == engines_page.page(text), "run: python -m bench.checker.engines_page"

@@ -157,7 +157,7 @@ def _table(path: Path) -> list[Any]:
 
 
 def _register(columns: list[Any]) -> Any:
-    """What ``check_columns`` is given, and its model."""
+    """What ``check_columns`` takes."""
     from history import Operation
     from history.codes import ABSENT
     from history.readers.columns import OperationColumns
@@ -266,8 +266,8 @@ def _cost(check: Callable[[], Any]) -> tuple[Any, float, float]:
 
 def ours(path: Path, limit: float) -> dict[str, Any]:
     """Load, check, say what it cost: ``cpu`` of the verdict, ``proofs`` if that is to be proven too."""
+    from checker import check as check_history
     from checker import check_operations, warm
-    from checker.columnar import check_columns
 
     columns = _table(path)
     history: Any
@@ -281,7 +281,7 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
         small = history[:0]
     else:
         history = _register(columns)
-        small, verb = _register([column[:0] for column in columns]), check_columns
+        small, verb = _register([column[:0] for column in columns]), check_history
         model = "cas-register" if (columns[0] == 2).any() else "register"
     del columns
     verb(small, model)

@@ -1,1 +1,1 @@
-"""What all parts of the checker speak."""
+"""Types and functions that all parts of the checker share."""

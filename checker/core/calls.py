@@ -1,4 +1,4 @@
-"""From operations to calls: what takes part in a check, in exact order, with values that can be compared.
+"""Convert operations to calls: those that take part in a check, in exact order, with comparable values.
 
 Conservative rules, the same for every engine: a ``fail`` operation had no effect and is dropped; a read that is not
 ok is dropped; every other ``info`` operation is *pending*, it may take effect at any moment after its invocation or
@@ -38,17 +38,17 @@ class Call:
         return self.ret == NEVER
 
     def made_pending(self) -> Call:
-        """The same call as if nobody had seen it complete."""
+        """The same call as if it had never completed."""
         return replace(self, result=UNKNOWN, ret=NEVER)
 
 
 def made_by(call: Call) -> Any:
-    """The value that a write or swap makes."""
+    """The value that a write or CAS makes."""
     return call.value[1] if call.f == "cas" else call.value
 
 
 def asked_by(call: Call) -> Any:
-    """The value that a read answered, or that a swap took away; ``UNKNOWN`` if it asks for none."""
+    """The value that a read returned, or that a CAS replaced; ``UNKNOWN`` if the call needs none."""
     return call.result if call.f == "read" else call.value[0] if call.f == "cas" else UNKNOWN
 
 
@@ -88,7 +88,7 @@ _TRUE: Final = _Truth(value=True)
 _FALSE: Final = _Truth(value=False)
 
 
-# What is hashable, and equal to nothing of another type that JSON tells apart from it.
+# Hashable types whose values equal no value of another JSON type.
 PLAIN: Final = frozenset({type(None), int, str, float})
 _KEPT: Final = PLAIN | {type(UNKNOWN)}
 _LISTS: Final = frozenset({list, tuple})
@@ -96,7 +96,7 @@ _SHALLOW: Final = _KEPT | _LISTS | {bool}
 
 
 def freeze(value: Any) -> Any:
-    """A JSON value as something hashable; True and 1 stay different."""
+    """Make a JSON value hashable; True and 1 stay different."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, bool):
@@ -113,7 +113,7 @@ def freeze(value: Any) -> Any:
 
 
 def freeze_all(values: Sequence[Any]) -> list[Any]:
-    """Many JSON values as something hashable; ``UNKNOWN`` stays what it is."""
+    """Make many JSON values hashable; ``UNKNOWN`` stays as it is."""
     kinds = set(map(type, values))
     if kinds <= _KEPT:
         return list(values)
@@ -127,7 +127,7 @@ def freeze_all(values: Sequence[Any]) -> list[Any]:
 
 
 def thaw(value: Any) -> Any:
-    """The value as it was written, for people."""
+    """Undo ``freeze``: return the JSON value."""
     if isinstance(value, tuple):
         return [thaw(item) for item in value]
     if isinstance(value, _Map):
@@ -136,7 +136,7 @@ def thaw(value: Any) -> Any:
 
 
 def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
-    """The calls that a check of these operations rests on, in the order of their invocations.
+    """Convert operations to the calls of those that take part, in the order of their invocations.
 
     Raises ModelError for a cas whose value is not a pair, and for what the model does not admit.
     """
@@ -174,7 +174,7 @@ def _ok(operation: Operation, source: int, model: Model) -> Call:
         )
     f, value, result = operation.f, freeze(operation.value), freeze(operation.result)
     if operation.refused and isinstance(model, Register):
-        # A register that holds what a cas asks for must swap.
+        # A register that holds the old value must not refuse a CAS.
         f, value, result = "read", None, NOWHERE if result[2] == result[0] else result[2]
     return Call(f, value, result, operation.invoke_index, operation.return_index, source)
 

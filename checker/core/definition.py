@@ -1,4 +1,4 @@
-"""Linearizability straight from its definition (Herlihy and Wing 1990): the two judges of all other engines.
+"""Linearizability by its definition (Herlihy and Wing 1990), to verify the results of all engines.
 
 ``is_linearization`` verifies the certificate of a valid verdict in linear time; ``linearizable`` decides a small
 history by trying everything and verifies the certificate of an invalid one.  Neither shares code with an engine.
@@ -7,21 +7,24 @@ history by trying everything and verifies the certificate of an invalid one.  Ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model, State
 
 SMALL = 18
 
+_Path: TypeAlias = "tuple[_Path, Call] | None"
+
 
 def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model) -> bool:
-    """Is ``order`` a linearization of ``calls``: legal, complete, and true to the order of time?  O(n)."""
+    """Is ``order`` a linearization of ``calls``: legal, complete, and in real-time order?  O(n)."""
     sources = {call.source for call in order}
     if len(sources) != len(order) or any(call.source not in sources for call in calls if not call.pending):
         return False
     state, latest_invocation = model.initial, -1
     for call in order:
-        # Whoever comes later in the order must not have returned before anyone ahead of it was invoked.
+        # A later call in the order must not have returned before an earlier one was invoked.
         if call.ret <= latest_invocation:
             return False
         latest_invocation = max(latest_invocation, call.invoke)
@@ -32,20 +35,25 @@ def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model)
 
 
 def linearizable(calls: Sequence[Call], model: Model) -> bool:
-    """Does a linearization exist?  Dynamic programming over (set of calls done, state); at most ``SMALL`` calls.
+    """Does a linearization exist?  At most ``SMALL`` calls; raises ValueError for more."""
+    return linearization(calls, model) is not None
 
-    Raises ValueError for a history that is not small.
+
+def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
+    """Find a linearization of at most ``SMALL`` calls.  Dynamic programming over (set of calls done, state).
+
+    It holds pending calls only as far as others need them.  Raises ValueError for a history that is not small.
     """
     if len(calls) > SMALL:
         raise ValueError(f"{len(calls)} calls are too many for the definition, {SMALL} are the most")
     must = sum(1 << place for place, call in enumerate(calls) if not call.pending)
     seen: set[tuple[int, State]] = {(0, model.initial)}
-    todo = [(0, model.initial)]
+    todo: list[tuple[int, State, _Path]] = [(0, model.initial, None)]
     while todo:
-        done, state = todo.pop()
+        done, state, path = todo.pop()
         if done & must == must:
-            return True
-        left = [place for place in range(len(calls)) if not done >> place & 1]
+            return _calls_of(path)
+        left = [place for place in range(len(calls) - 1, -1, -1) if not done >> place & 1]
         first_return = min(calls[place].ret for place in left)
         for place in left:
             call = calls[place]
@@ -55,5 +63,13 @@ def linearizable(calls: Sequence[Call], model: Model) -> bool:
             node = (done | 1 << place, after)
             if after is not ILLEGAL and node not in seen:
                 seen.add(node)
-                todo.append(node)
-    return False
+                todo.append((*node, (path, call)))
+    return None
+
+
+def _calls_of(path: _Path) -> list[Call]:
+    order = []
+    while path is not None:
+        path, call = path
+        order.append(call)
+    return order[::-1]

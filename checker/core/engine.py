@@ -1,4 +1,4 @@
-"""What an engine is: one way to decide the calls on one object, and when it can."""
+"""The interface of engines: how to decide the calls on one object, and which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from checker.core.calls import Call
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 
-#: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot tell after all.
+#: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot decide after all.
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
 ANY_SIZE: Final = range(sys.maxsize)
 BY_NAME_ONLY: Final = range(0)
@@ -23,13 +23,13 @@ SMALL: Final = 400
 class Engine:
     """One way to decide the calls on one object.
 
-    ``name`` is what ``engine=`` forces it by, ``title`` what its answers and the reports call it, ``about`` what it is
+    ``name`` is what ``engine=`` forces it by, ``title`` what its results and the reports call it, ``about`` what it is
     for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound.
-    ``unasked`` are the numbers of calls for which it is chosen without being asked.
+    ``unasked`` are the numbers of calls for which it is chosen without being forced.
 
     ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
-    ``partial``: where it says unknown though there was time, the next engine is asked.
-    ``finds_all``: an invalid answer counts all violations.  ``orders``: a valid answer has its linearization.
+    ``partial``: where it returns unknown though there was time, the next engine is tried.
+    ``finds_all``: an invalid result counts all violations.  ``orders``: a valid result has its linearization.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Engine:
 
 
 def only(*functions: str) -> Callable[[Sequence[Call]], bool]:
-    """Whether all calls are of these functions."""
+    """Make a predicate: are all calls of these functions?"""
     return lambda calls: all(call.f in functions for call in calls)
 
 
-#: What registers are asked that are only read and written.
+#: The calls of registers that are only read and written.
 READS_AND_WRITES: Final = only("read", "write")

@@ -1,4 +1,4 @@
-"""When operations were under way, by columns: what all engines by columns begin with, and what an order must keep."""
+"""The intervals of operations as columns, and whether an order respects them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 def spans_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
-    """The places at which each began, and was answered (``NEVER`` if it was not).
+    """The events at which each was invoked and returned (``NEVER`` if it did not).
 
     None if one was answered nowhere, or before it began, or at a place that is no whole number of 64 bits.
     """
@@ -28,7 +28,7 @@ def spans_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | Non
 
 
 def keeps_time(order: IntArray, begun: IntArray, ended: IntArray) -> bool:
-    """Are these rows complete, each there once at most, and none behind one that had begun only when it had ended?"""
+    """Is this order of rows complete, without repetition, and in real-time order?"""
     times = np.bincount(order, minlength=begun.size)
     if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
         return False

@@ -1,8 +1,8 @@
-"""What an object is: an initial state and a step.
+"""Sequential specifications of objects: an initial state and a step.
 
-A model is a small class.  ``step`` answers the state after one operation, or ``ILLEGAL`` when the operation cannot
-have been answered like this in that state.  A result of ``UNKNOWN`` belongs to an operation that nobody saw
-complete: it may have answered anything.  States must be hashable and are compared by ``==``.
+A model is a small class.  ``step`` returns the state after one operation, or ``ILLEGAL`` when the operation cannot
+have been answered like this in that state.  A result of ``UNKNOWN`` belongs to an operation that was never seen
+to complete: it may have answered anything.  States must be hashable and are compared by ``==``.
 
     >>> class Latch(Model):
     ...     name = "latch"
@@ -69,7 +69,7 @@ class Model:
         return repr(state)
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002 (for subclasses)
-        """What part of the object the operation concerns, for making counterexamples small.
+        """The part of the object that the operation concerns, for reducing counterexamples.
 
         Promise: leave all operations out that concern one part and no other, and what was linearizable stays so.
         An empty set makes no promise.
@@ -85,7 +85,7 @@ class Model:
 
 
 class Register(Model):
-    """One value.  ``write`` v; ``read`` answers the value, or None while it is absent.
+    """One value.  ``write`` v; ``read`` returns the value, or None while it is absent.
 
     With ``initial=ANY`` the register holds an unknown value at the start (a durable cluster that was used before).
     """
@@ -122,9 +122,9 @@ class Register(Model):
 
 
 class CasRegister(Register):
-    """A register with ``cas`` [old, new], which is ok if it swapped.
+    """A register with ``cas`` [old, new], which is ok if it took effect.
 
-    One that was refused is ok, too, if it answers what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
+    One that was refused is ok, too, if it returns what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
     says nothing of the register.
     """
 
@@ -138,12 +138,12 @@ class CasRegister(Register):
 
 
 def is_register(model: Model) -> bool:
-    """A register of which the engines know what it does; not a class derived from one, which may do anything."""
+    """Is it a register that the engines know?  Not a class derived from one, which may do anything."""
     return type(model) in (Register, CasRegister)
 
 
 class StrictCasRegister(CasRegister):
-    """A cas register that promises more: a cas that ``fail``s was refused because the value was another one.
+    """A CAS register of which a ``fail`` proves more: the cas was refused because the value was another one.
 
     Only for systems whose ``fail`` means that and nothing else; a refused cas is then as good as a read.
     """
@@ -157,5 +157,5 @@ class StrictCasRegister(CasRegister):
         return super().step(state, f, value, result)
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
-        # A write that nobody read may still be what made a cas be refused.
+        # An unread write may still be why a cas was refused.
         return frozenset()

@@ -1,4 +1,4 @@
-"""What an engine answers: a verdict with its certificate, or how far it came."""
+"""Results of engines: a verdict with its certificate, or how far the engine came."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PACE: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """The answer of one engine for one object.
+    """The result of one engine for one object.
 
     ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
     ``cores`` are small sub-histories that contradict themselves, earliest first, at most a handful; ``violations``
     counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
-    object could be at that moment, for people.  ``reason`` says why a verdict is unknown and how far the engine came;
+    object could be at that moment, in words.  ``reason`` says why a verdict is unknown and how far the engine came;
     ``kind`` names an anomaly that the engine itself has recognised; ``further`` are the ranks of violations after
     ``last``, found by going on from an unknown state.
     """
@@ -39,12 +39,12 @@ class EngineResult:
 
 
 def not_begun(engine: str, operations: int) -> EngineResult:
-    """The deadline had passed before the first of so many operations was looked at."""
+    """The result when the deadline has passed before the first operation was looked at."""
     return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown answer of it."""
+    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown result of it."""
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
@@ -58,7 +58,7 @@ def is_loaded(kernel: Callable[..., object]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an engine may spend: an absolute deadline on ``clock`` (s, None: no end) and configurations in memory.
+    """Limits of an engine: an absolute deadline on ``clock`` (s, None: no end) and configurations in memory.
 
     ``memory`` is in bytes; engines convert it to entries by what one entry costs them.
     """
@@ -72,7 +72,7 @@ class Limits:
         return self.deadline is not None and self.clock() >= self.deadline
 
     def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
-        """The calls, with a look at the clock every few thousand.  Raises OutOfTimeError."""
+        """Yield the calls, looking at the clock every few thousand.  Raises OutOfTimeError."""
         if self.deadline is None:
             yield from calls
             return
@@ -95,4 +95,4 @@ class Report:
 
 
 class CertificateError(AssertionError):
-    """An engine's certificate did not stand up to the independent verifier: a defect of the checker."""
+    """A certificate was rejected by the independent verifier: a defect of the checker."""

@@ -1,4 +1,4 @@
-"""All operations on one object, as far as a sentence about a few of them may refer to the others."""
+"""All operations on one object, for sentences about a few of them that refer to others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from history import Operation
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """The same operations, but of some of them only what a core knows: no answer, or a swap as a write."""
+    """The same operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]
@@ -50,7 +50,7 @@ def _is_pair(value: Any) -> bool:
 
 @dataclass(slots=True)
 class Scene:
-    """Everything that a sentence may refer to: all operations on one object, also those that a check drops."""
+    """All operations on one object, including those that a check drops."""
 
     operations: Sequence[Operation]
     model: Model
@@ -60,7 +60,7 @@ class Scene:
     _collected: bool = False
 
     def _collect(self) -> None:
-        """Once, and only when a sentence asks: most histories need none."""
+        """Collect values on first use: most histories need no sentence."""
         if self._collected:
             return
         self._collected = True
@@ -86,13 +86,13 @@ class Scene:
         return value in self._read
 
     def as_known(self, core: Sequence[Call]) -> Scene:
-        """The scene in which the core's calls are told as it knows them.
+        """The scene with the core's calls reduced to what the core knows of them.
 
-        Another violation may have made some of them pending, and swaps count as writes where what they found plays no
+        Another violation may have made some of them pending, and a CAS counts as a write where the old value plays no
         part.
         """
-        told = {call.source: (call, self.operations[call.source]) for call in core}
-        known = {source: call for source, (call, operation) in told.items() if _less_known(call, operation)}
+        recorded = {call.source: (call, self.operations[call.source]) for call in core}
+        known = {source: call for source, (call, operation) in recorded.items() if _less_known(call, operation)}
         if not known:
             return self
         self._collect()
@@ -101,18 +101,18 @@ class Scene:
         return scene
 
     def recorded(self, call: Call) -> Operation:
-        """The operation of a call as it was recorded, whatever is known of it here."""
+        """The operation of a call as it was recorded."""
         operations = self.operations
         return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
 
     def aside(self, core: Sequence[Call]) -> str:
-        """What has to be said of swaps that are shown as writes; empty if there are none."""
-        swaps = [self.recorded(call) for call in core if call.f == "write" and self.recorded(call).f == "cas"]
-        if not swaps:
+        """A note on each CAS that is shown as a write; empty if there is none."""
+        replaced = [self.recorded(call) for call in core if call.f == "write" and self.recorded(call).f == "cas"]
+        if not replaced:
             return ""
-        told = ", ".join(f"{shown(swap.value[0])} for {shown(swap.value[1])} by {who(swap)}" for swap in swaps)
-        found = "it" if len(swaps) == 1 else "they"
-        return f" (What {found} found plays no part, so shown as a write: the swap of {told}.)"
+        listed = ", ".join(f"{shown(cas.value[0])} to {shown(cas.value[1])} by {who(cas)}" for cas in replaced)
+        found = "it" if len(replaced) == 1 else "they"
+        return f" (What {found} found plays no part, so shown as a write: the cas of {listed}.)"
 
     def failed_write(self, value: Any) -> Operation | None:
         self._collect()

@@ -1,4 +1,4 @@
-"""The words: moments, processes, nodes and keys, always taken from the operations themselves."""
+"""Text for moments, processes, nodes, keys and values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from history.records.time_format import digits_of, seconds_text
 
 
 def shown(value: Any) -> str:
-    """A value for people: JSON, and ``absent`` for null."""
+    """A value as text: JSON, and ``absent`` for null."""
     return "absent" if value is None else plain(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def plain(text: str) -> str:
-    """The text with escapes for what would move a terminal's cursor, colour it, or turn its letters round."""
+    """Escape what would control a terminal: cursor, colour, direction of writing."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
@@ -25,7 +25,7 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Moments in seconds with as many digits as it takes to tell them apart (at least three)."""
+    """Moments in seconds with as many digits as distinguish them (at least three)."""
 
     digits: int
 
@@ -49,20 +49,20 @@ def who(operation: Operation) -> str:
     return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
 
 
-def swap_of(operation: Operation) -> str:
+def cas_of(operation: Operation) -> str:
     """``cas of 3 to 4``."""
     old, new = operation.value
     return f"cas of {shown(old)} to {shown(new)}"
 
 
 def refused_by(operation: Operation, verb: str = "was") -> str:
-    """``was refused its cas of 3 to 4 by``; behind that comes what it saw."""
-    return f"{verb} refused its {swap_of(operation)} by"
+    """``was refused its cas of 3 to 4 by``; the value that it saw follows."""
+    return f"{verb} refused its {cas_of(operation)} by"
 
 
 def tried(operation: Operation) -> str:
     """``try the cas of 3 to 4 that was refused by``."""
-    return f"try the {swap_of(operation)} that was refused by"
+    return f"try the {cas_of(operation)} that was refused by"
 
 
 def object_name(key: str | int | None, kind: str = "register") -> str:

@@ -1,1 +1,1 @@
-"""From a refuted history to its violations, and from each to the few operations that show it."""
+"""Find the violations of an invalid history, and reduce each to the few operations that show it."""

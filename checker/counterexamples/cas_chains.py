@@ -1,9 +1,9 @@
-"""The few swaps that contradict each other, of a cas register whose new values are unique.
+"""The few CAS operations that contradict each other, of a register whose new values are unique.
 
 A call is *made pending* if nothing is known of it but that it may have happened: at any moment, or never; a read that
 was made pending is no call at all.  That keeps linearizable histories linearizable, whatever is made pending.  So a
 core is a set of calls that contradict each other although all others are made pending, and from which none can be
-made pending, too.  It needs no past: that a value was swapped in at some time is known of those that are made pending
+made pending, too.  It needs no past: that a value was written at some time is known of those that are made pending
 as well.
 """
 
@@ -25,14 +25,14 @@ Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
 def made_pending(call: Call) -> Call:
-    """What is left of a write or swap: it began before everything else, and nobody saw it return."""
+    """A write or CAS as a write that is pending from before everything else."""
     return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
 
 
 def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
-    """What has to be looked at when only these are known: they, and what made the values that somebody asks for.
+    """The calls to look at when only these are known: they, and what made the values that are needed.
 
-    Others are pending and write what nobody asks for: no read would miss them.
+    Others are pending and write what no call needs: no read would miss them.
     """
     known = {call.source: call for call in kept}
     asking = list(kept)
@@ -46,9 +46,9 @@ def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
 
 
 def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
-    """The core of an invalid history's earliest violation; more than needs be if the deadline passes.
+    """The core of an invalid history's earliest violation; larger than needed if the deadline passes.
 
-    Where the chains tell which calls contradict each other, only those are known, or some that returned shortly before
+    Where the chains show which calls contradict each other, only those are known, or some that returned shortly before
     if they do, too.  Else only what returned first, as little as contradicts itself; of that the last two, four, ….
     Then halves, quarters, … of what is left are made pending.  What cannot be made pending cannot be made pending later
     either, so each call is tried once alone.

@@ -1,9 +1,9 @@
-"""Counters whose answers are within their bounds, and yet in no order what they should be: the part that shows it.
+"""The part that refutes a counter whose answers are within their bounds, but fit no order.
 
 What came before a read is in its answer, so a history may start there: with what the read answered, and the adds that
 had not returned when it began.  Those that were under way may be in that answer, or may come later, or never.  That
 keeps linearizable histories linearizable, and so it does to leave out other reads.  Adds stay: without one of them the
-sums would be others, and the contradiction another story.
+sums would be others, and the contradiction another one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Parts:
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
 
     def wrong(self, part: Sequence[Call]) -> bool | None:
-        """Does this part contradict itself?  None: that could not be decided."""
+        """Is this part invalid?  None: that could not be decided."""
         if self.limits.over():
             return None
         engine = "search" if len(part) > _FEW else None
@@ -129,5 +129,5 @@ class _Parts:
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:
-    """The least part of an invalid history that shows it, about the return at ``last`` (None: wherever it is)."""
+    """The least part of an invalid history that is invalid, about the return at ``last`` (None: anywhere)."""
     return _Parts(calls, limits).least(last)

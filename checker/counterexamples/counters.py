@@ -59,7 +59,7 @@ def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits)
 
 
 def _within_bounds(calls: Sequence[Call], answer: EngineResult, limits: Limits, *, whole: bool) -> Shown:
-    """What is wrong where the adds alone do not tell: often they do with what one earlier read had seen."""
+    """Find what is wrong where the adds alone do not show it: with an earlier read they often do."""
     found = part_of(calls, answer.last, limits)
     if whole:
         evidence = Evidence(calls)

@@ -1,7 +1,7 @@
-"""All violations of one object, each with a smallest core: the second pass, which only invalid histories pay for.
+"""Find all violations of an invalid history of one object, each with a minimal core.
 
 Most engines stop at the first contradiction.  Then the operation that completed it is *neutralised*: a read is left
-out, anything else becomes pending, as if nobody had seen it return.  Both keep linearizable histories linearizable, so
+out, anything else becomes pending, as if it had not returned.  Both keep linearizable histories linearizable, so
 what is still invalid afterwards holds another violation, and one of its own.  Reads that contradict the same operations
 with the same answer are one violation: a replica that is stuck makes thousands.
 """
@@ -27,7 +27,7 @@ MOST: Final = 8
 _AUTOMATON_SHOWN: Final = 4
 _AGAIN_S: Final = 1.0
 _FOLDED: Final = 2000
-# What has more operations after the deadline was never looked through, and tells nobody anything.
+# A core of more operations after the deadline was never reduced, and is of no use.
 _TOO_MANY: Final = 2000
 # Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
@@ -60,13 +60,13 @@ class Findings:
 
 
 def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
-    """All violations that an invalid answer stands for; ``calls`` may be empty if the answer brings all cores."""
+    """Find all violations of an invalid history; ``calls`` may be empty if the result has all cores."""
     if answer.verdict != "invalid":
         return Findings()
     held = _findings(answer, calls, model, limits)
     note = None
     if not answer.cores and len(held) < len(_lasts(answer)):
-        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
+        note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
     if answer.engine in FINDING_ALL or not calls:
         return _sorted(held, max(answer.violations, len(held)), note)
     more = second_pass(limits)
@@ -144,7 +144,7 @@ def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
 def refuted(finding: Finding, model: Model) -> bool:
     """Does the definition find an order for what should have none?  Small cores only; others are not tried.
 
-    That too few appends exist for a log's length, or that nobody wrote a value, is no matter of order, and the engines
+    That too few appends exist for a log's length, or that a value was never written, is no matter of order: the engines
     have counted it.
     """
     if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
@@ -175,7 +175,7 @@ def completed_by(core: Sequence[Call], model: Model, last: int | None = None) ->
     answered = [call for call in core if not call.pending]
     reads = [call for call in answered if call.f in model.reads]
     others = [call for call in answered if call.f != "write"]
-    # What returned later may be in a core, too: people are shown whole operations.
+    # What returned later may be in a core, too: whole operations are shown.
     at_last = [call for call in others if call.ret == last]
     return max(reads or at_last or others or answered, key=lambda call: call.ret)
 
@@ -206,7 +206,7 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:
-    """A set's core cut down to the elements that its own adds speak of, so that it stands for itself."""
+    """A set's core reduced to the elements of its own adds, so that it stands for itself."""
     added = {call.value for call in core if call.f == "add"}
 
     def cut(call: Call) -> Call:

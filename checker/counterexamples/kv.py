@@ -13,7 +13,7 @@ from checker.counterexamples.cas_chains import chain_core, made_pending
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, second_pass
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_texts, swaps_of
+from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_texts, register_calls
 from checker.engines.kv_partial import PartOfTexts
 from checker.engines.kv_pieces import Pieces
 
@@ -25,7 +25,7 @@ def possible(part: Sequence[Call], pieces: Pieces) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """An invalid history of texts, and what its gets say; in one way only, or it is left to others to tell."""
+    """An invalid history of texts that the gets allow to be read in one way only."""
 
     calls: Sequence[Call]
     reading: Reading
@@ -44,45 +44,46 @@ class _Texts:
             least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
-    def without(self, found: Sequence[Call], finding: Finding, swaps: Sequence[Call]) -> list[Call]:
-        """The swaps without what completed a violation, and without the gets that are the same violation again."""
+    def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
+        """The calls without what completed a violation, and without the gets that are the same violation again."""
         whole = {call.source: call for call in self.calls}
         due = completed_by(found, CasRegister())
         rest = [call for call in finding.core if call.source != due.source]
         kept = []
-        for swap in swaps:
-            alike = swap.f == due.f == "read" and swap.result == due.result and swap.ret > due.ret
-            again = alike and len(rest) < SMALL and not possible([*rest, whole[swap.source]], self.reading.pieces)
-            if swap.source != due.source and not again:
-                kept.append(swap)
-            elif swap.f != "read":
-                kept.append(made_pending(swap))
+        for call in of_register:
+            alike = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
+            again = alike and len(rest) < SMALL and not possible([*rest, whole[call.source]], self.reading.pieces)
+            if call.source != due.source and not again:
+                kept.append(call)
+            elif call.f != "read":
+                kept.append(made_pending(call))
         return kept
 
 
 def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
-    """All violations of one object of texts, for as long again as the check took; None if it cannot tell them."""
+    """All violations of one object of texts, for as long again as the check took; None if it cannot find them."""
     more = second_pass(limits)
     # This took a part of the time of the check only, and is not given up in the midst of it.
     reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
         return None
-    texts, swaps, register = _Texts(calls, reading, ways[0]), swaps_of(calls, reading, ways[0]), CasRegister(INITIAL)
+    texts, of_register = _Texts(calls, reading, ways[0]), register_calls(calls, reading, ways[0])
+    register = CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
     held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
     count, note = len(conflicts), None
-    # ``decide`` answers unknown when the time is over.  The first one is looked for until the deadline.
+    # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
-        answer := decide(swaps, register, more if held else limits, engine="chains", proof=False)
+        answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
         if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
             note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
             break
-        found = chain_core(swaps, register, more if held else limits)
+        found = chain_core(of_register, register, more if held else limits)
         if held and more.over():
             continue
         held.append(texts.finding(None, found))
-        swaps = texts.without(found, held[-1], swaps)
+        of_register = texts.without(found, held[-1], of_register)
         count += 1
     # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
     held = [finding for finding in held if len(finding.core) > SMALL or not possible(finding.core, pieces)]

@@ -1,4 +1,4 @@
-"""From a contradiction to the least part of it: operations from which none can be left out.
+"""Minimize a contradiction: leave out operations until none can go.
 
 What goes is judged by the definition, or, of more than ``SMALL`` calls, by an engine.
 """
@@ -22,7 +22,7 @@ from checker.models.objects import MultiRegister
 
 # Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
-# Of more, a lot is left out at a time first.
+# Of more calls, batches are removed first.
 _LARGEST: Final = 2000
 # All parts of so many calls are soon looked at.
 _PARTS: Final = 9
@@ -33,14 +33,14 @@ _LEAST_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """What is left of a contradiction; of ``untried`` of its calls nobody knows whether they could be left out, too."""
+    """What is left of a contradiction; ``untried`` of its calls may be superfluous, too."""
 
     calls: list[Call]
     untried: int = 0
 
     @property
     def note(self) -> str | None:
-        """What is not known, for people."""
+        """What is not known, in words."""
         if not self.untried:
             return None
         return (
@@ -52,8 +52,8 @@ class Least:
 def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
     """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
 
-    What the shrinking had left out of a call is put back first: people are shown whole operations.  So is what made
-    the values that are asked for, if that was before the core starts: it is a history of its own then (see ``roots``).
+    What the shrinking had left out of a call is put back first, to show whole operations.  So is what made
+    the values that are asked for, if that was before the core starts: it is a history of its own then (``support``).
 
     What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
     accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
@@ -145,8 +145,8 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
     Of more than nine calls it is not the smallest one, but none of them may be left out alone.
 
     Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
-    contradiction that was there, and no new one: without the write, the read of its value would be another story, and
-    not the system's.
+    contradiction that was there, and no new one: without the write, the read of its value would be another violation,
+    and not the system's.
     """
     if judged(core) is False:
         return Least(core)
@@ -160,11 +160,11 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
 
 
 class _Removal:
-    """Leaves out calls one by one, or of very many first a lot at a time.
+    """Leave out calls one by one, or of very many first in batches.
 
     A call without which the rest is linearizable need not be tried again: what is left out later, is left out of that
-    rest as well, which keeps linearizable histories linearizable.  So each call is decided about once, unless somebody
-    had asked for what it did and is gone since.
+    rest as well, which keeps linearizable histories linearizable.  So each call is decided about once, unless a call
+    that needed what it did is gone since.
     """
 
     def __init__(self, core: list[Call], model: Model, judged: Judged, limits: Limits) -> None:

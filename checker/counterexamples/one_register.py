@@ -1,8 +1,8 @@
-"""Transactions on several registers: what contradicts itself on one of them alone is told as of a register.
+"""Violations of transactions on one of several registers, found and explained as of a register.
 
 If transactions are linearizable, so is what they do to each register: the order is the same, and a transaction is a
-read there, a write, or a swap of what it found for what it wrote.  So a contradiction on one register is one of the
-whole.  It needs few operations, as nobody has to explain what the same transactions did elsewhere.
+read there, a write, or a CAS of what it found to what it wrote.  So a contradiction on one register is one of the
+whole.  It needs few operations, as what the same transactions did elsewhere plays no part.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def find_alone(calls: Sequence[Call], limits: Limits) -> AllAlone | None:
 
 
 def _half_known(finding: Finding) -> bool:
-    """Is there a swap in it that is known to have found something, but not to have returned?  No transaction is."""
+    """Does it hold a pending CAS with a known old value?  No transaction is like that."""
     return any(call.pending and call.f == "cas" for call in finding.core)
 
 
 def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:
-    """What was done to each register; nothing if a transaction contradicts itself, which is another story."""
+    """The calls on each register; none if a transaction contradicts itself."""
     parts: dict[Any, list[Call]] = {}
     for call in calls:
         answered = call.result is not UNKNOWN and call.result is not None
@@ -94,7 +94,7 @@ def _on_one(call: Call, found: dict[Any, Any], left: dict[Any, Any], key: Any) -
 
 
 def on_register(scene: Scene, register: Any) -> Scene:
-    """The scene as somebody sees it who looks at one register."""
+    """The scene reduced to one register."""
     name = register if scene.key is None else f"{scene.key}: {register}"
     return Scene([_seen(operation, register) for operation in scene.operations], _MODEL, name)
 

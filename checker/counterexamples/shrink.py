@@ -1,4 +1,4 @@
-"""From an invalid history to a few operations, by sound relaxations only.
+"""Shrink an invalid history to a few operations, by sound relaxations only.
 
 A relaxation is sound if it keeps every linearizable history linearizable; so what is invalid afterwards was invalid
 before, and the counterexample is the system's and not the shrinker's:
@@ -7,7 +7,7 @@ before, and the counterexample is the system's and not the shrinker's:
 * let it start late, from an unknown state (open writes become pending, open reads go);
 * leave out a read, or every call on one part of the object (``Model.about``).
 
-Leaving out a single write would not be sound: somebody may have read it.
+Leaving out a single write would not be sound: it may have been read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
 
 
 def without_useless(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out reads that nobody saw complete."""
+    """Leave out pending reads."""
     return [call for call in calls if not (call.pending and call.f in model.reads)]
 
 
@@ -135,7 +135,7 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
 
 
 def _idle(calls: Sequence[Call], model: Model) -> set[int]:
-    """Pending calls that no order needs: nobody but others of them asks for what they may have done."""
+    """Pending calls that no order needs: only others of them need what they may have done."""
     if not isinstance(model, Register) or any(call.f == "refused" for call in calls):
         return {call.source for call in calls if call.pending and free_to_go(call, calls, model)}
     idle = [call for call in calls if call.pending and call.f in ("write", "cas")]
@@ -156,7 +156,7 @@ def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
         for group in list(_groups(calls, model)):
             fewer = [call for call in calls if call.source not in group]
             gone = [call for call in calls if call.source in group]
-            # What a group was good for may be gone by now: a single write may go only while nobody reads its value.
+            # What a group was good for may be gone by now: a single write may go only while its value is not read.
             sound = len(group) > 1 or all(free_to_go(call, fewer, model) for call in gone)
             if gone and sound and invalid(fewer, model):
                 calls = fewer
@@ -164,17 +164,17 @@ def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
 
 
 def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
-    """May this one call be left out: is it a read, or does nobody ask for what it did?"""
+    """May this one call be left out: is it a read, or needed by no other call?"""
     if call.f in model.reads:
         return True
     if isinstance(model, MultiRegister):
-        # Who reads a register before it is written again, asks for what was written.
+        # A read of a register before it is written again needs what was written.
         _, left = model.parts(call.value, call.result)
         return all(model.parts(other.value, other.result)[0].isdisjoint(left) for other in others if other is not call)
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
         new = made_by(call)
-        # A write that nobody read may still be why a swap was refused.
+        # An unread write may still be why a CAS was refused.
         plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
         return plain and not any(asks(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)

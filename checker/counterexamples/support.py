@@ -1,8 +1,8 @@
-"""Where the values of a core come from: operations that are put beside it, so that it is a history of its own.
+"""Add to a core the operations that its values come from, so that it is a history of its own.
 
-A swap counts there as a *write* of its new value, whatever it found.  That keeps linearizable histories linearizable,
-for wherever a swap may stand a write of the same value may stand, too; and it needs no past: else a register of which
-every value was swapped in for the one before it would need all of them.
+A CAS counts there as a *write* of its new value, whatever it found.  That keeps linearizable histories linearizable,
+for wherever a CAS may stand a write of the same value may stand, too; and it needs no past: else a register of which
+every value replaced the one before it would need all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from checker.core.model import ANY, UNKNOWN, Model, Register
 
 
 def as_write(call: Call) -> Call:
-    """A swap as a write of its new value; a write as it is."""
+    """Turn a CAS into a write of its new value; a write stays as it is."""
     return replace(call, f="write", value=call.value[1]) if call.f == "cas" else call
 
 
@@ -30,7 +30,7 @@ def whole(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
 def rooted(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
     """The part, and for each value that it asks for and does not make what made it last before ``start``.
 
-    So is the swap that took it away last, for that is the plainest reason why it cannot be there.
+    So is the CAS that replaced it last, for that is the plainest reason why it cannot be there.
     """
     if not isinstance(model, Register):
         return list(part)
@@ -44,7 +44,7 @@ def rooted(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model
 
 
 def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], dict[Any, Call]]:
-    """By value the write of it, and the swap that took it away, that returned last before ``start``."""
+    """By value the write of it, and the CAS that replaced it, that returned last before ``start``."""
     early = sorted((call for call in calls if call.ret < start), key=lambda call: call.ret)
     makers = {made_by(call): as_write(call) for call in early if call.f in ("write", "cas")}
     return makers, {asked_by(call): call for call in early if call.f == "cas"}
@@ -65,7 +65,7 @@ def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Mod
 
 
 def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:
-    """Values that are read or swapped away, and neither initial nor made by any of the calls."""
+    """Values that are read or replaced, and neither initial nor made by any of the calls."""
     made = {made_by(call) for call in calls if call.f in ("write", "cas")}
     asked = (asked_by(call) for call in calls if not call.pending)
     return [value for value in dict.fromkeys(asked) if value not in made and value not in (model.initial, UNKNOWN)]

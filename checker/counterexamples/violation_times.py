@@ -1,4 +1,4 @@
-"""When each violation of a register came to be seen, for all of them and not only those that are told."""
+"""When each violation of a register was seen, for all of them and not only those with a counterexample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from checker.engines.registers import cluster_columns, groups_of, values_written
 from checker.engines.zones import zones
 from history import KeyVerdict, Operation
 
-#: Beyond so many operations on one key only the told violations are looked at: the columns are built call by call.
+#: Beyond so many operations on one key only counterexamples are looked at: the columns are built call by call.
 MOST_OPERATIONS: Final = 200_000
 
 
@@ -38,7 +38,7 @@ class Sighting:
 def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sighting]:
     """One for each violation that the verdict counts, earliest first; ``operations`` are those of its key.
 
-    Known where the zones decide (a register whose values are written once); else one for each that the verdict tells.
+    Known where the zones decide (a register whose values are written once); else one for each counterexample.
     """
     if verdict.verdict != "invalid":
         return []

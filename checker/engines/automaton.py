@@ -116,7 +116,7 @@ class _Arrays:
         return self.kernel.Configurations(*columns, np.zeros((2, width, wide), np.int32))
 
     def grow(self) -> bool:
-        """Room for four times as many configurations; False if that is too many."""
+        """Make room for four times as many configurations; False if that is too many."""
         before = self.automaton.configurations
         if before.value.shape[1] >= WIDEST:
             return False
@@ -128,7 +128,7 @@ class _Arrays:
         return True
 
     def advance(self, event: int) -> int:
-        """Go on from ``event``; answers the event that comes next."""
+        """Go on from ``event``; return the event that comes next."""
         return int(self.kernel.advance(self.automaton, event, _BUDGET))
 
     def status(self) -> int:

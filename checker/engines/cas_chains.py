@@ -1,13 +1,13 @@
-"""Cas registers whose new values are unique: chains of swaps, in O(n log n).
+"""CAS registers whose new values are unique: chains of CAS operations, in O(n log n).
 
-Every value is produced once, so at most one successful swap can take it away, and the values form chains
+Every value is produced once, so at most one successful CAS can replace it, and the values form chains
 v1 -> v2 -> … -> vm that are current one right after the other.  With op_i the operation that produced v_i,
 
     L_i = max(invocation of op_i, invocations of reads of v_(i-1), L_(i-1))   earliest moment at which v_i can begin
     U_i = min(return of op_i, returns of reads of v_i, U_(i+1))               latest moment at which v_i can begin
 
 and L_i < U_i is needed.  Then a chain is to the zones (see ``zones``) what a value is to a plain register:
-f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or swapped
+f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or replaced
 away by an operation that counts.
 """
 
@@ -43,7 +43,7 @@ def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
 
 @dataclass(slots=True)
 class _Value:
-    """One value's operations: who made it, who took it away, and its reads."""
+    """One value's operations: what made it, what replaced it, and its reads."""
 
     maker: Call | None = None
     takers: list[Call] = field(default_factory=list)
@@ -68,7 +68,7 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Clash:
-    """A chain contradicts itself: this invocation comes after that return, and ought not to."""
+    """A chain contradicts itself: this invocation must not come after that return."""
 
     invocation: int
     earlier: int
@@ -100,7 +100,7 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
 def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     """The two to four calls of an invalid history whose bounds contradict each other first.
 
-    None if something else is wrong: a value that nobody made, or that two swaps took away.  Raises OutOfTimeError.
+    None if something else is wrong: a value that was never made, or that was replaced twice.  Raises OutOfTimeError.
     """
     links = _Links(_collect(calls, limits), model.initial)
     if _bad_value(links) is not None:
@@ -138,7 +138,7 @@ def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
 
 
 def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
-    """Count an operation in; answers the value that it took away."""
+    """Count an operation in; return the value that it replaced."""
     new = made_by(call)
     values.setdefault(new, _Value()).maker = call
     if call.f == "write":
@@ -155,7 +155,7 @@ def _roots(links: _Links) -> list[Any]:
 
 
 def _bad_value(links: _Links) -> Any:
-    """A value that nobody made, or that two swaps took away; None if there is none."""
+    """A value that was never made, or was replaced twice; None if there is none."""
     for value, of in links.values.items():
         if (of.maker is None and value != links.initial) or len(of.takers) > 1:
             return (value,)
@@ -239,7 +239,7 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
     for call in calls:
         is_read = call.f == "read"
         value = call.result if is_read else made_by(call)
-        if value in stands:  # others are pending, and nobody asked for what they may have done
+        if value in stands:  # others are pending, and no call needs what they may have done
             moment, squeezed, number, place = stands[value]
             at = max(moment, call.invoke) if is_read and not squeezed else moment
             keyed.append(((at, squeezed, number, place, is_read, call.invoke), call))

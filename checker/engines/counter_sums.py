@@ -39,7 +39,7 @@ _WIDE: Final = 1 << 61
 class PartOfCounter(Model):
     """A counter of which only some operations are known: others add up to ``rise``, and take away up to ``fall``.
 
-    Without a ``start`` nobody knows what it was at first.
+    Without a ``start`` the sum at first is unknown.
     """
 
     name = "part of a counter"

@@ -1,21 +1,21 @@
-"""Texts that are put, appended to and got: what a get answers tells how its text came about.
+"""Texts that are put, appended to and got, where each get shows how its text came about.
 
 If no text that was put or appended is empty or the beginning of another one, every text that a get can answer falls
-into such pieces in one way only.  If moreover nothing was put twice, every text is there at most once, the answers tell
+into such pieces in one way only.  If moreover nothing was put twice, every text is there at most once, the answers show
 which append found which text, and the object is a cas register whose values are the texts, each named by its length in
 pieces and by what it began with:
 
-* a put writes; an append that some get shows swaps the text before it for the longer one; a get reads;
-* an append that no get shows is as good as a put of something that nobody reads.  (In an order of the history no get
+* a put writes; an append that some get shows is a CAS of the text before it to the longer one; a get reads;
+* an append that no get shows is as good as a put of something that is never read.  (In an order of the history no get
   stands between it and the next put, for it would show it; so writing anything else there is as good.  The other way:
   where an unread write stands, no get follows before the next write, which is a put or another such append, for an
   append that is shown comes right after the text that it found.)
 
 The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same text
-was appended more than once, it has to be found out who did which: most are too early or too late, and of what is left
+was appended more than once, it has to be found out which did which: most are too early or too late, and of what is left
 all ways are tried, if they are few.
 
-Gets that cannot agree on the pieces contradict each other whatever the order; they are told apart here, and left out of
+Gets that cannot agree on the pieces contradict each other whatever the order; they are found here, and left out of
 what the chains see.
 """
 
@@ -52,7 +52,7 @@ _WAYS: Final = 64
 
 
 class UnclearError(Exception):
-    """The gets do not tell how the texts came about: this engine cannot decide."""
+    """The gets do not show how the texts came about: this engine cannot decide."""
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ class Reading:
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
     def take(self, text: str, got: Got) -> None:
-        """Learn from a text that is at least as long as all before it."""
+        """Take in a text that is at least as long as all before it."""
         piece = self.pieces.at(text, 0)
         if piece is None:
             self._conflict("never-written", text, got.first)
@@ -257,9 +257,9 @@ def _assigned(certain: Way, doubtful: list[tuple[int, list[Call]]]) -> list[Way]
     return ways or [certain]
 
 
-def swaps_of(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
+def register_calls(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
     """The history of the register whose values are the texts; gets that contradict others are left out."""
-    swaps = []
+    found = []
     value: int | tuple[int, int] | None
     for call in calls:
         f, value, result = "read", None, None
@@ -269,14 +269,14 @@ def swaps_of(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
                 continue
         elif call.f == "put":
             chain = reading.chains.get(call.value)
-            # What nobody reads has a value of its own.
+            # What is never read has a value of its own.
             f, value = "write", -1 - call.source if chain is None else chain.base
         elif (made := way.get(call.source)) is not None:
             f, value = "cas", (made - 1, made)
         else:
             f, value = "write", -1 - call.source
-        swaps.append(Call(f, value, result, call.invoke, call.ret, call.source))
-    return swaps
+        found.append(Call(f, value, result, call.invoke, call.ret, call.source))
+    return found
 
 
 def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
@@ -306,7 +306,7 @@ def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[R
 
 
 def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one object of texts, or None if what was got does not tell how the texts came about."""
+    """Decide one object of texts, or None if the gets do not show how the texts came about."""
     pieces = pieces_of(calls)
     if pieces is None:
         return None
@@ -326,17 +326,17 @@ def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True
         return EngineResult("invalid", ENGINE, violations=1)
     if not proof:
         return EngineResult("valid", ENGINE)
-    answer = decide_by_chains(swaps_of(calls, reading, way), CasRegister(INITIAL), limits)
+    answer = decide_by_chains(register_calls(calls, reading, way), CasRegister(INITIAL), limits)
     whole = {call.source: call for call in calls}
-    return replace(answer, engine=ENGINE, order=[whole[swap.source] for swap in answer.order or ()])
+    return replace(answer, engine=ENGINE, order=[whole[call.source] for call in answer.order or ()])
 
 
 class Ends(NamedTuple):
     """When the texts began and ended to be there, as far as is known.
 
     Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
-    are the values that chains start with.  ``unread``: the rank by which, and that from which on, what nobody reads was
-    there, a column each.
+    are the values that chains start with.  ``unread``: the rank by which, and that from which on, what is never read
+    was there, a column each.
     """
 
     starts: IntArray
@@ -382,7 +382,7 @@ def _ranks(column: array[int]) -> IntArray:
 def chains_fit(ends: Ends | None) -> bool:
     """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
 
-    What nobody reads is a chain of one value.
+    What is never read is a chain of one value.
     """
     zones = None if ends is None else chain_zones(*ends[:-1])
     if ends is None or zones is None:
@@ -392,7 +392,7 @@ def chains_fit(ends: Ends | None) -> bool:
 
 
 KV: Final = Engine(
-    "texts", ENGINE, "texts that are put, appended to and got, where what was got tells how they came about",
+    "texts", ENGINE, "texts that are put, appended to and got, where the gets show how they came about",
     "O(n log n)",
     lambda model, _calls: type(model) is KeyValue,
     lambda calls, _model, limits, proof: decide_by_texts(calls, limits, proof=proof),

@@ -1,4 +1,4 @@
-"""Texts of which only some operations are known: the judge of their counterexamples."""
+"""A model of texts of which only some operations are known, to verify their counterexamples."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PartOfTexts(Model):
 
     They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of
     a linearizable history is a linearizable history of this object.  An append of something that was appended or put
-    more than once is taken for one that is not looked at, because nobody knows where it stands.
+    more than once is taken for one that is not looked at, because it is not known where it stands.
 
-    The state is the text (None if pieces that nobody shows may be in it), and how often each piece was made by what is
+    The state is the text (None if pieces that no get shows may be in it), and how often each piece was made by what is
     not looked at.
     """
 

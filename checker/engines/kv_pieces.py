@@ -15,7 +15,7 @@ START: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Who put and who appended which text; no text is the beginning of another."""
+    """Which calls put or appended which text; no text is the beginning of another."""
 
     puts: dict[str, Call]
     appends: dict[str, list[Call]]
@@ -25,7 +25,7 @@ class Pieces:
         """The piece that begins there, if one does."""
         for length in self.lengths:
             piece = text[start : start + length]
-            # The text that somebody asked for, and not one more like it.
+            # The same object that was written, and no copy of it.
             if piece in self.appends:
                 return self.appends[piece][0].value  # type: ignore[no-any-return]
             if piece in self.puts:

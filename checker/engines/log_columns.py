@@ -27,7 +27,7 @@ class LogColumns:
     """Appends, gets and lists of one log, a row each; ranks are distinct integers.
 
     Appends: the ``index`` that was answered (-1: unknown) between ``begun`` and ``ended`` (``NEVER``: pending).
-    Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: nobody's).
+    Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: of no append).
     Lists: their ``length``; all of them are beginnings of the longest, which are the entries of the appends ``listed``.
     """
 
@@ -48,7 +48,7 @@ class LogColumns:
         return self.index.size + self.asked.size + self.length.size
 
     def without(self, begun: Iterable[int]) -> LogColumns:
-        """Without the reads that were invoked at these ranks, and with such appends as if nobody saw them return."""
+        """Without the reads that were invoked at these ranks, and with such appends as if they had not returned."""
         ranks = list(begun)
         lost, kept = np.isin(self.begun, ranks), ~np.isin(self.get_begun, ranks)
         lists = ~np.isin(self.list_begun, ranks)
@@ -125,7 +125,7 @@ class Bounds:
         return bool((self.low <= self.high).all())
 
     def crossings(self) -> list[tuple[int, int]]:
-        """(return of who saw an entry by then, invocation of who did not see it later), earliest first."""
+        """(return of a call that saw an entry, invocation of a later one that did not), earliest first."""
         crossed = np.flatnonzero(self.low > self.high)
         early, first = np.unique(self.high[crossed], return_index=True)
         return list(zip(early.tolist(), self.low[crossed[first]].tolist(), strict=True))
@@ -185,8 +185,8 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
     seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
     listing = np.maximum(columns.list_begun[lists], np.append(found.low, -1)[length - 1])
     moment = np.concatenate([columns.get_begun[blind], found.low, listing, seen])
-    # At one moment: first who sees nothing yet, then the appends by their indexes, with the lists that end at each,
-    # then who sees them.
+    # At one moment: first reads that see nothing yet, then the appends by their indexes, with the lists that end at
+    # each, then reads that see them.
     last = found.filled.size
     place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
     order: IntArray = rows[np.lexsort((place, moment))]

@@ -6,8 +6,8 @@ With t_i the moment at which index i was filled, t_0 <= t_1 <= …, and
     U_i = min(return of the append of i, returns of reads that saw i)
 
 the history is linearizable iff the running maximum of L stays at or below the running minimum (from behind) of U.
-Pending appends that nobody saw are dropped, but a gap below the greatest index must be filled by one of them: the gaps
-in order take the earliest invoked.
+Pending appends that were not seen are dropped, but a gap below the greatest index must be filled by one of them: the
+gaps in order take the earliest invoked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find out by columns whether a queue is wrong: the conditions of ``engines.queues``, each for all items at once."""
+"""Decide queues by columns: the conditions of ``engines.queues``, each for all items at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ITEMS: Final = frozenset({int, str, type(None)})
 class QueueColumns:
     """The ranks of n enqueues, from ``begun`` to ``ended``, and of m dequeues, from ``asked`` to ``answered``.
 
-    ``item`` (m) is the number of the enqueue of what was answered, ``NOTHING``, or ``NOWHERE`` if nobody enqueued it;
+    ``item`` (m) is the number of the enqueue of what was answered, ``NOTHING``, or ``NOWHERE`` if there was none;
     where the dequeue is pending it means nothing.
     """
 
@@ -68,7 +68,7 @@ class QueueColumns:
         return until
 
     def _overtaken(self, until: Ranks, since: Ranks, answered: Ranks) -> npt.NDArray[np.bool_]:
-        """By answer: was anything put in before ``since`` that nobody had begun to take?"""
+        """For each answer: was anything enqueued before ``since`` of which no dequeue had begun?"""
         by_return = np.argsort(self.ended)
         longest = np.maximum.accumulate(np.append(-1, until[by_return]))
         return longest[np.searchsorted(self.ended[by_return], since)] > answered

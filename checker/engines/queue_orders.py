@@ -44,7 +44,7 @@ def _stay(enqueue: Call, dequeue: Call | None) -> _Stay:
 
 
 def _in_order(stays: Sequence[_Stay]) -> Iterator[_Stay]:
-    """Who was put in before another was invoked to be, or taken out before that, comes before him."""
+    """Sort so that what was enqueued, or dequeued, before another was invoked comes first."""
     orders = _Waiting([stay.put for stay in stays]), _Waiting([stay.out for stay in stays])
     half, free, done = set[int](), list[int](), set[int]()
     for _ in stays:
@@ -55,7 +55,7 @@ def _in_order(stays: Sequence[_Stay]) -> Iterator[_Stay]:
 
 
 class _Waiting:
-    """One of the two orders: who still has to wait for somebody."""
+    """One of the two orders: which items still wait for others."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self.spans = spans
@@ -63,7 +63,7 @@ class _Waiting:
         self.ends = sorted(range(len(spans)), key=lambda place: spans[place][1], reverse=True)
 
     def freed(self, done: set[int]) -> Iterator[int]:
-        """The places of those who have to wait for nobody who is not done, each once."""
+        """The places of those that wait for none that is not done, each once."""
         while self.ends[-1] in done:
             self.ends.pop()
         while self.begins and self.spans[self.begins[-1]][0] <= self.spans[self.ends[-1]][1]:

@@ -14,10 +14,10 @@ of two interval orders.  If v before w by the one, w before x by the other, x be
 a circle, then by the first also v before y or x before w; either way there is a shorter circle, and in the end one of
 two items, which 2 and 3 exclude.  So the items can be put in an order.  Put in each when it and all ahead of it have
 been invoked to be put in, and take out each when, moreover, it and all ahead of it have been invoked to be taken out:
-nobody has returned by then, or he would have been before one of those ahead of him.
+none has returned by then, or it would have been before one of those ahead of it.
 
-*Pending.*  An enqueue whose item nobody dequeued is left out: no order needs it.  A dequeue may have taken any item
-that no other did.  By when an item must be gone is told by 2 and 3, and what is told of one holds for all whose
+*Pending.*  An enqueue whose item was never dequeued is left out: no order needs it.  A dequeue may have taken any item
+that no other did.  By when an item must be gone follows from 2 and 3, and what follows for one holds for all whose
 enqueues returned before its own.  So if there is a way at all, it is one to let the dequeue that was invoked k-th take
 the item whose enqueue returned k-th among those that stay; with that nothing is pending any more.
 
@@ -53,48 +53,48 @@ _BY_RETURN: Final = attrgetter("ret")
 
 @dataclass(slots=True)
 class _Queue:
-    """A history, sorted out, and what there is to tell of it.
+    """A history, sorted out, and the violations found in it.
 
     ``taken`` has each item's first dequeue; ``answers`` are these and the dequeues that found nothing, by their
     returns.  ``takers`` may have taken anything, by their invocations: pending, or with an answer that cannot be true.
-    ``told`` are the items of violations, ``told_empty`` the sources of dequeues that must have found something.
+    ``reported`` are the items of violations, ``reported_empty`` the sources of dequeues that must have found something.
     """
 
     enqueues: dict[Any, Call]
     taken: dict[Any, Call] = field(default_factory=dict)
     answers: list[Call] = field(default_factory=list)
     takers: list[Call] = field(default_factory=list)
-    told: set[Any] = field(default_factory=set)
-    told_empty: set[int] = field(default_factory=set)
+    reported: set[Any] = field(default_factory=set)
+    reported_empty: set[int] = field(default_factory=set)
     cores: list[tuple[Call, ...]] = field(default_factory=list)
     violations: int = 0
 
-    def tell(self, due: Call, others: Iterable[Call]) -> None:
+    def report(self, due: Call, others: Iterable[Call]) -> None:
         """A violation that came to exist when ``due`` returned; only the earliest are kept."""
         self.violations += 1
         if len(self.cores) < _SHOWN or due.ret < self.cores[-1][0].ret:
             insort(self.cores, (due, *others), key=lambda core: core[0].ret)
             del self.cores[_SHOWN:]
         if due.result is None:
-            self.told_empty.add(due.source)
+            self.reported_empty.add(due.source)
         else:
-            self.told.add(due.result)
+            self.reported.add(due.result)
 
     def counts(self, answer: Call) -> bool:
-        """Is there nothing told of it so far?"""
-        return answer.source not in self.told_empty and answer.result not in self.told
+        """Is it in no violation so far?"""
+        return answer.source not in self.reported_empty and answer.result not in self.reported
 
     def asked(self, answer: Call) -> list[Call]:
         """The enqueue of what was answered, if anything was."""
         return [] if answer.result is None else [self.enqueues[answer.result]]
 
     def dequeued(self) -> list[Call]:
-        """The enqueues that count of items that somebody is known to have taken, by their returns."""
-        return sorted((self.enqueues[item] for item in self.taken if item not in self.told), key=_BY_RETURN)
+        """The enqueues that count of items that are known to have been taken, by their returns."""
+        return sorted((self.enqueues[item] for item in self.taken if item not in self.reported), key=_BY_RETURN)
 
     def staying(self) -> list[Call]:
-        """The enqueues that count and returned of items that nobody is known to have taken, by their returns."""
-        left = (call for item, call in self.enqueues.items() if item not in self.taken and item not in self.told)
+        """The enqueues that count and returned of items that are not known to have been taken, by their returns."""
+        left = (call for item, call in self.enqueues.items() if item not in self.taken and item not in self.reported)
         return sorted((call for call in left if call.ret != NEVER), key=_BY_RETURN)
 
     def pairs(self) -> list[Pair]:
@@ -107,7 +107,7 @@ class _Queue:
 
 
 def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one queue, or None if an item was enqueued twice, or one that cannot be told from nothing."""
+    """Decide one queue, or None if an item was enqueued twice, or one that equals null."""
     enqueues = [call for call in limits.paced(calls, ENGINE) if call.f == "enqueue"]
     dequeues = [call for call in calls if call.f == "dequeue"]
     columns = columns_of(enqueues, dequeues) if len(enqueues) + len(dequeues) == len(calls) else None
@@ -133,7 +133,7 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
 
 
 def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[EngineResult, int] | None:
-    """The verdict alone, and how many operations took part; None where that takes calls, or there are few."""
+    """Decide without making calls: the result, and how many took part; None if they are few or need calls."""
     columns = columns_of_operations(operations) if len(operations) > _FEW else None
     if columns is None:
         return None
@@ -156,15 +156,15 @@ def _was_there(call: Call, queue: _Queue) -> bool:
     enqueue = queue.enqueues.get(call.result)
     begun = enqueue is not None and enqueue.invoke < call.ret
     first = queue.taken.setdefault(call.result, call) if begun else None
-    if first is not call and call.result not in queue.told:
-        queue.tell(call, [other for other in (enqueue, first) if other is not None])
+    if first is not call and call.result not in queue.reported:
+        queue.report(call, [other for other in (enqueue, first) if other is not None])
     return first is call
 
 
 def _overtaken(queue: _Queue, limits: Limits) -> None:
-    """Tell of answers ahead of which something must have been in the queue that nobody had begun to take.
+    """Report answers ahead of which something must have been in the queue of which no dequeue had begun.
 
-    What somebody took later is looked at apart from what stays, the first of which pending calls may have taken.  What
+    What was taken later is looked at apart from what stays, the first of which pending calls may have taken.  What
     had been taken when one answer returned is so for all that follow, so neither list is gone back in.
     """
     later, staying = queue.dequeued(), queue.staying()
@@ -183,18 +183,18 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
         # What is lost is a violation anyway; but with pending calls it takes many operations to show it.
         if missing and not (overtaken and takers):
             ahead = staying[: takers + lost + 1]
-            untold = (call for call in ahead if call.value not in queue.told)
-            queue.tell(answer, chain(untold, queue.takers[:takers], asked))
-            queue.told.add(ahead[-1].value)
+            others = (call for call in ahead if call.value not in queue.reported)
+            queue.report(answer, chain(others, queue.takers[:takers], asked))
+            queue.reported.add(ahead[-1].value)
             lost += 1
         elif overtaken:
-            queue.tell(answer, [later[place], *asked])
-            queue.told.add(later[place].value)
+            queue.report(answer, [later[place], *asked])
+            queue.reported.add(later[place].value)
 
 
 def _waits(enqueue: Call, answer: Call, queue: _Queue) -> bool:
-    """Did nobody begin to take this item before that answer?"""
-    return queue.taken[enqueue.value].invoke > answer.ret and enqueue.value not in queue.told
+    """Did no dequeue of this item begin before that answer?"""
+    return queue.taken[enqueue.value].invoke > answer.ret and enqueue.value not in queue.reported
 
 
 class _Cover:
@@ -226,7 +226,7 @@ def _longer(one: Pair, two: Pair) -> Pair:
 
 
 def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
-    """For each dequeue that found nothing a moment at which nothing must have been there; tell of those without.
+    """For each dequeue that found nothing find a moment at which the queue may be empty; report those without.
 
     Where a violation leaves out an item on which another one would rest, that is looked at again, without the item.
     """
@@ -239,12 +239,12 @@ def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
             stays = any(enqueue.value not in queue.taken for enqueue, _ in pairs)
             if moment < answer.ret:
                 moments.append((moment + 0.5, answer))
-            elif (stays and lost) or any(enqueue.value in queue.told for enqueue, _ in pairs):
+            elif (stays and lost) or any(enqueue.value in queue.reported for enqueue, _ in pairs):
                 again.append(answer)
             else:
-                queue.tell(answer, _chain(answer, pairs, queue, limits))
-                queue.told.update(enqueue.value for enqueue, _ in pairs)
-                # Who may have taken an item that is left out may have taken the next.
+                queue.report(answer, _chain(answer, pairs, queue, limits))
+                queue.reported.update(enqueue.value for enqueue, _ in pairs)
+                # A dequeue that may have taken an item that is left out may have taken the next.
                 lost = lost or stays
         empty = again
     return moments

@@ -28,7 +28,7 @@ def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
 def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide one register whose values are written once (``values_written_once``).
 
-    With an initial value of ``ANY`` one value that nobody wrote is taken for it.
+    With an initial value of ``ANY`` one value that was never written is taken for it.
     """
     dense = ranked(list(limits.paced(calls, ENGINE)))
     initial = model.initial if model.initial is not ANY else _unwritten(dense)
@@ -49,7 +49,7 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
 
 def _unwritten(calls: Sequence[Call]) -> Any:
-    """The first value that was read and never written; ``ANY`` itself, which nobody can read, if there is none."""
+    """The first value that was read and never written; ``ANY`` itself, which no read returns, if there is none."""
     written = {call.value for call in calls if call.f == "write"}
     return next((call.result for call in calls if call.f == "read" and call.result not in written), ANY)
 
@@ -105,9 +105,9 @@ class Finder:
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
-    """Leave out of a core what can be left out; answers rows of ``calls``, in the order of invocation.
+    """Leave out of a core what can be left out; return rows of ``calls``, in the order of invocation.
 
-    A write stays while a read of its value stays: reading what is then written by nobody would be another violation.
+    A write stays while a read of its value stays: a read of what is then never written would be another violation.
     """
     kept = list(core)
     if len(kept) <= SMALL:
@@ -126,7 +126,7 @@ def _applies(model: Model, calls: Sequence[Call]) -> bool:
 
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:
-    """None where they cannot tell: an unknown initial value may also equal one that is written later."""
+    """Decide by zones; None where an unknown initial value may also equal one that is written later."""
     answer = decide_by_zones(calls, model, limits, proof=proof)
     return None if answer.verdict == "invalid" and model.initial is ANY else answer
 

@@ -41,7 +41,7 @@ class SetColumns:
         return self.element.size + self.size.size
 
     def without(self, begun: Iterable[int]) -> SetColumns:
-        """Without the reads that were invoked at these ranks, and with such adds as if nobody saw them return."""
+        """Without the reads that were invoked at these ranks, and with such adds as if they had not returned."""
         ranks = list(begun)
         lost, kept = np.isin(self.begun, ranks), ~np.isin(self.read_begun, ranks)
         return replace(

@@ -7,7 +7,6 @@ lasts until the latest invocation of its reads; and by then no add may have retu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -17,7 +16,6 @@ from checker.core.calls import Call
 from checker.core.engine import Engine, only
 from checker.core.result import EngineResult, Limits
 from checker.models.objects import GrowSet
-from history import Operation
 
 ENGINE: Final = "set sweep"
 
@@ -106,7 +104,7 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
 
 
 def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
-    """The add that tells the two apart: in the early read of ``level``, not in the later read ``why``."""
+    """The add that is in the early read of ``level``, but not in the later read ``why``."""
     if why.f == "read":
         missed = level.elements - frozenset(why.result or ())
         return [min((began[item] for item in missed), key=lambda call: call.invoke)]
@@ -130,46 +128,6 @@ def _order(calls: Sequence[Call], levels: list[_Level], starts: list[int]) -> li
             number, least = above.get(call.value, (len(levels), end))
             keyed.append(((max(call.invoke, least), number, False, call.invoke), call))
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
-
-
-@dataclass(frozen=True, slots=True)
-class FinalRead:
-    """What became of every element by the last read, as lists in the order of the adds.
-
-    ``lost``: add ok, not there; ``unexpected``: there, never attempted; ``recovered``: there, though the add did not
-    say ok; ``duplicated``: there more than once.
-    """
-
-    attempts: int
-    ok: int
-    lost: tuple[Any, ...]
-    unexpected: tuple[Any, ...]
-    recovered: tuple[Any, ...]
-    duplicated: tuple[Any, ...]
-
-    @property
-    def valid(self) -> bool:
-        return not (self.lost or self.unexpected or self.duplicated)
-
-
-def final_read(operations: Sequence[Operation]) -> FinalRead | None:
-    """Judge a set by its last ok read alone (None: nobody read)."""
-    reads = [operation for operation in operations if operation.f == "read" and operation.outcome == "ok"]
-    if not reads:
-        return None
-    last = max(reads, key=lambda operation: operation.invoke_index)
-    found = list(last.result or ())
-    adds = {operation.value: operation.outcome for operation in operations if operation.f == "add"}
-    ok = {operation.value for operation in operations if operation.f == "add" and operation.outcome == "ok"}
-    there = set(found)
-    return FinalRead(
-        attempts=len(adds),
-        ok=len(ok),
-        lost=tuple(item for item in adds if item in ok and item not in there),
-        unexpected=tuple(item for item in dict.fromkeys(found) if item not in adds),
-        recovered=tuple(item for item in adds if item in there and item not in ok),
-        duplicated=tuple(item for item, times in Counter(found).items() if times > 1),
-    )
 
 
 _ADDS_AND_READS: Final = only("add", "read")

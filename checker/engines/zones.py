@@ -10,7 +10,7 @@ f < s (a *forward* zone [f, s]); else it needs one moment in its *backward* zone
 
 Necessity: a value occupies one contiguous stretch of time, which holds a moment at or before f and one at or after s.
 Sufficiency: put each forward cluster exactly on its zone; every backward zone then has a moment outside all of them.
-A pending write returns never: it is left out if nobody read it, and else its f is its first reader's return.
+A pending write returns never: it is left out if it was not read, and else its f is its first reader's return.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
     """The rows of a valid history in an order that is a linearization: the proof of sufficiency, carried out.
 
     Forward clusters stand on their zones: the write at f, a read at the later of f and its own invocation.  A backward
-    cluster stands at the first moment of its zone that no forward zone covers.  Pending writes that nobody read are
+    cluster stands at the first moment of its zone that no forward zone covers.  Pending writes that were not read are
     left out.  O(n log n).
     """
     first, last = found.first, found.last

@@ -1,1 +1,1 @@
-"""A violation in words and as a drawing."""
+"""Explain a violation: a sentence, linearization points, a report for a terminal."""

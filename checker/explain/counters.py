@@ -1,4 +1,4 @@
-"""What is wrong with a counter, in one sentence that is true."""
+"""Explain a violation of a counter in one sentence."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LISTED: Final = 6
 
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
-    """The story of one violation of a counter."""
+    """Explain one violation of a counter."""
     scene = scene.as_known(one.core)
-    kind, sentence = _told_part(one, scene) if isinstance(one, Part) else _Sentences(one, scene).tell()
+    kind, sentence = _explain_part(one, scene) if isinstance(one, Part) else _Sentences(one, scene).explain()
     return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core))
 
 
-def _told_part(part: Part, scene: Scene) -> tuple[str, str]:
+def _explain_part(part: Part, scene: Scene) -> tuple[str, str]:
     clock = Clock.of([scene.operations[call.source] for call in part.core])
     read = max((call for call in part.core if call.f != "add"), key=lambda call: call.ret)
     others = len(part.core) - 1
@@ -35,9 +35,9 @@ def _told_part(part: Part, scene: Scene) -> tuple[str, str]:
     could = ""
     if len(part.core) <= MOST:
         answers = _possible(part, read)
-        told = sorted(sorted(answers, key=lambda answer: abs(answer - read.result))[:_LISTED])
-        could = f"{scene.name} can only have been {' or '.join(map(shown, told))}"
-        could += (" or others" if len(answers) > len(told) else "") + f" in that time, given {beside} beside it: "
+        listed = sorted(sorted(answers, key=lambda answer: abs(answer - read.result))[:_LISTED])
+        could = f"{scene.name} can only have been {' or '.join(map(shown, listed))}"
+        could += (" or others" if len(answers) > len(listed) else "") + f" in that time, given {beside} beside it: "
     why = f"{could}no order of these operations explains that answer"
     return "not-linearizable", f"{_did(read, scene, clock)}, but {why}."
 
@@ -63,8 +63,8 @@ class _Sentences:
         self.sign = 1 if wrong.low else -1
         self.away, self.towards = _DONE[:: self.sign]
 
-    def tell(self) -> tuple[str, str]:
-        """The kind and the sentence."""
+    def explain(self) -> tuple[str, str]:
+        """Return the kind and the sentence."""
         wrong = self.wrong
         answer = f"{self._did(wrong.read)}, but"
         if not wrong.adds:
@@ -88,9 +88,9 @@ class _Sentences:
     def _sure(self, when: str) -> str:
         """How much there was that the answer does not show."""
         wrong = self.wrong
-        told = sum(abs(call.value) for call in wrong.adds)
+        known = sum(abs(call.value) for call in wrong.adds)
         beside = "the one operation" if len(wrong.adds) == 1 else f"the {len(wrong.adds)} operations"
-        return when + (f" ({told} by {beside} beside it)" if told < wrong.sure else "")
+        return when + (f" ({known} by {beside} beside it)" if known < wrong.sure else "")
 
     def _inverted(self, before: Call) -> tuple[str, str]:
         since = f"{self._most()} can have been {self.towards} {self.name} since"
@@ -117,8 +117,8 @@ class _Sentences:
             until = "by its end" if before is None else "since"
             reasons.append(f"at most {wrong.against} can have been {towards} {until}")
         bound = (0 if before is None else before.result) + self.sign * (wrong.sure - wrong.against)
-        told = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
-        return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {told}"
+        why = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
+        return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 
     def _beyond(self) -> tuple[str, str]:
         """More, or less, than there can be."""

@@ -1,4 +1,4 @@
-"""From an invalid answer to its counterexamples: which violations there are, and the words for each."""
+"""Explain an invalid result: its violations, each as a counterexample with a sentence."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from checker.core.calls import Call
 from checker.core.definition import linearizable
+from checker.core.model import Model
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
@@ -24,14 +25,15 @@ from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_texts
 from checker.explain.logs_and_sets import explain_log, explain_set
+from checker.explain.points import with_points
 from checker.explain.queues import explain_queue
-from checker.models.objects import Counter, MultiRegister
+from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The counterexamples that are shown, how many violations there are, and what else is to be said."""
+    """The counterexamples that are shown, the number of violations, and a note."""
 
     examples: tuple[Counterexample, ...]
     violations: int
@@ -44,21 +46,21 @@ def unexplained(answer: EngineResult) -> Explanation:
 
 
 def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
-    """The counterexamples of an answer, each verified by the definition.  Raises CertificateError."""
-    if answer.verdict == "invalid":
-        for find in _OWN_WAYS:
-            if (found := find(answer, calls, scene, limits)) is not None:
-                return found
+    """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
+    find = _OWN_WAYS.get(type(scene.model)) if answer.verdict == "invalid" else None
+    if find is not None and (found := find(answer, calls, scene, limits)) is not None:
+        return found
     return explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
 
 
 def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:
-    """What was found, in words.  Raises CertificateError for a finding that is linearizable."""
+    """Explain what was found.  Raises CertificateError for a finding that is linearizable."""
     for finding in found.held:
         if refuted(finding, scene.model):
             raise _false(answer)
-    examples = tuple(_example(finding.core, scene, finding.answer) for finding in found.held)
-    return Explanation(examples, found.count, answer.reason or found.note)
+    examples = (_example(finding.core, scene, finding.answer) for finding in found.held)
+    shown = tuple(with_points(example, scene.model) for example in examples)
+    return Explanation(shown, found.count, answer.reason or found.note)
 
 
 def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
@@ -78,9 +80,7 @@ def _texts(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Li
     return Explanation(tuple(examples), found.count, answer.reason or found.note)
 
 
-def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
-    if type(scene.model) is not Counter:
-        return None
+def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     found = find_in_counter(answer, calls, limits)
     if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
         raise _false(answer)
@@ -90,7 +90,7 @@ def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: 
 
 def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Transactions of which one of several registers alone is wrong."""
-    found = find_alone(calls, limits) if type(scene.model) is MultiRegister else None
+    found = find_alone(calls, limits)
     if found is None:
         return None
 
@@ -110,9 +110,9 @@ def _false(answer: EngineResult) -> CertificateError:
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 _Words: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 
-# Who finds the violations of some histories in another way than ``find_all``; None: not of this one.
-_OWN_WAYS: Final[tuple[_Find, ...]] = (_texts, _counter, _one_register)
-# By the engine that answered: who has words of its own.
+# Models whose violations are found in another way than by ``find_all``; None: not those of this history.
+_OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _texts, Counter: _counter, MultiRegister: _one_register}
+# Engines whose violations have words of their own.
 _WORDS: Final[Mapping[str, _Words]] = {
     LOG.title: explain_log,
     SET.title: explain_set,

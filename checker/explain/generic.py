@@ -19,7 +19,7 @@ _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
 def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
-    """Tell the core by the first return in it that no order of the calls explains."""
+    """Explain the core by the first return in it that no order of the calls explains."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
     found = search(core, scene.model, Limits(lambda: 0.0, memory=_PATIENCE))
@@ -40,7 +40,7 @@ def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) ->
 
 
 def answered(operation: Operation, call: Call) -> str:
-    """``read 7``, ``swapped 7 for 8``, ``had its swap of 7 for 8 refused``, ``did dequeue and was answered 3``."""
+    """``read 7``, ``swapped 7 for 8``, ``had its cas of 7 to 8 refused``, ``did dequeue and was answered 3``."""
     if operation.refused:
         return f"{refused_by(operation)} {shown(operation.seen)}"
     if call.f == "read":
@@ -49,8 +49,9 @@ def answered(operation: Operation, call: Call) -> str:
         return f"wrote {shown(thaw(call.value))}"
     if call.f in ("cas", "refused") and isinstance(operation.value, (list, tuple)):
         old, new = operation.value
-        swap = f"{shown(old)} for {shown(new)}"
-        return f"swapped {swap}" if call.f == "cas" else f"had its swap of {swap} refused"
+        if call.f == "cas":
+            return f"swapped {shown(old)} for {shown(new)}"
+        return f"had its cas of {shown(old)} to {shown(new)} refused"
     asked = "" if operation.value is None else f" of {shown(operation.value)}"
     echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
     return f"did {operation.f}{asked}" + ("" if echo else f" and was answered {shown(operation.result)}")

@@ -1,4 +1,4 @@
-"""What is wrong with texts that are put and appended to: the few operations that show it, and one sentence."""
+"""Explain a violation of texts that are put and appended to, in one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAIL: Final = 40
 
 
 def elided(text: str) -> str:
-    """A text as it is shown in a sentence: of a long one the end, which tells it from the others."""
+    """A text as it is shown in a sentence: of a long one the end, which distinguishes it."""
     return shown(text if len(text) <= _TAIL else "…" + text[-_TAIL:])
 
 
@@ -30,7 +30,7 @@ class _Sentences:
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
 
-    def tell(self, kind: str | None) -> Counterexample:
+    def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
         story = "; ".join(map(self._did, self.core))
         return Counterexample(kind, f"On {self.scene.name}, {story}: {why}.", self.operations)
@@ -110,5 +110,5 @@ class _Sentences:
 
 
 def explain_texts(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
-    """The story of a core of texts, in a history of these pieces."""
-    return _Sentences(core, scene, pieces).tell(answer.kind)
+    """Explain a core of texts, in a history of these pieces."""
+    return _Sentences(core, scene, pieces).counterexample(answer.kind)

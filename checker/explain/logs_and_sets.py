@@ -1,4 +1,4 @@
-"""What is wrong with a log or a set, in one sentence that is true."""
+"""Explain a violation of a log or a set in one sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Stage:
 
 
 def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
-    """The story of a log's core."""
+    """Explain a log's core."""
     stage = _Stage(core, scene)
     name, kind = scene.name, answer.kind
     if kind == "never-written":
@@ -58,7 +58,7 @@ def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Cou
 
 
 def _never_made(stage: _Stage, story: str) -> Counterexample:
-    """What was seen, but made by nobody, or only by who was told that it failed."""
+    """Explain a value that was seen but never made, or only by an operation that failed."""
     values: set[Any] = set()
     for operation in stage.operations:
         items = operation.result if isinstance(operation.result, list) else [operation.result]
@@ -90,7 +90,7 @@ def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
 
 
 def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
-    """The story of a set's core."""
+    """Explain a set's core."""
     stage = _Stage(core, scene)
     kind = answer.kind or "not-linearizable"
     if kind == "never-written":
@@ -117,7 +117,7 @@ def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Cou
             f"{stage.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} was begun "
             f"later, by {who(first)} at {stage.clock.at(first.invoked)}: a read from the future.",
         )
-    told = "; ".join(stage.did(call) for call in stage.core)
+    listed = "; ".join(stage.did(call) for call in stage.core)
     return stage.example(
-        kind, f"On {scene.name}: {told}. No order of the adds explains both what was seen and what was not."
+        kind, f"On {scene.name}: {listed}. No order of the adds explains both what was seen and what was not."
     )

@@ -1,4 +1,4 @@
-"""What is wrong with a queue, in one sentence that is true."""
+"""Explain a violation of a queue in one sentence."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _LISTED: Final = 6
 
 
 def explain_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
-    """The story of a queue's core; which one it is, its calls say."""
-    return _Sentences(core, scene).tell()
+    """Explain a queue's core."""
+    return _Sentences(core, scene).explain()
 
 
 class _Sentences:
@@ -28,7 +28,7 @@ class _Sentences:
         self.dequeues = [call for call in core if call.f == "dequeue" and not call.pending]
         self.takers = [call for call in core if call.f == "dequeue" and call.pending]
 
-    def tell(self) -> Counterexample:
+    def explain(self) -> Counterexample:
         kind, sentence = self._story()
         return Counterexample(kind, f"{sentence}.", self.operations)
 
@@ -59,12 +59,12 @@ class _Sentences:
 
     def _all(self, calls: Iterable[Call]) -> str:
         """What they did, or the first of them."""
-        told = [self._did(call) for call in calls]
-        rest = [f"{len(told) - _LISTED} more"] if len(told) > _LISTED else []
-        return _listed([*told[:_LISTED], *rest])
+        done = [self._did(call) for call in calls]
+        rest = [f"{len(done) - _LISTED} more"] if len(done) > _LISTED else []
+        return _listed([*done[:_LISTED], *rest])
 
     def _dequeued(self, item: Any) -> bool:
-        """Did anybody ever?"""
+        """Was it ever dequeued?"""
         answered = (other for other in self.scene.operations if other.f == "dequeue" and other.outcome == "ok")
         return any(freeze(operation.result) == item for operation in answered)
 
@@ -108,7 +108,7 @@ class _Sentences:
         return "lost-element", f"{story}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
-        """Who may have taken items, too."""
+        """The pending dequeues that may have taken items, too."""
         return (
             f", and of the dequeues without an answer that can be true only {len(self.takers)} had begun by then "
             f"and may have done so, each for one: {self._all(self.takers)}"

@@ -1,4 +1,4 @@
-"""What is wrong with a register, in one sentence that is true: from a minimal core to its kind and its story."""
+"""Explain a violation of a register: from a minimal core to its kind and a sentence."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Final
 from checker.core.calls import Call, ranked, thaw
 from checker.core.model import ANY, NOWHERE, Register
 from checker.core.scene import Scene
-from checker.core.wording import Clock, refused_by, shown, swap_of, tried, who
+from checker.core.wording import Clock, cas_of, refused_by, shown, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
 
-# Two swaps, and what made the value that both of them took.
-_SWAPS_ALONE: Final = 3
+# Two CAS operations, and what made the value that both of them replaced.
+_CAS_ALONE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class _Cluster:
 def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     """The counterexample for a core of a register with unique values; None if the core is of another shape.
 
-    A swap is told as a read of the old and a write of the new value, as long as that is contradiction enough; that the
-    two happen at one moment only matters when two swaps take the same value away.
+    A CAS is explained as a read of the old and a write of the new value, as long as that is contradiction enough; that
+    the two happen at one moment only matters when two of them replace the same value.
     """
     if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
         return None
@@ -43,9 +43,9 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     parts = _parts(core)
     if not values_written_once(parts, scene.model.initial):
         return None
-    if len(core) <= _SWAPS_ALONE and all(call.f != "read" for call in core) and (told := _double_cas(core, scene)):
-        return told
-    return _Sentences(core, parts, scene).tell() or _double_cas(core, scene)
+    if len(core) <= _CAS_ALONE and all(call.f != "read" for call in core) and (found := _double_cas(core, scene)):
+        return found
+    return _Sentences(core, parts, scene).explain() or _double_cas(core, scene)
 
 
 def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
@@ -59,7 +59,7 @@ def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
 
 
 def _parts(core: Sequence[Call]) -> list[Call]:
-    """Reads and writes, with every swap as one of each; ranks stay distinct."""
+    """The core as reads and writes, with every CAS as one of each; ranks stay distinct."""
     parts = []
     for call in core:
         first = replace(call, invoke=2 * call.invoke, ret=NEVER if call.pending else 2 * call.ret)
@@ -74,7 +74,7 @@ def _parts(core: Sequence[Call]) -> list[Call]:
 
 
 def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
-    """Two swaps, both ok, took away one value that was there once."""
+    """Two CAS operations, both ok, replaced one value that was there once."""
     takers: dict[Any, list[Call]] = {}
     for call in core:
         if call.f == "cas" and not call.pending:
@@ -84,19 +84,19 @@ def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
         return None
     operations = tuple(scene.operations[call.source] for call in sorted(core, key=lambda call: call.invoke))
     clock = Clock.of(operations)
-    told = " and ".join(
+    both = " and ".join(
         f"{who(operation)} swapped {shown(thaw(value))} for {shown(thaw(call.value[1]))} ({clock.span(operation)})"
         for call, operation in ((call, scene.operations[call.source]) for call in pair[:2])
     )
     return Counterexample(
         "double-cas",
-        f"{told}, both acknowledged, but {scene.name} was {shown(thaw(value))} only once: the second swap "
+        f"{both}, both acknowledged, but {scene.name} was {shown(thaw(value))} only once: the second cas "
         f"should have been refused.",
         operations,
     )
 
 
-# (function, as a part of a swap) -> forms of the verb.
+# (function, as a part of a CAS) -> forms of the verb.
 _VERBS: Final = {
     ("read", False): {"past": "read", "had": "read", "to": "read"},
     ("write", False): {"past": "wrote", "had": "written", "to": "write"},
@@ -116,7 +116,7 @@ class _Sentences:
     def op(self, call: Call) -> Operation:
         return self.scene.operations[call.source]
 
-    def tell(self) -> Counterexample | None:
+    def explain(self) -> Counterexample | None:
         dense = ranked(self.core)
         columns = cluster_columns(dense, self.scene.model.initial)
         found = zones(columns)
@@ -151,7 +151,7 @@ class _Sentences:
         return f"{who(operation)} {self._verb(call, 'past')} {value} ({self.clock.span(operation)})"
 
     def _verb(self, call: Call, form: str) -> str:
-        """What the call did to its value: read or wrote it, found or put it there by a swap, or was refused by it."""
+        """The verb of the call: it read or wrote its value, replaced it or wrote it by a CAS, or was refused by it."""
         operation = self.scene.recorded(call)
         if not operation.refused:
             return _VERBS[call.f, operation.f == "cas"][form]
@@ -212,9 +212,9 @@ class _Sentences:
 
     def _seen_again(self, cluster: _Cluster) -> str:
         operation = self.op(cluster.last)
-        how = "a swap that found" if operation.f == "cas" else "a read that returned"
+        how = "a cas that found" if operation.f == "cas" else "a read that returned"
         if operation.refused:
-            how = f"a {swap_of(operation)} that was refused by"
+            how = f"a {cas_of(operation)} that was refused by"
         return (
             f"at {self.clock.at(operation.invoked)} or later (when {who(operation)} began {how} "
             f"{shown(thaw(cluster.value))})"
@@ -272,7 +272,7 @@ class _Sentences:
         return kind, f"the answers contradict each other, and either that of {suspects} is stale"
 
     def _was_read_first(self, *clusters: _Cluster) -> bool:
-        """Is a read what tells that one of the values had been current?"""
+        """Is it a read that shows that one of the values had been current?"""
         return any(cluster.first is not None and cluster.first.f == "read" for cluster in clusters)
 
     def _value(self, cluster: _Cluster) -> str:

@@ -1,22 +1,26 @@
-"""A report for a terminal: verdict, sentence, drawing, certificate, engine and time."""
+"""A report for a terminal: verdict, sentences, certificate, engine and time."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 from checker.core.result import Report
 from checker.core.wording import plain
-from checker.explain.drawing import draw
-from history import KeyVerdict
+from history import Counterexample, KeyVerdict
 
+#: A counterexample as text of so many columns.
+Draw: TypeAlias = Callable[[Counterexample, int], str]
 _SHOWN: Final = 3
 _LISTED: Final = 20
 
 
-def render(report: Report, *, width: int = 100) -> str:
-    """The whole report as lines of at most ``width`` columns; the keys that are not valid first."""
+def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str:
+    """The whole report as lines of at most ``width`` columns; the keys that are not valid first.
+
+    Counterexamples are drawn by ``draw``, such as ``reports.text.text_diagram.draw``.
+    """
     bad = [key for key in report.keys if key.verdict != "valid"]
     good = [key for key in report.keys if key.verdict == "valid"]
     operations = sum(key.operations for key in report.keys)
@@ -25,7 +29,7 @@ def render(report: Report, *, width: int = 100) -> str:
     if good and not bad:
         lines.append(_linearizations(good))
     for key in bad[:_LISTED]:
-        lines += ["", *_key(key, width)]
+        lines += ["", *_key(key, width, draw)]
     if len(bad) > _LISTED:
         lines += ["", f"… and {_count(len(bad) - _LISTED, 'more key')} not valid"]
     if good and bad:
@@ -38,7 +42,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:
-    """What was proven: an order that the definition accepts, or the engine's word."""
+    """What was proven: an order that the definition accepts, or nothing that is kept."""
     proven = [key.certificate for key in keys if key.certificate is not None]
     if not proven:
         return "certificate: none is kept of so many operations"
@@ -50,7 +54,7 @@ def _linearizations(keys: list[KeyVerdict]) -> str:
     return f"certificate: {_count(len(proven), 'linearization')} of {_count(sum(proven), 'operation')}, verified{rest}"
 
 
-def _key(key: KeyVerdict, width: int) -> Iterator[str]:
+def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     name = "the object" if key.key is None else str(key.key)
     yield f"{name}: {key.verdict} ({_count(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
     if key.violations > 1:
@@ -62,7 +66,8 @@ def _key(key: KeyVerdict, width: int) -> Iterator[str]:
     for example in key.counterexamples[:_SHOWN]:
         text = f"{example.kind} in {_count(len(example.operations), 'operation')}: {example.sentence}"
         yield from _wrapped(text, width, "  ")
-        yield from (f"    {line}" for line in draw(example, width=width - 4).splitlines())
+        if draw is not None:
+            yield from ("", *(f"    {line}" for line in draw(example, width - 4).splitlines()))
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

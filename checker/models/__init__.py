@@ -1,1 +1,1 @@
-"""What objects are: an initial state and a step, each by its name."""
+"""Sequential specifications of objects, and their names."""

@@ -22,7 +22,7 @@ from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 
 
 class Mutex(Model):
-    """A lock that one at a time can hold."""
+    """A lock that one process at a time can hold."""
 
     name = "mutex"
     initial = False
@@ -64,7 +64,7 @@ class MultiRegister(Model):
         return frozenset(registers.items())
 
     def parts(self, value: Any, result: Any) -> tuple[frozenset[Any], frozenset[Any]]:
-        """What a transaction asks for, and what it leaves behind, as pairs of a register and what it holds."""
+        """What a transaction reads first, and what it leaves behind, as pairs of a register and its value."""
         asked, left = set(), {}
         for kind, key, item in value if result is UNKNOWN or result is None else result:
             if kind in ("write", "w"):
@@ -87,7 +87,7 @@ def _is_index(value: Any) -> bool:
 
 
 class Log(Model):
-    """An append-only log: the index that an append answers is the number of entries before it."""
+    """An append-only log: the index that an append returns is the number of entries before it."""
 
     name = "log"
     initial: State = ()
@@ -154,7 +154,7 @@ class SparseLog(Model):
 
 
 class GrowSet(Model):
-    """A set that elements are added to; a read answers all of them, in any order."""
+    """A set that elements are added to; a read returns all of them, in any order."""
 
     name = "set"
     initial: State = frozenset()
@@ -221,7 +221,7 @@ class Counter(Model):
 
 
 class FifoQueue(Model):
-    """First in, first out; ``dequeue`` answers null when the queue is empty."""
+    """First in, first out; ``dequeue`` returns null when the queue is empty."""
 
     name = "queue"
     initial: State = ()

@@ -1,4 +1,4 @@
-"""All models by name: a new one is one line here."""
+"""All models by name; a new one is one line here."""
 
 from __future__ import annotations
 

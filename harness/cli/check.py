@@ -142,6 +142,7 @@ def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
     from checker.explain.report import render
     from harness.exits import EXIT_OF_VERDICT
     from harness.files import check_file
+    from reports.text.text_diagram import draw
 
     started = time.monotonic()
     checked = check_file(path, asked)
@@ -156,7 +157,7 @@ def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
         }
         click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
-        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns))
+        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=draw))
         if note is not None:
             click.echo(f"note: {note}")
         click.echo(f"{seconds:.2f} s in all")

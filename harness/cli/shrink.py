@@ -19,9 +19,9 @@ from harness.errors import UsageError
 def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
     """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
     from checker.core.wording import plain
-    from checker.explain.drawing import draw
     from harness.files import Asked, file_type, shrink_file
     from history import RunFiles
+    from reports.text.text_diagram import draw
 
     if file_type(history) == stat.S_IFDIR:
         if not (found := RunFiles(history).history).exists():

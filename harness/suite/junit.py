@@ -11,12 +11,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, Final
 
-from checker.explain.drawing import draw
 from harness.store import read_object_if_any
 from harness.suite.expectation import Outcome
 from harness.suite.outcome import CellResult, SuiteResults
 from history import Counterexample, RunFiles
 from reports.style.format import xml_text
+from reports.text.text_diagram import draw
 
 _TAG: Final[dict[Outcome, str]] = {
     "violation": "failure",

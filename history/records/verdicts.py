@@ -20,12 +20,52 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """A linearization point: an operation (its place) takes effect ``at`` (ns) and leaves the object in ``state``."""
+
+    operation: int
+    at: int
+    state: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Linearization:
+    """A linearization of a counterexample's operations but the ``suspects``, which are operations by their places.
+
+    One of the suspects must be wrong; mostly there is a single one, and several are reads that contradict each other.
+    ``initial`` is the state before the first point.  ``legal`` are the results that a single suspect, a read, could
+    have had.
+    """
+
+    initial: Any
+    points: tuple[Point, ...]
+    suspects: tuple[int, ...]
+    legal: tuple[Any, ...] = ()
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Linearization:
+        points = tuple(Point(point["operation"], point["at"], point["state"]) for point in record["points"])
+        return cls(record["initial"], points, tuple(record["suspects"]), tuple(record["legal"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people."""
+    """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
+
+    ``linearization`` is None for objects other than registers, for many operations, and in files older than the field.
+    """
 
     kind: str
     sentence: str
     operations: tuple[Operation, ...]
+    linearization: Linearization | None = None
+
+    @property
+    def suspects(self) -> tuple[Operation, ...]:
+        """The operations one of which must be wrong, by their invocations; empty if that is not known."""
+        places = self.linearization.suspects if self.linearization else ()
+        found = (operation for place, operation in enumerate(self.operations) if place in places)
+        return tuple(sorted(found, key=lambda operation: operation.invoked))
 
     @property
     def shown_at(self) -> int:
@@ -37,12 +77,14 @@ class Counterexample:
             "kind": self.kind,
             "sentence": self.sentence,
             "operations": [operation.to_json() for operation in self.operations],
+            "linearization": asdict(self.linearization) if self.linearization else None,
         }
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
-        return cls(record["kind"], record["sentence"], operations)
+        found = record.get("linearization")
+        return cls(record["kind"], record["sentence"], operations, Linearization.from_json(found) if found else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from checker import check_operations
+from checker.core.options import CheckOptions
 from history import KeyVerdict
 from history.readers.parquet import columns_of
 from history.tables.schemas import VERDICTS
@@ -50,7 +51,7 @@ def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR)
         if columns is not None:
             from checker.columnar import check_columns
 
-            return verdict_table(list(check_columns(columns, model, deadline_s=budget.left()).keys))
+            return verdict_table(list(check_columns(columns, model, CheckOptions(budget.left())).keys))
     operations = operations_of(group.sort_by("invoke_index"))
     return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from history import Counterexample, Operation
+from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
-from reports.analysis.linearize import Explanation, explain
 from reports.style.format import short
 
 WIDTH: Final = 1000.0
@@ -98,14 +97,16 @@ class Axis:
 
 def picture_of(example: Counterexample) -> Picture | None:
     """Draw a counterexample; None if it names no operation."""
-    operations = sorted(example.operations, key=lambda operation: operation.invoked)
-    if not operations:
+    if not example.operations:
         return None
-    axis, found = Axis(operations), explain(operations)
-    points = {id(point.operation): axis.x(point.time) for point in found.points} if found else {}
+    by_time = sorted(enumerate(example.operations), key=lambda numbered: numbered[1].invoked)
+    operations = [operation for _, operation in by_time]
+    axis, found = Axis(operations), example.linearization
+    points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
+    suspects = found.suspects if found else ()
     boxes = tuple(
-        _box(place, operation, operations, axis, points.get(id(operation)), _is_culprit(operation, found))
-        for place, operation in enumerate(operations)
+        _box(row, operation, operations, axis, points.get(place), place in suspects)
+        for row, (place, operation) in enumerate(by_time)
     )
     axis_y = TOP + ROW * len(boxes) + 8
     return Picture(
@@ -134,9 +135,13 @@ def label_of(operation: Operation) -> str:
     if operation.f == "read":
         return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
-        refused = f" refused by {text_of(operation.seen)}" if operation.refused else ""
+        refused = " refused" if operation.outcome == "fail" else ""
+        refused = f" refused by {text_of(operation.seen)}" if operation.refused else refused
         return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}{refused}"
-    return f"{short(operation.f, 16)} {text_of(operation.value)}"
+    asked = "" if operation.value is None else f" {text_of(operation.value)}"
+    echoed = operation.result == operation.value and operation.f != "append"
+    answered = "" if operation.result is None or echoed else f" → {text_of(operation.result)}"
+    return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
 
 
 def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
@@ -146,12 +151,8 @@ def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
     return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
 
 
-def _is_culprit(operation: Operation, found: Explanation | None) -> bool:
-    return found is not None and any(suspect is operation for suspect in found.suspects)
-
-
 def _box(
-    place: int, operation: Operation, operations: Sequence[Operation], axis: Axis, point: float | None, culprit: bool
+    row: int, operation: Operation, operations: Sequence[Operation], axis: Axis, point: float | None, culprit: bool
 ) -> Box:
     x = axis.x(operation.invoked)
     end = _drawn_end(operation, operations)
@@ -163,7 +164,7 @@ def _box(
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,
-        y=TOP + ROW * place,
+        y=TOP + ROW * row,
         width=max(right - x, 4.0),
         outcome=operation.outcome,
         open_end=operation.outcome == "info",
@@ -180,11 +181,11 @@ def _before(value: Any, operations: Sequence[Operation], otherwise: str) -> str:
     return text_of(value) if value is not None or saw else otherwise
 
 
-def _states(found: Explanation | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
-    """List what the register held between the linearization points."""
+def _states(found: Linearization | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
+    """List what the register held between the points, in the one order that was found for the others."""
     if found is None or not found.points:
         return ()
-    edges = [(LEFT, found.initial), *((axis.x(point.time), point.state) for point in found.points)]
+    edges = [(LEFT, found.initial), *((axis.x(point.at), point.state) for point in found.points)]
     spans: list[Span] = []
     for (x, state), (following, _) in zip(edges, [*edges[1:], (WIDTH - RIGHT, None)], strict=True):
         text = _before(state, operations, "earlier value")

@@ -172,8 +172,7 @@ def _violation(
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
-    culprits = [o for o, box in zip(operations, picture.boxes, strict=True) if box.culprit] if picture else []
-    culprit = culprits[0] if culprits else None
+    culprit = next(iter(example.suspects), None)
     since = culprit.invoked / 1e9 if culprit else start
     until = (culprit.returned or culprit.invoked) / 1e9 if culprit else end
     standing = [window for window in windows if window.stands(since, until)]
@@ -182,7 +181,7 @@ def _violation(
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes)
 
-    missed = missed_write(operations, culprit) if len(culprits) == 1 else None
+    missed = missed_write(operations, culprit) if len(example.suspects) == 1 else None
     return Violation(
         key=key,
         example=example,
@@ -201,7 +200,7 @@ def _violation(
             lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
             None,
         ),
-        suspects=[response(operation) for operation in culprits],
+        suspects=[response(operation) for operation in example.suspects],
         missed=response(missed) if missed else None,
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 from history import Counterexample
 from reports.analysis.findings import MAX_LISTED, Drawn, examples_of, violation_count
 from reports.analysis.invariant_violations import moments_by_check
-from reports.analysis.linearize import explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,12 @@ def marks_of(drawn: Drawn) -> Marks:
 
 def _violation(key: Any, example: Counterexample) -> Violation:
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
-    found = explain(operations)
-    culprit = found.culprit if found else None
+    culprit = example.suspects[-1] if example.suspects else None
     return Violation(
         kind=example.kind,
         key=key,
         operations=tuple(operation.invoke_index for operation in operations),
         culprit=culprit.invoke_index if culprit else None,
-        suspects=tuple(suspect.invoke_index for suspect in found.suspects) if found else (),
+        suspects=tuple(suspect.invoke_index for suspect in example.suspects),
         at=(culprit.invoked if culprit else example.shown_at) / 1e9,
     )

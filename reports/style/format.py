@@ -6,14 +6,14 @@ import math
 import re
 from typing import Any, Final
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 #: Limit of a text on a page, in characters.
 LONGEST: Final = 240
 
 
 def printable(text: object) -> str:
-    """Replace control characters and direction marks, which could drive a terminal or reorder a line."""
+    """Replace control characters, direction marks and surrogates: a terminal can print the text, and only prints it."""
     return _CONTROL.sub("\ufffd", str(text).replace("\u2028", " ").replace("\u2029", " "))
 
 

@@ -137,7 +137,7 @@ def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        drawn = text_diagram.draw(example, text_diagram.COLUMNS if columns is None else columns - text_diagram.WHO)
+        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH)
         parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 

@@ -89,7 +89,7 @@ def _example(violation: Violation, columns: int) -> str:
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
-    diagram = text_diagram.draw(violation.example, columns - text_diagram.WHO)
+    diagram = text_diagram.draw(violation.example, columns)
     return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
 
 

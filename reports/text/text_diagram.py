@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import Final
 
 from history import Counterexample
-from reports.analysis.counterexample import LEFT, RIGHT, WIDTH, Box, Picture, picture_of
+from reports.analysis import counterexample
+from reports.analysis.counterexample import LEFT, RIGHT, Box, Picture, picture_of
 from reports.style.format import one_line
 
-COLUMNS: Final = 96
+WIDTH: Final = 113
+LEAST: Final = 60
+"""Columns of the narrowest drawing."""
 WHO: Final = 17
+MOST: Final = 60
+"""More operations are no picture."""
 
 
-def draw(example: Counterexample, columns: int = COLUMNS) -> str:
-    """A line an operation: a bar on the time axis, ``●`` where it may have taken effect, ``✕`` on the culprit."""
-    picture = picture_of(example)
+def draw(example: Counterexample, width: int = WIDTH) -> str:
+    """Draw two lines an operation: its label, and a bar on the time axis.
+
+    ``●`` stands where it may have taken effect, ``✕`` on the suspects.
+    """
+    if len(example.operations) > MOST:
+        return f"{len(example.operations)} operations are too many to draw"
+    picture, columns = picture_of(example), max(width, LEAST) - WHO
     if picture is None:
         return ""
     lines = [line for box in picture.boxes for line in _operation(box, columns)]
@@ -22,7 +32,7 @@ def draw(example: Counterexample, columns: int = COLUMNS) -> str:
 
 
 def _place(x: float, columns: int) -> int:
-    return round((x - LEFT) / (WIDTH - LEFT - RIGHT) * (columns - 1))
+    return round((x - LEFT) / (counterexample.WIDTH - LEFT - RIGHT) * (columns - 1))
 
 
 def _operation(box: Box, columns: int) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from checker import columnar as by_columns
 from checker.columnar import check_columns
+from checker.core.options import CheckOptions
 from checker.engines.zones import zones
 from checker.engines.zones_columns import prepare, takes_part
 from checker.kernels import many_keys as keys_kernel
@@ -200,7 +201,7 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
             # Columns of a table may be read-only or lie apart in memory.
             columns.value.flags.writeable = False
             columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
-        told, untold = (check_columns(columns, "cas-register", proofs=proofs) for proofs in (True, False))
+        told, untold = (check_columns(columns, "cas-register", CheckOptions(proofs=proofs)) for proofs in (True, False))
         for report in (told, untold):
             assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
             assert [key.key for key in report.keys] == list(range(len(objects)))
@@ -218,10 +219,10 @@ def test_a_short_history_is_not_decided_after_its_deadline() -> None:
     random = Random(8)
     columns = columns_of([Sampler(random, values=3, truth=1, doubt=False).history(600, 4)], random)
     moments = iter([0.0])
-    late = check_columns(columns, "register", deadline_s=1.0, clock=lambda: next(moments, 2.0))
+    late = check_columns(columns, "register", CheckOptions(1.0, clock=lambda: next(moments, 2.0)))
     assert late.verdict == "unknown"
     assert "the deadline passed" in str(late.keys[0].reason)
-    assert check_columns(columns, "register", deadline_s=1.0, clock=lambda: 0.0).verdict == "valid"
+    assert check_columns(columns, "register", CheckOptions(1.0, clock=lambda: 0.0)).verdict == "valid"
 
 
 def test_a_short_history_is_judged_by_compiled_code_only_once_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from checker.columnar import check_columns
 from checker.core import definition
 from checker.core.calls import Call
 from checker.core.model import UNKNOWN, StrictCasRegister
+from checker.core.options import CheckOptions
 from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.engines.automaton import timeline, timeline_columns
@@ -51,7 +52,7 @@ def by_columns(samples: int, seed: int, *, cas: bool) -> None:
     seen = {True: 0, False: 0}
     for some in batches(samples, seed, 9, cas=cas):
         truth = truths(some, strict=False, anywhere=False)
-        report = check_columns(columns_of(some), "cas-register" if cas else "register", proofs=False)
+        report = check_columns(columns_of(some), "cas-register" if cas else "register", CheckOptions(proofs=False))
         for number, verdict in enumerate(report.keys):
             assert verdict.verdict == ("valid" if truth[number] else "invalid"), told(some, number)
             seen[bool(truth[number])] += 1

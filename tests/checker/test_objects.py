@@ -12,7 +12,6 @@ from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
 from checker.dispatch import decide
-from checker.engines.sets import final_read
 from history import Operation
 from tests.checker.oracle_objects import OBJECTS, is_part_of, object_history
 from tests.checker.test_quality import unanswered
@@ -109,18 +108,6 @@ def test_the_first_of_two_equal_reads_decides() -> None:
     assert kind("set", op(1, "read", None, [4], 0, 1), add, op(1, "read", None, [4], 4, 5)) == "future-read"
     seen = [op(1, "read", None, [4], 4, 5), op(2, "read", None, [], 6, 7), op(1, "read", None, [4], 8, 9)]
     assert kind("set", op(0, "add", 4, None, 2, 10), *seen) == "read-inversion"
-
-
-def test_final_read() -> None:
-    history = [
-        op(0, "add", 1, None, 0, 1), op(0, "add", 2, None, 2, 3), op(0, "add", 3, None, 4, 5, "info"),
-        op(1, "read", None, [2, 2, 3, 9], 6, 7),
-    ]  # fmt: skip
-    found = final_read(history)
-    assert found is not None
-    assert (found.attempts, found.ok, found.lost, found.unexpected) == (3, 2, (1,), (9,))
-    assert (found.recovered, found.duplicated, found.valid) == ((3,), (2,), False)
-    assert final_read(history[:3]) is None
 
 
 class Latch(Model):

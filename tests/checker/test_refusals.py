@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from checker import CasRegister, Report, as_events, check, check_operations
 from checker.core.calls import calls_of
 from checker.engines.cas_chains import new_values_unique
-from checker.explain.drawing import draw
 from history import Header, HistoryWriter, Operation, read_history
 from history.codes import ABSENT, READ
 from history.readers import OperationColumns, read_any
 from pipeline.tables.columns import operations_table
+from reports.text.text_diagram import draw
 from tests.checker.oracle import Sampler, is_linearizable
 from tests.history.foreign_files import edn
 
@@ -127,7 +127,7 @@ def test_an_old_value_is_a_stale_read_and_a_new_one_is_none() -> None:
     verdict = judged(STALE)
     assert (verdict.verdict, verdict.counterexamples[0].kind) == ("invalid", "stale-read")
     assert "process 3 began a cas of 3 to 4 that was refused by 1" in verdict.counterexamples[0].sentence
-    assert "cas 3→4 refused by 1" in draw(verdict.counterexamples[0])
+    assert "cas 3 → 4 refused by 1" in draw(verdict.counterexamples[0])
     assert judged([*STALE[:3], ("cas", [3, 4], [3, 4, 2], 6, 7)]).verdict == "valid"
 
 

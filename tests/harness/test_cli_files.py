@@ -59,7 +59,8 @@ def test_a_stale_read_is_1_told_and_drawn(tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert said.startswith("invalid: 8 operations, 1 key, by zones")
     assert "stale-read" in said
-    assert "├─read → 1" in said
+    assert "read 1 0.0" in said
+    assert "✕" in said
 
 
 def test_half_a_surrogate_pair_is_printed_and_shrunk_as_an_escape(

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from checker import Register
+from checker.explain.points import with_points
 from history import Counterexample, Operation, RunFiles
 from tests.reports.run_files import (
     results_of,
@@ -207,5 +209,6 @@ def _break(operations: list[Operation], rng: random.Random) -> Counterexample:
                     f"{new.value} had replaced it and process {seen[0].process} had already read {new.value} "
                     f"{(late.invoked - (seen[0].returned or 0)) / S:.3f} s earlier"
                 )
-                return Counterexample("stale read", sentence, (old, new, seen[0], operations[place]))
+                found = Counterexample("stale read", sentence, (old, new, seen[0], operations[place]))
+                return with_points(found, Register())
     raise AssertionError("no place for a stale read")

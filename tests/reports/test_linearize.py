@@ -1,17 +1,23 @@
-"""The explanation of a counterexample against brute force over all orders."""
+"""The linearization points of a counterexample against brute force over all orders, and their picture."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise, permutations
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checker import ANY, CasRegister, Log
+from checker.explain.points import with_points
 from history import Counterexample, Operation
 from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, label_of, picture_of
-from reports.analysis.linearize import IMPOSSIBLE, explain, step
 from reports.analysis.responder import missed_write
+
+MODEL = CasRegister()
 
 
 def operation(f: str, value: Any, invoked: int, returned: int, outcome: str = "ok", process: int = 0) -> Operation:
@@ -28,34 +34,50 @@ STALE = (
 )
 
 
+def explained(operations: Sequence[Operation]) -> Counterexample:
+    """The operations as a counterexample of a register with linearization points; they get distinct places."""
+    moments = sorted(
+        {(o.invoked, 1, place) for place, o in enumerate(operations)}
+        | {(o.returned or 0, 0 if (o.returned or 0) > o.invoked else 2, place) for place, o in enumerate(operations)}
+    )
+    ranks = {(place, what == 1): rank for rank, (_, what, place) in enumerate(moments)}
+    ranked = (
+        replace(o, invoke_index=ranks[place, True], return_index=ranks[place, False])
+        for place, o in enumerate(operations)
+    )
+    return with_points(Counterexample("kind", "sentence", tuple(ranked)), MODEL)
+
+
 def test_the_stale_read_is_the_culprit_and_what_it_could_have_read_is_told() -> None:
-    found = explain(STALE)
+    example = explained(STALE)
+    found = example.linearization
     assert found is not None
-    assert found.culprit is STALE[3]
+    assert found.suspects == (3,)
+    assert example.suspects == (example.operations[3],)
     assert found.legal == (2,)
     assert [point.state for point in found.points] == [1, 2, 2]
+    assert Counterexample.from_json(json.loads(json.dumps(example.to_json()))) == example
 
 
 def test_of_two_reads_that_contradict_each_other_both_are_suspects_and_neither_has_a_point() -> None:
     overlap = (operation("write", 41, 0, 20), operation("write", 44, 10, 30, process=1))
-    found = explain((*overlap, operation("read", 41, 40, 50, process=2), operation("read", 44, 60, 70, process=3)))
+    example = explained((*overlap, operation("read", 41, 40, 50, process=2), operation("read", 44, 60, 70, process=3)))
+    found = example.linearization
     assert found is not None
-    assert [suspect.result for suspect in found.suspects] == [41, 44]
-    assert [point.operation.f for point in found.points] == ["write", "write"]
+    assert [suspect.result for suspect in example.suspects] == [41, 44]
+    assert [example.operations[point.operation].f for point in found.points] == ["write", "write"]
     assert found.legal == ()
-    one = explain(STALE)
-    assert one is not None
-    assert one.suspects == (STALE[3],)
 
 
-def test_a_phantom_value_may_be_the_initial_one_but_not_twice() -> None:
+def test_the_read_of_a_value_that_nobody_wrote_is_the_culprit() -> None:
+    """Unless the register may have held anything at the start; but then not twice."""
     one = (operation("read", 7, 0, 10), operation("write", 1, 20, 30))
-    found = explain(one)
-    assert found is not None
-    assert (found.initial, found.culprit) == (7, None)
-    again = explain((*one, operation("read", 7, 40, 50)))
-    assert again is not None
-    assert again.culprit is not None
+    assert explained(one).suspects[0].result == 7
+    anywhere = with_points(Counterexample("kind", "sentence", one), CasRegister(ANY)).linearization
+    assert anywhere is not None
+    assert (anywhere.initial, anywhere.suspects) == (7, ())
+    again = with_points(Counterexample("kind", "sentence", (*one, operation("read", 7, 40, 50))), CasRegister(ANY))
+    assert again.suspects == (operation("read", 7, 40, 50),)
 
 
 def refused(old: int, new: int, seen: int | None, invoked: int, returned: int) -> Operation:
@@ -64,19 +86,20 @@ def refused(old: int, new: int, seen: int | None, invoked: int, returned: int) -
 
 
 def test_a_refused_cas_has_seen_a_value_and_changed_nothing() -> None:
-    found = explain((*STALE[:3], refused(3, 4, 1, 60, 70)))
-    assert found is not None
-    assert found.culprit is not None
-    assert (found.culprit.f, label_of(found.culprit)) == ("cas", "cas 3 → 4 refused by 1")
-    assert (step(refused(3, 4, 1, 0, 1), 1), step(refused(3, 4, 1, 0, 1), 2)) == (1, IMPOSSIBLE)
-    assert step(refused(3, 4, 3, 0, 1), 3) is IMPOSSIBLE
-    assert missed_write((*STALE[:3], found.culprit), found.culprit) == STALE[1]
+    (culprit,) = explained((*STALE[:3], refused(3, 4, 1, 60, 70))).suspects
+    assert (culprit.f, label_of(culprit)) == ("cas", "cas 3 → 4 refused by 1")
+    fitting = explained((*STALE[:3], refused(3, 4, 2, 60, 70))).linearization
+    assert fitting is not None
+    assert (fitting.suspects, [point.state for point in fitting.points]) == ((), [1, 2, 2, 2])
+    assert explained((operation("write", 3, 0, 1), refused(3, 4, 3, 2, 3))).suspects[0].f == "cas"
+    assert missed_write((*STALE[:3], culprit), culprit) == STALE[1]
     assert missed_write((*STALE[:3], refused(3, 4, 1, 60, 70), STALE[3]), STALE[3]) == STALE[1]
 
 
-def test_too_many_or_unknown_operations_are_not_explained() -> None:
-    assert explain([operation("write", n, n, n + 1) for n in range(10)]) is None
-    assert explain([operation("append", 1, 0, 1)]) is None
+def test_too_many_operations_and_other_objects_are_not_explained() -> None:
+    assert explained([operation("write", n, n, n + 1) for n in range(10)]).linearization is None
+    log = Counterexample("kind", "sentence", (operation("append", 1, 0, 1),))
+    assert with_points(log, Log()) == log
 
 
 drawn = st.builds(
@@ -92,22 +115,21 @@ drawn = st.builds(
 @settings(max_examples=150)
 @given(st.lists(drawn, min_size=1, max_size=5))
 def test_agrees_with_brute_force(operations: list[Operation]) -> None:
-    found = explain(operations)
-    possible = any(fits(list(order), initial) for initial in (None, 1, 2, 3) for order in orders(operations))
-    if possible != (found is not None and found.culprit is None):
-        seen = {o.result for o in operations if o.f == "read" and o.outcome == "ok"}
-        written = {o.value for o in operations if o.f == "write"}
-        assert possible
-        assert seen & written, "only an initial value that is also written may be passed over"
+    example = explained(operations)
+    found = example.linearization
+    possible = any(fits(list(order), None) for order in orders(example.operations))
+    assert possible == (found is not None and not found.suspects)
     if found is not None:
-        times = [point.time for point in found.points]
+        times = [point.at for point in found.points]
         assert times == sorted(times)
+        assert fits([example.operations[point.operation] for point in found.points], None)
         for point in found.points:
-            assert point.operation.invoked <= point.time
-            assert point.operation.outcome == "info" or point.time <= (point.operation.returned or 0)
+            placed = example.operations[point.operation]
+            assert placed.invoked <= point.at
+            assert placed.outcome == "info" or point.at <= (placed.returned or 0)
 
 
-def orders(operations: list[Operation]) -> list[tuple[Operation, ...]]:
+def orders(operations: Sequence[Operation]) -> list[tuple[Operation, ...]]:
     """Every order of every subset that leaves out nothing but info operations."""
     sure = [o for o in operations if o.outcome == "ok"]
     maybe = [o for o in operations if o.outcome != "ok"]
@@ -117,18 +139,19 @@ def orders(operations: list[Operation]) -> list[tuple[Operation, ...]]:
 
 def fits(order: list[Operation], state: Any) -> bool:
     for place, current in enumerate(order):
-        if any(later.outcome == "ok" and (later.returned or 0) <= current.invoked for later in order[place + 1 :]):
+        rank = current.invoke_index
+        if any(later.outcome == "ok" and (later.return_index or 0) < rank for later in order[place + 1 :]):
             return False
-        state = step(current, state)
-        if state is IMPOSSIBLE:
+        if current.f == "read" and current.outcome == "ok" and current.result != state:
             return False
+        state = current.value if current.f == "write" else state
     return True
 
 
 @settings(max_examples=60)
 @given(st.lists(drawn, min_size=1, max_size=8))
 def test_every_counterexample_can_be_drawn(operations: list[Operation]) -> None:
-    picture = picture_of(Counterexample("kind", "sentence", tuple(operations)))
+    picture = picture_of(explained(operations))
     assert picture is not None
     assert len(picture.boxes) == len(operations)
     for box in picture.boxes:

@@ -12,8 +12,7 @@ import reports
 from history import Counterexample, Operation, RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
-from reports.text import terminal
-from reports.text import text_diagram as boxes
+from reports.text import terminal, text_diagram
 from tests.reports.conftest import Maker
 from tests.reports.shapes import KINDS
 
@@ -77,7 +76,7 @@ def test_a_run_of_which_nothing_is_known_is_unknown(fresh: Maker, tmp_path: Path
     assert "ok/s" in text
 
 
-def test_times_below_the_boxes_never_touch() -> None:
+def test_times_below_the_bars_never_touch() -> None:
     """The last one always stands; of those between, what has room."""
 
     def took(process: int, f: str, value: int, start: int, stop: int) -> Operation:
@@ -90,7 +89,7 @@ def test_times_below_the_boxes_never_touch() -> None:
     ]
     for spans in cases:
         operations = tuple(took(n, "write", n, a * 10**6, b * 10**6) for n, (a, b) in enumerate(spans))
-        ticks = boxes.draw(Counterexample("odd", "odd", operations), 60).splitlines()[-1].split()
+        ticks = text_diagram.draw(Counterexample("odd", "odd", operations), 77).splitlines()[-1].split()
         assert all(len(tick) == len(f"{spans[-1][1] / 1000:.3f}") for tick in ticks[1:])
         assert ticks[1] == "0.000"
         assert ticks[-1] == f"{spans[-1][1] / 1000:.3f}"

@@ -1,25 +1,26 @@
-"""The table of the engines in ``docs/checker.md``, from the registry: ``python -m checker.engines_page``."""
+"""The table of the engines in ``docs/checker.md``, from their registry: ``python -m bench.checker.engines_page``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
+from bench.generated import with_table
 from checker.core.engine import ANY_SIZE, BY_NAME_ONLY, Engine
 from checker.dispatch import ENGINES
 
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "checker.md"
-BEGIN: Final = "<!-- made by python -m checker.engines_page -->"
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "checker.md"
+BEGIN: Final = "<!-- made by python -m bench.checker.engines_page -->"
 END: Final = "<!-- end of the engines -->"
 
 
 def table() -> str:
-    """The engines in the order in which they are asked."""
+    """The engines in the order in which they are tried."""
     rows = [
         f"| `{engine.name}` | {engine.title} | {engine.about} | {engine.cost} | {_asked(engine)} |"
         for engine in ENGINES
     ]
-    return "\n".join(["| engine | answers as | for | cost | asked |", "| --- | --- | --- | --- | --- |", *rows])
+    return "\n".join(["| engine | title | for | cost | tried |", "| --- | --- | --- | --- | --- |", *rows])
 
 
 def _asked(engine: Engine) -> str:
@@ -32,12 +33,8 @@ def _asked(engine: Engine) -> str:
 
 
 def page(text: str) -> str:
-    """The page's text with the table of today.  Raises ValueError if the page has no place for it."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"expected {BEGIN!r} and {END!r} in {PAGE}")
-    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+    """The page's text with the table of today."""
+    return with_table(text, BEGIN, END, table())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+"""The options of a check, as all its layers hand them on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from checker.core.result import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How to check, and what may be spent.
+
+    ``deadline_s`` is in seconds of ``clock`` (None: no end), ``memory_cap`` in bytes; the verdict is unknown, with a
+    reason, when one of them does not suffice.  ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs``
+    there is only a verdict: no linearization is verified, no counterexample is made, not all violations are counted.
+    """
+
+    deadline_s: float | None = None
+    memory_cap: int = 2 << 30
+    engine: str | None = None
+    proofs: bool = True
+    clock: Callable[[], float] = time.monotonic
+
+    def limits(self) -> Limits:
+        """The limits of a check that starts now."""
+        started = self.clock()
+        deadline = None if self.deadline_s is None else started + self.deadline_s
+        return Limits(self.clock, deadline, self.memory_cap, started)
+
+
+DEFAULTS: Final = CheckOptions()

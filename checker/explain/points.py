@@ -1,0 +1,97 @@
+"""Linearization points of a counterexample: moments at which all operations but the suspects may take effect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from checker.core.calls import Call, asked_by, calls_of, made_by, thaw
+from checker.core.definition import linearizable, linearization
+from checker.core.model import ANY, UNKNOWN, Model, Register, State
+from history import Counterexample, Linearization, Operation, Point
+
+#: Of more operations none is singled out: leaving out each in turn would take too long.
+_MOST: Final = 9
+
+
+def with_points(example: Counterexample, model: Model) -> Counterexample:
+    """Add the linearization of all operations but the suspects to a counterexample of a register."""
+    if not isinstance(model, Register) or len(example.operations) > _MOST:
+        return example
+    calls = calls_of(example.operations, model)
+    if (found := _without_suspects(calls, model)) is None:
+        return example
+    suspects, order = found
+    return replace(
+        example,
+        linearization=Linearization(
+            initial=_json(_initial(order, model)),
+            points=_points(order, example.operations, model),
+            suspects=tuple(call.source for call in suspects),
+            legal=_legal_results(suspects[0], calls, model) if len(suspects) == 1 else (),
+        ),
+    )
+
+
+def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], list[Call]] | None:
+    """(suspects, linearization of the others); the latest read is tried first.  None if no single call is to blame.
+
+    Every other read without which the rest fits as well is as suspicious: these few operations do not show which of
+    them is wrong.
+    """
+    if (order := linearization(calls, model)) is not None:
+        return [], order
+    for suspect in sorted(calls, key=lambda call: (call.f == "read", call.invoke), reverse=True):
+        rest = [call for call in calls if call is not suspect]
+        if (order := linearization(rest, model)) is None:
+            continue
+        others = [call for call in rest if suspect.f == call.f == "read" and _fits_without(call, calls, model)]
+        fitting = linearization([call for call in rest if call not in others], model) if others else None
+        return ([suspect], order) if fitting is None else ([*others, suspect], fitting)
+    return None
+
+
+def _fits_without(call: Call, calls: Sequence[Call], model: Model) -> bool:
+    return linearizable([other for other in calls if other is not call], model)
+
+
+def _legal_results(suspect: Call, calls: Sequence[Call], model: Model) -> tuple[Any, ...]:
+    """The results that a read could have had beside the other calls."""
+    if suspect.f != "read":
+        return ()
+    rest = [call for call in calls if call is not suspect]
+    initial = None if model.initial is ANY else model.initial
+    values = dict.fromkeys([initial, *(call.result if call.f == "read" else made_by(call) for call in rest)])
+    legal = (value for value in values if value != suspect.result)
+    return tuple(thaw(value) for value in legal if linearizable([*rest, replace(suspect, result=value)], model))
+
+
+def _initial(order: Sequence[Call], model: Model) -> State:
+    """The state before the first call: an unknown one is what that call asks for."""
+    return asked_by(order[0]) if model.initial is ANY and order else model.initial
+
+
+def _points(order: Sequence[Call], operations: Sequence[Operation], model: Model) -> tuple[Point, ...]:
+    """A moment in each call, in their order, in the middle of the room that the later ones leave."""
+    points: list[Point] = []
+    state = model.initial
+    now = min((operation.invoked for operation in operations), default=0)
+    last = max((operations[call.source].returned or operations[call.source].invoked for call in order), default=0)
+    for place, call in enumerate(order):
+        low = max(now, operations[call.source].invoked)
+        high = min(_end(other, operations, last) for other in order[place:])
+        room = sum(operations[other.source].invoked < high for other in order[place:])
+        now = low + max(high - low, 0) // (room + 1)
+        state = model.step(state, call.f, call.value, call.result)
+        points.append(Point(call.source, now, _json(state)))
+    return tuple(points)
+
+
+def _end(call: Call, operations: Sequence[Operation], last: int) -> int:
+    returned = operations[call.source].returned
+    return last if call.pending or returned is None else min(returned, last)
+
+
+def _json(state: State) -> Any:
+    return None if state is ANY or state is UNKNOWN else thaw(state)
