@@ -15,7 +15,7 @@ from typing import Any, Final
 from numba import njit
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
-_SOURCES: Final = ("history/codes.py", "history/readers/*_kernel.py", "checker/kernels/*.py")
+_SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/*_kernel.py", "checker/kernels/*.py")
 
 
 def digest(root: Path = _ROOT) -> str:

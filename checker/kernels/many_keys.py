@@ -145,17 +145,23 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
     while key < state.size and spent < budget:
         spent += 1
         state[key] = OPEN
-        if keyed.values[key]:
-            history = _history_of(keyed, key)
-            with_pending = history.pending.size > 0
-            automaton = Automaton(
-                history, opened, many if with_pending else few, row if with_pending else no_row, np.zeros(1, PROGRESS)
-            )
-            _start(automaton, keyed.values[key])
-            event = advance(automaton, 0, _PATIENCE)
-            progress = automaton.progress[0]
+        values = keyed.values[key]
+        if values:
+            first, end = keyed.starts[key], keyed.starts[key + 1]
+            write, value, ret = keyed.write[first:end], keyed.value[first:end], keyed.ret[first:end]
+            last_read, pending_from, pending = order_of_values(write, value, keyed.invoke[first:end], ret, values)
+            code = keyed.code[keyed.events[key] : keyed.events[key + 1]]
+            history = History(code, write, value, ret, last_read, pending_from, pending)
+            fresh = np.zeros(1, PROGRESS)
+            _start(opened, few, fresh, values)
+            # Two calls, as without columns of pending writes there is less to be compiled into the second.
+            if pending.size:
+                event = advance(Automaton(history, opened, many, row, fresh), 0, _PATIENCE)
+            else:
+                event = advance(Automaton(history, opened, few, no_row, fresh), 0, _PATIENCE)
+            progress = fresh[0]
             spent += progress.work
-            if progress.status == RUNNING and event == history.code.size:
+            if progress.status == RUNNING and event == code.size:
                 state[key] = VALID
             elif progress.status == DEAD and progress.pruned == 0:
                 state[key] = INVALID
@@ -180,20 +186,10 @@ def _room_for_open_calls(keyed, begin):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled_part
-def _history_of(keyed, key):  # type: ignore[no-untyped-def]
-    """One key's calls and events, as the automaton reads them."""
-    first, end = keyed.starts[key], keyed.starts[key + 1]
-    write, value, ret = keyed.write[first:end], keyed.value[first:end], keyed.ret[first:end]
-    last_read, pending_from, pending = order_of_values(write, value, keyed.invoke[first:end], ret, keyed.values[key])
-    code = keyed.code[keyed.events[key] : keyed.events[key + 1]]
-    return History(code, write, value, ret, last_read, pending_from, pending)
-
-
 @step
-def _start(automaton, values):  # type: ignore[no-untyped-def]
+def _start(opened, configs, fresh, values):  # type: ignore[no-untyped-def]
     """Nothing is open, and the only configuration is the absent value."""
-    opened, configs, progress = automaton.opened, automaton.configurations, automaton.progress[0]
+    progress = fresh[0]
     for value in range(values):
         opened.reads_of[value], opened.writes_of[value], opened.column_of[value] = 0, 0, NO_COLUMN
     for column in range(_COLUMNS):
