@@ -66,7 +66,7 @@ def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: 
     held = _findings(answer, calls, model, limits)
     note = None
     if not answer.cores and len(held) < len(_lasts(answer)):
-        note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
+        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
     if answer.engine in FINDING_ALL or not calls:
         return _sorted(held, max(answer.violations, len(held)), note)
     more = second_pass(limits)
