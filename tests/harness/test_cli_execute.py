@@ -282,7 +282,7 @@ def test_readers_that_go_away_cost_the_run_nothing(world: World) -> None:
     assert world.run() == 0, world.why
     assert world.results["verdict"] == "valid"
     assert RunState.read(world.files.state).failures == []
-    assert world.files.log.read_text().count("nobody is told anything any more: [Errno 32] Broken pipe") == 2
+    assert world.files.log.read_text().count("output is dropped from now on: [Errno 32] Broken pipe") == 2
 
 
 def test_nodes_that_were_made_a_moment_ago_are_not_searched_for_leftovers(world: World) -> None:
