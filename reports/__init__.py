@@ -2,6 +2,7 @@
 
 =========================  =======================================================================================
 ``site``                   the pages over many runs, as text for the server and as files
+``write``                  writes page, plots and texts of one run
 ``page``                   ``report.html``, its data and its links
 ``plots``                  the static set: PNG and SVG
 ``text``                   summary, terminal, JUnit
@@ -16,81 +17,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from history import RunFiles
-from reports.analysis.findings import Drawn, prepare
-from reports.errors import ReportOutcome
-from reports.load.run import read_run
-from reports.page import page
-from reports.text import junit, summary, terminal
+if TYPE_CHECKING:
+    from reports.errors import ReportOutcome
+    from reports.write import render_run, render_summary, write_all, write_junit, write_plots, write_report
 
 __all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
 
-def write_report(files: RunFiles) -> ReportOutcome:
-    """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
-    return _write_page(prepare(read_run(files)))
+def __getattr__(name: str) -> Any:
+    """Import what writes reports when it is first asked for: who only draws a counterexample needs no pyarrow."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from reports import write
 
-
-def write_plots(files: RunFiles) -> list[Path]:
-    """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(prepare(read_run(files))).paths
-
-
-def write_all(files: RunFiles) -> ReportOutcome:
-    """Write page, plots and ``junit.xml`` from one reading of the run; returns the warnings of all three."""
-    drawn = prepare(read_run(files))
-    found = [_write_plots(drawn), _write_page(drawn)]
-    nothing: list[Path] = []
-    paths = drawn.run.notes.attempt("junit.xml", lambda: _write_junit(drawn, files.junit), nothing)
-    return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
-
-
-def write_junit(files: RunFiles, path: Path) -> None:
-    """Write ``junit.xml`` to ``path``.  Raises OSError."""
-    junit.write(read_run(files), path)
-
-
-def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
-    """Render the text of ``summary.txt`` from the contents of ``results.json``."""
-    return summary.render_summary(results, columns)
-
-
-def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
-    return terminal.render(prepare(read_run(files)), columns, colour=colour)
-
-
-def _write_page(drawn: Drawn) -> ReportOutcome:
-    nothing: list[Path] = []
-    notes = drawn.run.notes
-    text = notes.attempt("report.html", lambda: page.render(drawn), "")
-    written = notes.attempt("report.html", lambda: _write(drawn.run.files.report, text), nothing) if text else nothing
-    return ReportOutcome(written, list(notes.warnings))
-
-
-def _write_plots(drawn: Drawn) -> ReportOutcome:
-    nothing: list[Path] = []
-
-    def draw() -> list[Path]:
-        from reports.plots import plots  # matplotlib takes half a second to import; the page does not need it
-
-        return plots.draw_all(drawn)
-
-    return ReportOutcome(drawn.run.notes.attempt("plots", draw, nothing), list(drawn.run.notes.warnings))
-
-
-def _write_junit(drawn: Drawn, path: Path) -> list[Path]:
-    junit.write(drawn.run, path)
-    return [path]
-
-
-def _write(path: Path, text: str) -> list[Path]:
-    """Replace a file as a whole, so that a reader never sees half a page.  Raises OSError."""
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_text(text, encoding="utf-8", errors="replace")
-    draft.replace(path)
-    return [path]
+    return getattr(write, name)

@@ -59,7 +59,7 @@ def edit(path: Path, change: str) -> None:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """The packages without what was compiled of them, and the page that an engine is told in."""
-    for name in PACKAGES:
+    for name in (*PACKAGES, "bench"):
         shutil.copytree(ROOT / name, tmp_path / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tree" / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "checker.md", tmp_path / "tree" / "docs")
@@ -172,7 +172,7 @@ def test_a_model_and_an_engine_for_it(tree: Path, tmp_path: Path) -> None:
 
     follow("An engine", tree)
     assert [engine_of(tree, path) for path in (good, bad)] == [("valid", "latch moments"), ("invalid", "latch moments")]
-    assert python(tree, "-m", "checker.engines_page").returncode == 0
+    assert python(tree, "-m", "bench.checker.engines_page").returncode == 0
     assert "| `latch` | latch moments | latches" in (tree / "docs" / "checker.md").read_text()
     assert_agrees_with_the_reference(tree)
 

@@ -15,6 +15,7 @@ from harness.errors import UsageError
 from harness.runstate import RunState
 from harness.terminal.screen import Screen
 from history import RunFiles
+from history.extras import require
 
 
 @click.command("show")
@@ -27,6 +28,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR or
     TERM=dumb.
     """
+    require("report")
     import reports
     from harness.store import find_run, require_history
 

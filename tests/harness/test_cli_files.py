@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -463,4 +464,4 @@ def test_a_terminal_of_few_signs_gets_others_that_are_alike(encoding: str, tmp_p
         capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, b"")
-    assert "|-read -> 1-|" in done.stdout.decode(encoding)
+    assert re.search(r"\|-+x-+\|", done.stdout.decode(encoding))

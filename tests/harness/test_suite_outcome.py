@@ -113,7 +113,8 @@ def test_junit_tells_how_to_do_it_again_and_draws_the_counterexample(journal: Jo
     assert failure is not None
     assert failure.text is not None
     assert failure.text.count("process 2 read 1 although 2 had replaced it") == 3  # of five
-    assert "read → 1" in failure.text
+    assert "read 1 0." in failure.text
+    assert "├──" in failure.text
     assert "again: harness run --seed 2" in failure.text
 
 
