@@ -34,7 +34,9 @@ LAYERS = {
         "columnar monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
-    "reports": ["errors style vendor assets templates", "load", "analysis", "text plots", "page", "write site", "__init__"],
+    "reports": [
+        "errors style vendor assets templates", "load", "analysis", "text plots", "page", "write site", "__init__",
+    ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
         "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
