@@ -204,3 +204,14 @@ def test_so_do_classes_and_functions() -> None:
         if isinstance(node, definitions) and node.name.lstrip("_") in BANNED_NAMES
     }
     assert found == {}
+
+
+def test_no_test_imports_another() -> None:
+    """What several tests need is in ``tests/support``."""
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in imports(path)
+        if name.startswith("tests.") and re.search(r"\.(test_\w+|conftest)$", name)
+    }
+    assert wrong == set()

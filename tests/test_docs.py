@@ -28,7 +28,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
 from history.tables.schemas import FAULTS
-from tests.harness import test_judge
+from tests.support.harness import good_run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -226,7 +226,7 @@ def test_the_fields_of_a_document_are_told(tmp_path: Path) -> None:
 
 
 def test_the_checks_are_told() -> None:
-    seen = {check.name for check in test_judge.judged(test_judge.good()).checks}
+    seen = {check.name for check in good_run.judged(good_run.good()).checks}
     assert documented("A check") == {*fields(Check), *seen}
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.runs import make
-from tests.reports.shapes import Shape
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import Shape
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "nemesis", "checker", "pipeline", "reports", "history")

@@ -27,7 +27,8 @@ from checker.search import transactions
 from history import Operation
 from history.codes import ABSENT, CAS, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns
-from tests.checker.oracle import (
+from tests.support.checker.columns import columns_of
+from tests.support.checker.oracle import (
     READ_TWICE,
     TOLD_APART,
     Sampler,
@@ -43,8 +44,7 @@ from tests.checker.oracle import (
     one_answer_changed,
     write_or_swap,
 )
-from tests.checker.oracle_objects import object_history, transaction_history
-from tests.checker.test_compiled_columns import columns_of
+from tests.support.checker.oracle_objects import object_history, transaction_history
 
 
 class Trial(Protocol):

@@ -1,8 +1,8 @@
 """How large and how quick the pages are: ``python -m bench.reports.pages 1000 12000 100000``, or ``--list 10000``.
 
-For each size a run is made (``tests/reports/runs.py``), drawn, and opened in headless Chromium; the browser's figures
-are the best of ``--repeat``.  CPU seconds are this process's own, so that they stand also on a machine with other work.
-Ratios are to the smallest size of the same call.
+For each size a run is made (``tests/support/reports/runs.py``), drawn, and opened in headless Chromium; the
+browser's figures are the best of ``--repeat``.  CPU seconds are this process's own, so that they stand also on a
+machine with other work.  Ratios are to the smallest size of the same call.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import reports
 from history import RunFiles
 from reports.load.store_index import StoreIndex
 from reports.site import site
-from tests.reports.browser import Tab, chromium, tab
-from tests.reports.runs import make
-from tests.reports.shapes import Shape
-from tests.reports.stores import many_runs
+from tests.support.reports.browser import Tab, chromium, tab
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import Shape
+from tests.support.reports.stores import many_runs
 
 TIMED = """(work) => {
     const t = performance.now(); work(); for (const l of page.View.listeners) l(); return performance.now() - t; }"""

@@ -14,7 +14,7 @@ from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.search.compiled import compiled_search
 from history import Operation
-from tests.checker.oracle_objects import object_history
+from tests.support.checker.oracle_objects import object_history
 
 NO_LIMITS = Limits(lambda: 0.0)
 

@@ -19,7 +19,7 @@ from checker.engines.counter_sums import PartOfCounter, out_of_bounds, refute
 from checker.search.compiled import compiled_search
 from checker.search.jit import ENGINE
 from history import Counterexample, Operation
-from tests.checker.oracle_counters import Claims, counted, counter_history, ended, possible
+from tests.support.checker.oracle_counters import Claims, counted, counter_history, ended, possible
 
 NO_LIMITS = Limits(lambda: 0.0)
 MAPPING = "the client's mapping of outcomes may be wrong"

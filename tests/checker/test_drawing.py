@@ -12,7 +12,7 @@ from checker.explain.points import with_points
 from checker.explain.report import render
 from history import Counterexample, Operation
 from reports.text.text_diagram import draw
-from tests.checker.oracle import Sampler
+from tests.support.checker.oracle import Sampler
 
 
 def op(process: int, f: str, value: object, start: int, end: int, outcome: str = "ok") -> Operation:

@@ -16,7 +16,8 @@ from checker.kernels.cas_chains import INVALID, VALID, judge_chains
 from checker.kernels.encode import gather
 from checker.kernels.slots import SLOTS, earliest
 from checker.search.compiled import compiled_search
-from tests.checker.oracle import (
+from tests.support.checker.columns import columns_of
+from tests.support.checker.oracle import (
     READ_TWICE,
     TOLD_APART,
     Sampler,
@@ -32,7 +33,6 @@ from tests.checker.oracle import (
     one_answer_changed,
     write_or_swap,
 )
-from tests.checker.test_compiled_columns import columns_of
 
 NO_LIMITS = Limits(lambda: 0.0)
 

@@ -11,8 +11,8 @@ from checker import CasRegister, ModelError, check
 from checker.models.registry import MODELS, starting_with
 from history import Operation
 from history.readers import read_any
-from tests.checker.oracle import Sampler
-from tests.checker.test_refusals import jsonl
+from tests.support.checker.jsonl import jsonl
+from tests.support.checker.oracle import Sampler
 
 
 @pytest.mark.parametrize(

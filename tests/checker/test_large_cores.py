@@ -16,8 +16,8 @@ from checker.counterexamples.minimize import fewest
 from checker.counterexamples.shrink import Core
 from checker.dispatch import decide
 from history import Operation
-from tests.checker.oracle import history_of, is_linearizable
-from tests.checker.test_compiled_columns import columns_of
+from tests.support.checker.columns import columns_of
+from tests.support.checker.oracle import history_of, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
 

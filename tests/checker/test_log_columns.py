@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import Any
 
-import numpy as np
 import pytest
 
 from checker import ModelError, check_operations
@@ -16,7 +14,8 @@ from checker.core.definition import is_linearization, linearizable
 from checker.engines.log_columns import bounds, is_log_linearization, linearization, log_columns
 from checker.models.objects import Log
 from history import KeyVerdict, Operation
-from tests.checker.oracle_objects import object_history
+from tests.support.checker.logs import _changed, op
+from tests.support.checker.oracle_objects import object_history
 
 
 def history(random: Random, size: int, processes: int, truth: float, *, lists: bool = False) -> list[Operation]:
@@ -48,10 +47,6 @@ def test_columns_and_calls_answer_the_same_to_the_letter(
             assert (columns.verdict == "valid") == linearizable(calls_of(operations, Log()), Log())
         seen[columns.verdict] += 1
     assert min(seen.values()) > samples / 20
-
-
-def op(process: int, f: str, value: Any, result: Any, start: int, end: int | None, outcome: str = "ok") -> Operation:
-    return Operation(process, f, None, value, result, outcome, start, end, start, end)  # type: ignore[arg-type]
 
 
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,22 +133,3 @@ def test_the_verifier_of_orders_agrees_with_the_definition() -> None:
             truth = is_linearization([rows[row] for row in changed], calls, Log())
             assert is_log_linearization(changed, columns) == truth
             seen[truth] += 1
-
-
-def _changed(order: Any, random: Random) -> Any:
-    """Two neighbours exchanged, or one row left out, doubled, or moved."""
-    rows = order.tolist()
-    if not rows:
-        return order
-    at, to = random.randrange(len(rows)), random.randrange(len(rows))
-    what = random.choice(["exchange", "drop", "double", "move"])
-    if what == "exchange":
-        near = min(at + 1, len(rows) - 1)
-        rows[at], rows[near] = rows[near], rows[at]
-    elif what == "drop":
-        del rows[at]
-    elif what == "double":
-        rows.insert(to, rows[at])
-    else:
-        rows.insert(to, rows.pop(at))
-    return np.array(rows, np.int64)

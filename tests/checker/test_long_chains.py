@@ -16,10 +16,10 @@ from checker.core.result import Limits
 from checker.counterexamples.cas_chains import chain_core, known_of
 from checker.engines.cas_chains import decide_by_chains, new_values_unique, suspects
 from history import Operation, pair
-from tests.checker.oracle import Sampler
-from tests.checker.test_compiled_columns import columns_of
-from tests.checker.test_quality import assert_good, op
-from tests.checker.test_whole import written
+from tests.support.checker.columns import columns_of
+from tests.support.checker.counterexamples import assert_good, op
+from tests.support.checker.oracle import Sampler
+from tests.support.checker.written import written
 
 NO_LIMITS = Limits(lambda: 0.0)
 LENGTH = 600

@@ -10,19 +10,9 @@ import pytest
 
 from checker import check_operations
 from checker.monitor import Monitor
-from history import Event, Operation, pair
-from tests.checker.oracle import Sampler
-
-
-def events_of(operations: list[Operation]) -> list[Event]:
-    events = []
-    for o in operations:
-        events.append(Event(o.invoke_index, o.invoked, "invoke", o.process, o.f, o.value, o.key, o.node))
-        assert o.return_index is not None
-        assert o.returned is not None
-        value = o.result if o.f == "read" else o.value
-        events.append(Event(o.return_index, o.returned, o.outcome, o.process, o.f, value, o.key, o.node))
-    return sorted(events, key=lambda event: event.index)
+from history import Event, pair
+from tests.support.checker.events import events_of
+from tests.support.checker.oracle import Sampler
 
 
 def first_bad_prefix(events: list[Event]) -> int | None:

@@ -18,7 +18,7 @@ from checker.core.result import Limits
 from checker.dispatch import decide
 from history import Operation
 from history.records.operations import Outcome
-from tests.checker.oracle import Sampler, is_linearizable
+from tests.support.checker.oracle import Sampler, is_linearizable
 
 NO_LIMITS = Limits(lambda: 0.0)
 

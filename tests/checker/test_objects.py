@@ -13,8 +13,8 @@ from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
 from checker.dispatch import decide
 from history import Operation
-from tests.checker.oracle_objects import OBJECTS, is_part_of, object_history
-from tests.checker.test_quality import unanswered
+from tests.support.checker.counterexamples import unanswered
+from tests.support.checker.oracle_objects import OBJECTS, is_part_of, object_history
 
 NO_LIMITS = Limits(lambda: 0.0)
 

@@ -13,7 +13,7 @@ from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.models.objects import MultiRegister
 from history import Operation
-from tests.checker.oracle_objects import object_history, transaction_history
+from tests.support.checker.oracle_objects import object_history, transaction_history
 
 MODEL = MultiRegister()
 

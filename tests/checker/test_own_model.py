@@ -20,7 +20,7 @@ from checker.search import lookahead as look_ahead
 from checker.search.compiled import compiled_search
 from checker.search.jit import search
 from history import Operation
-from tests.checker import oracle_objects
+from tests.support.checker import oracle_objects
 
 NO_LIMITS = Limits(lambda: 0.0)
 

@@ -23,9 +23,9 @@ from checker.engines.queues import ENGINE, decide_by_queue_sweep
 from checker.models.objects import FifoQueue
 from history import Counterexample, Operation
 from history.codes import NEVER
-from tests.checker.oracle_queues import operation, random_queue, served
-from tests.checker.test_limits import Clock, queue_operation
-from tests.checker.test_quality import SPAN, unanswered
+from tests.support.checker.counterexamples import SPAN, unanswered
+from tests.support.checker.deadlines import Clock, queue_operation
+from tests.support.checker.oracle_queues import operation, random_queue, served
 
 NO_LIMITS = Limits(lambda: 0.0)
 QUEUE = FifoQueue()

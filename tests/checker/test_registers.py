@@ -13,7 +13,7 @@ from checker.core.calls import freeze
 from checker.engines.zones import crossing
 from history import Operation
 from history.records.operations import Outcome
-from tests.checker.oracle import Sampler, is_linearizable
+from tests.support.checker.oracle import Sampler, is_linearizable
 
 SAMPLES = 3000
 

@@ -13,7 +13,7 @@ from checker.engines.search_columns import CasColumns, decide_cas
 from checker.engines.zones_columns import numbered
 from history import Operation
 from history.codes import ABSENT, NEVER
-from tests.checker.oracle import Sampler, is_linearizable
+from tests.support.checker.oracle import Sampler, is_linearizable
 
 
 def cas_columns(operations: list[Operation]) -> CasColumns:

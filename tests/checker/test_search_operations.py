@@ -23,7 +23,7 @@ from checker.search.jit import shapes_of
 from checker.search.transactions import Transactions
 from checker.search.transition_table import Table
 from history import Operation
-from tests.checker.oracle_objects import object_history
+from tests.support.checker.oracle_objects import object_history
 
 NO_LIMITS = Limits(lambda: 0.0)
 

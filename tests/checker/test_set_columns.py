@@ -18,8 +18,8 @@ from checker.engines.set_columns import is_set_linearization, levels, linearizat
 from checker.engines.sets import decide_by_set_sweep
 from checker.models.objects import GrowSet
 from history import KeyVerdict, Operation
-from tests.checker.oracle_objects import object_history
-from tests.checker.test_log_columns import _changed, op
+from tests.support.checker.logs import _changed, op
+from tests.support.checker.oracle_objects import object_history
 
 
 def history(random: Random, size: int, processes: int, *, shuffled: bool = False) -> list[Operation]:

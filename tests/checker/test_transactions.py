@@ -18,7 +18,7 @@ from checker.search.encoding import numbers_of
 from checker.search.jit import shapes_of
 from checker.search.transactions import Transactions
 from history import Operation
-from tests.checker.oracle_objects import transaction_history
+from tests.support.checker.oracle_objects import transaction_history
 
 NO_LIMITS = Limits(lambda: 0.0)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.clusters import links
-from tests.cluster.fresh_machines import Machine, copy, inventory, make_image, make_key, on_cables, on_loopback
+from tests.support.cluster.fresh_machines import Machine, copy, inventory, make_image, make_key, on_cables, on_loopback
 
 pytestmark = [
     pytest.mark.cluster,

@@ -14,7 +14,7 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.clocks import environment, prepare
 from nemesis.faults.registry import find
-from tests.cluster.nemesis_world import PYTHON, ToySystem, real_world
+from tests.support.cluster.nemesis_world import PYTHON, ToySystem, real_world
 
 pytestmark = pytest.mark.cluster
 

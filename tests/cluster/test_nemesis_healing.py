@@ -24,7 +24,7 @@ from nemesis.faults.registry import FAULTS, find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step, cycle
 from nemesis.sweep import LIFTED, sweep_commands
-from tests.cluster.nemesis_world import real_world
+from tests.support.cluster.nemesis_world import real_world
 
 pytestmark = pytest.mark.cluster
 

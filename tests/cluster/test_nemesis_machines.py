@@ -12,7 +12,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.fault import Targets
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.cluster.nemesis_world import real_world
+from tests.support.cluster.nemesis_world import real_world
 
 pytestmark = pytest.mark.cluster
 

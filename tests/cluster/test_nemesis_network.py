@@ -15,7 +15,7 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.cluster.nemesis_world import World, real_world
+from tests.support.cluster.nemesis_world import World, real_world
 
 pytestmark = pytest.mark.cluster
 

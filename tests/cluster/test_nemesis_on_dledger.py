@@ -28,7 +28,7 @@ from nemesis.core.fault import Context, Settings, Targets
 from nemesis.core.ports import Command
 from nemesis.faults.clocks import environment, prepare
 from nemesis.faults.registry import find
-from tests.cluster.nemesis_world import real_cluster
+from tests.support.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster
 

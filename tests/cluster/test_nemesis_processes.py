@@ -14,7 +14,7 @@ from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from tests.cluster.nemesis_world import PROGRAM, World, real_world
+from tests.support.cluster.nemesis_world import PROGRAM, World, real_world
 
 pytestmark = pytest.mark.cluster
 

@@ -19,12 +19,12 @@ from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from tests.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
-from tests.cluster.toy_register import Clients
+from tests.support.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
+from tests.support.cluster.toy_register import Clients
 
 pytestmark = pytest.mark.cluster
 
-PROGRAM = Path(__file__).with_name("toy_register.py").read_text()
+PROGRAM = (Path(__file__).parents[1] / "support" / "cluster" / "toy_register.py").read_text()
 
 # Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {

@@ -15,7 +15,7 @@ import pytest
 
 from harness.clusters import capabilities
 from harness.errors import ClusterBusyError, ClusterError
-from tests.cluster.conftest import HARNESS, MakeCluster, on_all, outputs
+from tests.support.cluster.machine import HARNESS, MakeCluster, on_all, outputs
 
 pytestmark = pytest.mark.cluster
 

@@ -24,7 +24,7 @@ from harness.errors import (
 )
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
-from tests.cluster.conftest import HARNESS, MakeCluster
+from tests.support.cluster.machine import HARNESS, MakeCluster
 
 pytestmark = pytest.mark.cluster
 

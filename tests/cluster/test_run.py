@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from history import read_history
-from tests.cluster.conftest import HARNESS
-from tests.cluster.run_jobs import CALM, CLUSTER, checks, run_words, start, store
+from tests.support.cluster.machine import HARNESS
+from tests.support.cluster.run_jobs import CALM, CLUSTER, checks, run_words, start, store
 
 __all__ = ["store"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import HARNESS, Machine
+from tests.support.cluster.machine import HARNESS, Machine
 
 pytestmark = pytest.mark.cluster
 

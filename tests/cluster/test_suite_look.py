@@ -9,7 +9,7 @@ import pytest
 from harness.remote.nodes import Remote
 from harness.suite.warm import Look, differences, look_command
 from nemesis.core.ports import Command
-from tests.cluster.nemesis_world import real_cluster
+from tests.support.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster
 

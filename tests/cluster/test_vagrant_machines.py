@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import HARNESS, MakeCluster
+from tests.support.cluster.machine import HARNESS, MakeCluster
 
 pytestmark = [
     pytest.mark.cluster,

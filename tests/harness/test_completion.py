@@ -13,7 +13,7 @@ from click.shell_completion import BashComplete, get_completion_class
 
 from harness.cli.main import harness, run_command
 from nemesis.faults.registry import FAULTS
-from tests.harness.recorded_run import record
+from tests.support.harness.recorded_run import record
 
 ROOT = Path(__file__).resolve().parents[2]
 

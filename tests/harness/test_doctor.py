@@ -14,7 +14,7 @@ import pytest
 from harness.cli.main import run_command
 from harness.doctor import FaultFinding, FaultTable, Finding, ask_faults, examine, examine_faults, faketime, java
 from nemesis.faults.registry import FAULTS
-from tests.nemesis.toy import ToyNodes
+from tests.support.nemesis.toy import ToyNodes
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from harness.errors import (
 )
 from harness.remote.nodes import Remote, command_line
 from nemesis.core.ports import Command, Completed
-from tests.harness.toy_sshd import ToySshd, toy_sshd
+from tests.support.harness.toy_sshd import ToySshd, toy_sshd
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.recorded_run import record
+from tests.support.harness.recorded_run import record
 
 ROOT = Path(__file__).resolve().parents[2]
 

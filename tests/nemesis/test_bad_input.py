@@ -12,7 +12,7 @@ from nemesis.core.fault import LINK_FAMILIES
 from nemesis.faults.registry import FAULTS, find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
-from tests.nemesis.toy import Recorder, world
+from tests.support.nemesis.toy import Recorder, world
 
 
 def outcome(steps, n=5, **quirks):

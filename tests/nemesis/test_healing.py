@@ -18,7 +18,7 @@ from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import Command, Completed, StartError, run_each
 from nemesis.faults import disks, power
 from nemesis.faults.registry import FAULTS, find
-from tests.nemesis.toy import SshError, ToyClock, ToyNodes, ToySystem, facts
+from tests.support.nemesis.toy import SshError, ToyClock, ToyNodes, ToySystem, facts
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")
 

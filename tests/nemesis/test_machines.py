@@ -9,8 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -19,35 +18,13 @@ import pytest
 from harness.systems.dledger import STORE_FILES
 from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError
-from nemesis.core.fault import Context, Settings, Targets
-from nemesis.core.ports import Command
+from nemesis.core.fault import Settings, Targets
 from nemesis.faults import disks, power
 from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
-from tests.nemesis.toy import Recorder, ToyNodes, ToySystem, facts, world
-
-TOOLS = ("xfs_io", "mount", "umount", "dd", "fallocate", "stat", "python3")
-
-
-@dataclass
-class Answering(ToyNodes):
-    """Answers by script, the toy's way where no answer is given for it."""
-
-    answers: dict[str, Callable[[str, Command], str]] = field(default_factory=dict)
-
-    def _one(self, node, command):
-        for script, answer in self.answers.items():
-            if script in command.argv:
-                return 0, answer(node, command), ""
-        return super()._one(node, command)
-
-
-def ready(name, answers):
-    ctx, _, _, clock = world()
-    nodes = Answering(ctx.nodes.names, clock=clock, answers=answers)
-    ctx = Context(nodes, ToySystem(nodes), clock, facts(nodes.names, nodes, *TOOLS))
-    return ctx, find(name), find(name).plan(ctx, random.Random(1))
+from tests.support.nemesis.machines import ready
+from tests.support.nemesis.toy import Recorder, world
 
 
 def cut_kills(node_states):

@@ -12,7 +12,7 @@ from nemesis.core.fault import Targets
 from nemesis.faults import partitions as network
 from nemesis.faults.partitions import attempts, try_peers
 from nemesis.faults.registry import find
-from tests.nemesis.toy import world
+from tests.support.nemesis.toy import world
 
 RING = find("partition-majorities-ring")
 

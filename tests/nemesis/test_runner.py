@@ -13,7 +13,7 @@ from nemesis.core.fault import Targets
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import PATIENCE_S, Runner
 from nemesis.schedule.steps import Step, cycle
-from tests.nemesis.toy import Recorder, SshError, ToyNodes, world
+from tests.support.nemesis.toy import Recorder, SshError, ToyNodes, world
 
 
 def once(fault: str, start: float = 1.0, end: float = 5.0, number: int = 0) -> list[Step]:

@@ -10,7 +10,7 @@ from nemesis.core.errors import ScheduleError
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.script import read_script, replay
 from nemesis.schedule.steps import Step, cycle, fault_names, turn_parts, turns_of
-from tests.nemesis.toy import Recorder, world
+from tests.support.nemesis.toy import Recorder, world
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")
 

@@ -7,7 +7,7 @@ import pytest
 from history import Probe
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.targets import check_words, choose, claimants, leader_now, resolve
-from tests.nemesis.toy import world
+from tests.support.nemesis.toy import world
 
 
 def test_the_higher_term_leads_and_both_claimants_are_told():

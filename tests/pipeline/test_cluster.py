@@ -20,7 +20,7 @@ from history.tables.schemas import TABLES
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import ingest, local_tables, read_table
 from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
-from tests.pipeline.test_large import long_keys
+from tests.support.pipeline.large import long_keys
 
 WAIT_S = 300
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from history import FormatError, HistoryWriter, Operation, Probe, RunFiles
+from history import FormatError, Probe, RunFiles
 from history.tables.schemas import TABLES
 from pipeline import Tables, local_tables, read_table, run_tables
 from pipeline.spark.large import Sizes
-from tests.pipeline.test_big_keys import random_register
+from tests.support.pipeline.large import LENGTHS, long_keys
 
 pytestmark = pytest.mark.spark
 nightly = partial(pytest.param, marks=pytest.mark.nightly)
@@ -67,34 +66,6 @@ def test_nothing_at_all(spark, recorder) -> None:
     assert tables_of(run) == whole
 
 
-def record(run: RunFiles, operations: list[Operation]) -> RunFiles:
-    """A history whose events come in the order of the operations' places."""
-    from history import Header
-
-    run.root.mkdir(parents=True)
-    ticks = iter(range(0, 10**15, 10**7))
-    writer = HistoryWriter(run.history, Header(), started_ns=0, clock=lambda: next(ticks))
-    events = [(o.invoke_index, "invoke", o) for o in operations]
-    events += [(o.return_index, o.outcome, o) for o in operations if o.return_index is not None]
-    for _, kind, o in sorted(events, key=lambda event: event[0]):
-        value = o.value if kind == "invoke" or o.f == "write" else o.result
-        writer.append(kind, o.process, o.f, key=o.key, value=value)  # type: ignore[arg-type]
-    writer.close()
-    return run
-
-
-LENGTHS: dict[Any, int] = {"long": 120, 'it\'s \\ "long"': 80, "short": 9, 5: 12, None: 60, "tiny": 1}
-
-
-def long_keys(root: Path) -> RunFiles:
-    """A history of registers of different length, some of them invalid."""
-    rng = random.Random(11)
-    operations: list[Operation] = []
-    for place, (key, size) in enumerate(LENGTHS.items()):
-        operations += [_moved(o, place, len(LENGTHS)) for o in random_register(key, rng, size)]
-    return record(RunFiles(root), sorted(operations, key=lambda o: o.invoke_index))
-
-
 def test_keys_that_no_task_holds_get_the_verdict_of_the_kernel(spark, tmp_path: Path) -> None:
     run = long_keys(tmp_path / "run")
     local = {v.key: v for v in local_tables(run, model="register", deadline_s=30).key_verdicts}
@@ -119,15 +90,6 @@ def test_what_distributed_zones_do_not_decide_goes_to_one_task_if_it_holds_it(sp
     assert found[100, "again"][:2] == ("valid", False)
     assert found[7, "again"] == ("unknown", True, "a value was written 2 times")
     assert found[100, "once"] == found[7, "once"] == ("valid", True, None)
-
-
-def _moved(o: Operation, place: int, keys: int) -> Operation:
-    import dataclasses
-
-    back = None if o.return_index is None else o.return_index * keys + place
-    return dataclasses.replace(
-        o, process=o.process * keys + place, invoke_index=o.invoke_index * keys + place, return_index=back
-    )
 
 
 LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}}'

@@ -26,7 +26,7 @@ from history.tables.warehouse import read_runs
 from pipeline import append_run, ingest, local_tables, read_all, read_table
 from pipeline.warehouse import staging
 from pipeline.warehouse.tables import runs_written
-from tests.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
+from tests.support.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ import pytest
 
 import reports
 from history import RunFiles
-from tests.reports.browser import Tab, chromium, tab
-from tests.reports.runs import make
-from tests.reports.shapes import Shape
-
-Maker = Callable[..., RunFiles]
+from tests.support.reports.browser import Tab, chromium, tab
+from tests.support.reports.made import Maker
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import Shape
 
 
 @pytest.fixture(scope="session")

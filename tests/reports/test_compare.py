@@ -15,10 +15,10 @@ from reports.load.run import commands_of
 from reports.load.store_index import StoreIndex
 from reports.page import compare
 from reports.site import serve, site
-from tests.reports.runs import make
-from tests.reports.shapes import HOSTILE, Shape
-from tests.reports.test_report import unpack
-from tests.reports.test_serve import Answer
+from tests.support.reports.answer import Answer
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import HOSTILE, Shape
+from tests.support.reports.unpack import unpack
 
 SHAPE = Shape(operations=1500, rate=100.0, interval_s=2.0)
 

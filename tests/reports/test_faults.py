@@ -15,7 +15,7 @@ from reports.load.run import commands_of, read_run
 from reports.page.page import late_of
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
-from tests.reports.conftest import Maker
+from tests.support.reports.made import Maker
 
 S = 10**9
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import reports
-from tests.reports.browser import Tab, tab
-from tests.reports.conftest import Maker
+from tests.support.reports.browser import Tab, tab
+from tests.support.reports.made import Maker
 
 pytestmark = pytest.mark.browser
 

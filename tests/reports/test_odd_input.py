@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import reports
 from history import RunFiles
 from reports.load.store_index import row_of
-from tests.reports.runs import make
-from tests.reports.shapes import Shape
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import Shape
 
 names = st.sampled_from(
     [

@@ -24,8 +24,8 @@ from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.plots import plots
 from reports.plots.frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
-from tests.reports.conftest import Maker
-from tests.reports.test_breaches import DELETED, with_checks
+from tests.support.reports.checks import DELETED, with_checks
+from tests.support.reports.made import Maker
 
 S = 10**9
 PANELS: list[Callable[[Drawn, Marks], Figure | None]] = [plots.scatter, plots.quantiles, plots.rate, plots.leaders]

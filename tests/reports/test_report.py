@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import shutil
-import struct
-import zlib
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 
 import reports
 from history import RunFiles
 from reports.page.links import links_of
-from tests.reports.conftest import Maker
-from tests.reports.shapes import HOSTILE, KINDS
-
-
-def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-    """What the page's own script does, in Python."""
-    packed = re.search(r'<script id="packed" type="text/plain">([^<]*)</script>', page)
-    assert packed is not None
-    body = zlib.decompress(base64.b64decode(packed.group(1)))
-    (length,) = struct.unpack_from("<I", body)
-    head = json.loads(body[4 : 4 + length])
-    offset, columns = 4 + length, dict[str, np.ndarray[Any, Any]]()
-    for entry in head["columns"]:
-        planes = np.frombuffer(body, np.uint8, entry["n"] * entry["width"], offset).reshape(entry["width"], entry["n"])
-        raw: Any = sum(plane.astype(np.int64) << (8 * place) for place, plane in enumerate(planes))
-        value = (raw >> 1) ^ -(raw & 1)
-        columns[entry["name"]] = np.cumsum(value) if entry["delta"] else value
-        offset += entry["n"] * entry["width"]
-    assert offset == len(body)
-    return columns, head["data"]
+from tests.support.reports.made import Maker
+from tests.support.reports.shapes import HOSTILE, KINDS
+from tests.support.reports.unpack import unpack
 
 
 @pytest.mark.parametrize("kind", KINDS)

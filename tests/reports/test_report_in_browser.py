@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import reports
-from tests.reports.browser import Tab, serious_faults, tab
-from tests.reports.conftest import Maker
-from tests.reports.runs import make
-from tests.reports.shapes import KINDS, Shape
+from tests.support.reports.browser import Tab, serious_faults, tab
+from tests.support.reports.made import Maker
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import KINDS, Shape
 
 pytestmark = pytest.mark.browser
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 import pytest
 
 import reports
 from history import RunFiles
 from reports.site import serve
-from tests.reports.runs import make
-from tests.reports.shapes import Shape
+from tests.support.reports.answer import Answer
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import Shape
 
 RUN = "/runs/register/20260301T020000.000Z-7"
 
@@ -42,22 +41,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (store / "register" / "latest").symlink_to("20260301T020000.000Z-7")
     (store / "loose.txt").write_text("loose")
     return store
-
-
-class Answer:
-    def __init__(
-        self, site: serve.Site, path: str, method: str = "GET", host: str = "127.0.0.1:8000", query: str = ""
-    ) -> None:
-        raw = unquote_to_bytes(path).decode("latin-1")
-        environ = {"REQUEST_METHOD": method, "PATH_INFO": raw, "HTTP_HOST": host, "wsgi.input": io.BytesIO()}
-        environ["QUERY_STRING"] = query
-        self.status, self.headers = 0, dict[str, str]()
-        body = site(environ, self._start)
-        self.body = b"".join(body)
-        getattr(body, "close", lambda: None)()
-
-    def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        self.status, self.headers = int(status.split()[0]), dict(headers)
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from reports.load.logs import log_files
 from reports.load.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
 from reports.page.compare import curves_of
 from reports.site import site
-from tests.reports.runs import make
-from tests.reports.shapes import KINDS, Shape
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import KINDS, Shape
 
 EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
 

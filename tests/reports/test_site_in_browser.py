@@ -14,9 +14,9 @@ import pytest
 
 import reports
 from reports.site import serve, site
-from tests.reports.browser import Tab, serious_faults, tab
-from tests.reports.runs import make
-from tests.reports.shapes import HOSTILE, KINDS, Shape
+from tests.support.reports.browser import Tab, serious_faults, tab
+from tests.support.reports.runs import make
+from tests.support.reports.shapes import HOSTILE, KINDS, Shape
 
 pytestmark = pytest.mark.browser
 

@@ -12,8 +12,8 @@ import pytest
 
 import reports
 from history import RunFiles
-from tests.reports.conftest import Maker
-from tests.reports.shapes import HOSTILE
+from tests.support.reports.made import Maker
+from tests.support.reports.shapes import HOSTILE
 
 
 @pytest.mark.slow

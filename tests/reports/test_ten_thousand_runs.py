@@ -12,8 +12,8 @@ import pytest
 
 from reports.load.store_index import StoreIndex
 from reports.site import serve, site
-from tests.reports.browser import chromium, tab
-from tests.reports.stores import many_runs
+from tests.support.reports.browser import chromium, tab
+from tests.support.reports.stores import many_runs
 
 pytestmark = [pytest.mark.nightly, pytest.mark.browser]
 SLACK = 3

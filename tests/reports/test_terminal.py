@@ -13,8 +13,8 @@ from history import Counterexample, Operation, RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.text import terminal, text_diagram
-from tests.reports.conftest import Maker
-from tests.reports.shapes import KINDS
+from tests.support.reports.made import Maker
+from tests.support.reports.shapes import KINDS
 
 WORDS = {"valid": "VALID", "unknown": "UNKNOWN", "harness-failure": "HARNESS FAILURE"}
 

@@ -15,7 +15,7 @@ from history.tables.warehouse import written_schema
 from reports.analysis import trends
 from reports.load.store_index import StoreIndex
 from reports.site import site
-from tests.reports.shapes import HOSTILE
+from tests.support.reports.shapes import HOSTILE
 
 EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
 

@@ -1,0 +1,223 @@
+"""Texts that are put and appended to: the chains against the definition, and what their counterexamples say."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from checker import ModelError, check_operations
+from checker.core.calls import calls_of
+from checker.core.definition import is_linearization, linearizable
+from checker.core.result import Limits
+from checker.counterexamples.kv import find_texts
+from checker.dispatch import decide
+from checker.engines.kv import ENGINE, decide_by_texts
+from checker.engines.kv_partial import PartOfTexts
+from checker.engines.kv_pieces import pieces_of
+from checker.models.objects import KeyValue
+from history import Operation
+from history.records.operations import Outcome
+from tests.support.checker.oracle_texts import random_texts
+
+NO_LIMIT = Limits(lambda: 0.0)
+
+
+def operation(
+    number: int, f: str, text: str | None, span: tuple[int, int | None], outcome: Outcome = "ok"
+) -> Operation:
+    value, result = (None, text) if f == "get" else (text, text)
+    begin, end = span
+    return Operation(
+        process=number, f=f, key="k", value=value, result=result, outcome=outcome, invoked=begin, returned=end,
+        invoke_index=begin, return_index=end,
+    )  # fmt: skip
+
+
+def told(*rows: tuple[str, str | None, tuple[int, int | None]]) -> list[Operation]:
+    return [operation(number, *row) for number, row in enumerate(rows)]
+
+
+def judge_random(random: Random) -> str:
+    """One history by the chains and by the definition; answers what it was."""
+    history = random_texts(random, random.randint(1, 10))
+    calls = calls_of(history, KeyValue())
+    answer = decide_by_texts(calls, NO_LIMIT)
+    if answer is None:
+        return "unclear"
+    assert answer.verdict == ("valid" if linearizable(calls, KeyValue()) else "invalid"), history
+    plain = decide_by_texts(calls, NO_LIMIT, proof=False)
+    assert plain is not None
+    assert (plain.verdict, plain.order) == (answer.verdict, None), history
+    pieces = pieces_of(calls)
+    assert pieces is not None
+    if answer.verdict == "valid":
+        assert answer.order is not None
+        assert is_linearization(answer.order, calls, KeyValue()), history
+        part = [call for call in calls if random.random() < 0.7]
+        assert linearizable(part, PartOfTexts(part, pieces)), history
+        return "valid"
+    found = find_texts(calls, pieces, NO_LIMIT)
+    for finding in found.held if found else ():
+        assert not linearizable(finding.core, PartOfTexts(finding.core, pieces)), history
+        for call in finding.core:
+            rest = [other for other in finding.core if other is not call]
+            assert linearizable(rest, PartOfTexts(rest, pieces)), (history, call)
+    verdict = check_operations(history, "kv")
+    assert verdict.verdict == "invalid"
+    assert verdict.counterexamples
+    return "invalid" if found else "told by others"
+
+
+def test_random_histories() -> None:
+    random = Random(1)
+    seen = [judge_random(random) for _ in range(3000)]
+    for what, least in {"valid": 1500, "invalid": 200, "unclear": 200, "told by others": 5}.items():
+        assert seen.count(what) > least, what
+
+
+@pytest.mark.nightly
+def test_a_million_random_histories() -> None:
+    random = Random(2)
+    for _ in range(1_000_000):
+        judge_random(random)
+
+
+def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, str, int]:
+    """Kind, sentence and size of the only counterexample."""
+    verdict = check_operations(told(*rows), "kv")
+    assert (verdict.verdict, verdict.engine) == ("invalid", ENGINE)
+    (example,) = verdict.counterexamples
+    return example.kind, example.sentence, len(example.operations)
+
+
+PUT_A, APPEND_B = ("put", "a", (0, 1)), ("append", "b", (2, 3))
+
+
+def test_an_acknowledged_append_that_nobody_ever_got_is_lost() -> None:
+    kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 5)))
+    assert (kind, size) == ("lost-write", 3)
+    assert '"b" was acknowledged before process 2 began to get' in sentence
+
+
+def test_an_append_that_somebody_else_got_was_missed() -> None:
+    kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 6)), ("get", "ab", (5, 7)))
+    assert (kind, size) == ("stale-read", 3)
+    assert 'process 2 got "a"' in sentence
+
+
+def test_the_older_text_after_the_newer_one() -> None:
+    kind, sentence, size = only(PUT_A, ("append", "b", (2, 9)), ("get", "ab", (3, 4)), ("get", "a", (5, 6)))
+    assert (kind, size) == ("read-inversion", 2)
+    assert sentence.endswith("the later answer is the older text.")
+
+
+def test_a_text_from_the_future() -> None:
+    kind, sentence, size = only(PUT_A, ("get", "ab", (2, 3)), ("append", "b", (4, 5)))
+    assert (kind, size) == ("future-read", 2)
+    assert '"b" was got before it was asked for' in sentence
+
+
+def test_one_text_that_goes_on_in_two_ways() -> None:
+    appends = ("append", "b", (2, 20)), ("append", "c", (3, 21))
+    kind, sentence, size = only(PUT_A, *appends, ("get", "ab", (6, 8)), ("get", "ac", (7, 9)))
+    assert (kind, size) == ("log-overwrite", 2)
+    assert "one text cannot have been continued in both ways" in sentence
+
+
+def test_an_append_that_is_there_twice() -> None:
+    kind, sentence, size = only(PUT_A, APPEND_B, ("get", "abb", (4, 5)))
+    assert (kind, size) == ("duplicate", 1)
+    assert '"b" is there more often than it was asked for' in sentence
+
+
+def test_a_put_that_did_not_replace_the_text() -> None:
+    kind, sentence, size = only(PUT_A, ("put", "b", (2, 3)), ("get", "ab", (4, 5)))
+    assert (kind, size) == ("log-overwrite", 1)
+    assert "nothing can stand before it" in sentence
+
+
+def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
+    kind, sentence, size = only(PUT_A, ("get", "ax", (2, 3)))
+    assert (kind, size) == ("never-written", 1)
+    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a text out of nowhere.')
+    history = [*told(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
+    (example,) = check_operations(history, "kv").counterexamples
+    assert example.kind == "failed-write-read"
+    assert "mapping of outcomes may be wrong" in example.sentence
+
+
+def test_appends_that_stand_the_wrong_way_round() -> None:
+    """No get is wrong by itself: what completed the violation is an append, and it is one violation only."""
+    kind, sentence, size = only(("append", "b", (0, 1)), ("append", "a", (2, 3)), ("get", "ab", (4, 5)))
+    assert (kind, size) == ("not-linearizable", 3)
+    assert sentence.endswith("no order of these operations explains what was got.")
+
+
+def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
+    """The deadline passes right after the verdict."""
+    history = told(PUT_A, APPEND_B, ("get", "a", (4, 5)))
+    for looks in range(1, 12):
+        ticks = iter([0.0] * looks + [9.0] * 1000)
+        verdict = check_operations(history, "kv", deadline_s=5.0, clock=lambda ticks=ticks: next(ticks))  # type: ignore[misc]
+        assert verdict.verdict in ("invalid", "unknown")
+        assert verdict.counterexamples or verdict.verdict == "unknown"
+
+
+def test_all_violations_are_told_and_each_once() -> None:
+    """A replica that is stuck answers the same old text again and again: that is one."""
+    stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
+    verdict = check_operations(told(PUT_A, APPEND_B, ("get", "ab", (4, 5)), *stuck, ("get", "q", (90, 91))), "kv")
+    assert verdict.violations == 2
+    assert [example.kind for example in verdict.counterexamples] == ["read-inversion", "never-written"]
+
+
+@pytest.mark.parametrize("last", ["abc", "ab"])
+def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
+    """An append that nobody got stands behind everything that was got, or between the last get and the next put."""
+    rows = (PUT_A, ("append", "x", (2, 20)), ("append", "b", (3, 4)), ("get", "ab", (5, 6)), ("append", "c", (7, 8)))
+    verdict = check_operations(
+        told(*rows, ("get", last, (9, 10)), ("put", "d", (11, 12)), ("get", "d", (13, 14))), "kv"
+    )
+    assert verdict.verdict == ("valid" if last == "abc" else "invalid")
+    assert verdict.certificate == (8 if last == "abc" else 3)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([("append", "a", (0, 1)), ("append", "ab", (2, 3))], id="one text begins with the other"),
+        pytest.param([("put", "a", (0, 1)), ("put", "a", (2, 3))], id="put twice"),
+        pytest.param([("append", "", (0, 1))], id="nothing is appended"),
+        pytest.param([("append", "a", (0, 9)), ("put", "a", (1, 8)), ("get", "a", (2, 3))], id="put or appended"),
+    ],
+)
+def test_what_it_cannot_tell_goes_to_the_search(rows: list[tuple[str, str, tuple[int, int]]]) -> None:
+    history = told(*rows)
+    assert check_operations(history, "kv").verdict == "valid"
+    with pytest.raises(ModelError, match="the engine texts cannot decide this history of a kv"):
+        check_operations(history, "kv", engine="texts")
+
+
+def test_who_appended_the_same_text_twice_is_found_out() -> None:
+    rows = [
+        PUT_A,
+        APPEND_B,
+        ("get", "ab", (4, 5)),
+        ("put", "c", (6, 7)),
+        ("append", "b", (8, 9)),
+        ("get", "cb", (10, 11)),
+    ]
+    assert check_operations(told(*rows), "kv", engine="texts").verdict == "valid"
+    rows[4] = ("append", "b", (12, 13))
+    assert check_operations(told(*rows), "kv", engine="texts").verdict == "invalid"
+
+
+def test_the_deadline_is_kept() -> None:
+    """A second look at the clock is one too late."""
+    history = told(PUT_A, APPEND_B, *(("get", "ab", (2 * number, 2 * number + 1)) for number in range(2, 5000)))
+    ticks = iter(range(100))
+    late = decide(calls_of(history, KeyValue()), KeyValue(), Limits(lambda: next(ticks), deadline=1))
+    assert (late.verdict, late.engine) == ("unknown", ENGINE)
+    assert late.reason is not None
+    assert late.reason.startswith("the deadline passed: 4096 of")

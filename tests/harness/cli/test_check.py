@@ -1,0 +1,331 @@
+"""``harness check``, ``show`` and ``report`` on recorded runs: judged again from files alone, in this process."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import run_command
+from harness.runstate import RunState
+from harness.store import create_run, link_latest
+from history import RunFiles
+from history.records.layout import WAREHOUSE
+from history.tables.warehouse import read_runs
+from pipeline import SessionError
+from reports.load.store_index import StoreIndex
+from tests.support.harness.recorded_run import PLAN, record
+
+
+@pytest.fixture(autouse=True)
+def plotted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs of which the plots were drawn: the real ones take a second each, and have tests of their own."""
+    runs: list[str] = []
+
+    def draw_all(drawn: Any) -> list[Any]:
+        runs.append(drawn.run.verdict)
+        return []
+
+    monkeypatch.setattr("reports.plots.plots.draw_all", draw_all)
+    return runs
+
+
+def check(store: Path, run: str = "latest") -> int:
+    return run_command(["check", run, "--no-spark", "--store", str(store)])
+
+
+def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    results = json.loads(run.results.read_text())
+    assert (results["verdict"], results["harness_failure"]) == ("valid", None)
+    assert run.table("operations").exists()
+    assert "VALID" in run.summary.read_text()
+    told = capsys.readouterr()
+    assert told.out == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+    assert told.err == "judging in this process: as asked\n"
+
+
+def test_a_history_that_was_cut_is_judged_as_far_as_it_goes_with_a_warning(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    with run.history.open("ab") as file:
+        file.write(b'{"index":\0\0')
+    assert check(tmp_path) == 0
+    warnings = json.loads(run.results.read_text())["warnings"]
+    assert "history.jsonl: the last line was torn and is left out (11 bytes, 2 of them NUL)" in warnings
+    assert "the last line was torn" in run.summary.read_text()
+
+
+def told(run: RunFiles, store: Path) -> set[str]:
+    """The verdict in the results, on the page, in the list of runs, in junit.xml, in the warehouse."""
+    (row,) = StoreIndex(store).rows()
+    assert "earlier verdict" not in row.sentence
+    word = re.search(r'<h1 id="verdict-word">(\w+)</h1>', run.report.read_text())
+    junit = ET.parse(run.junit).find("testsuite/properties/property[@name='verdict']")
+    assert word is not None
+    assert junit is not None
+    kept = [one["verdict"] for one in read_runs(store / WAREHOUSE).to_pylist()] if (store / WAREHOUSE).is_dir() else []
+    return {
+        json.loads(run.results.read_text())["verdict"],
+        word[1].lower(),
+        row.verdict,
+        str(junit.get("value")),
+        *kept,
+    }
+
+
+def test_a_run_that_is_judged_again_is_told_alike_everywhere(tmp_path: Path, plotted: list[str]) -> None:
+    """Its verdict changes twice, with what stands in a node's log."""
+    run = record(tmp_path)
+    log = run.nodes / "n2" / "console.log"
+    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    log.write_text("ERROR truncate for data file error 17\n")
+    assert (check(tmp_path), told(run, tmp_path)) == (1, {"invalid"})
+    log.write_text("INFO fine\n")
+    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    assert plotted == ["valid", "invalid", "valid"]
+
+
+def test_a_page_that_cannot_be_drawn_is_a_warning_and_tells_that_it_is_an_earlier_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    (run.nodes / "n2" / "console.log").write_text("ERROR truncate for data file error 17\n")
+    run.report.with_name("report.html.tmp").mkdir()
+    capsys.readouterr()
+    assert check(tmp_path) == 1
+    assert "warning: report.html" in capsys.readouterr().err
+    (row,) = StoreIndex(tmp_path).rows()
+    assert (row.verdict, "page of an earlier verdict" in row.sentence) == ("invalid", True)
+
+
+def test_judging_twice_changes_neither_the_raw_data_nor_the_verdict(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    raw = {path: path.read_bytes() for path in (run.plan, run.history, run.probes, run.state)}
+    assert (check(tmp_path), check(tmp_path, str(run.root)), check(tmp_path, str(run.history))) == (0, 0, 0)
+    assert {path: path.read_bytes() for path in raw} == raw
+
+
+def test_a_stale_read_is_1(tmp_path: Path) -> None:
+    run = record(tmp_path, last_read=1)
+    assert check(tmp_path) == 1
+    (key,) = json.loads(run.results.read_text())["keys"]
+    assert (key["verdict"], len(key["counterexamples"])) == ("invalid", 1)
+
+
+def test_a_node_that_stayed_behind_is_1_and_told_apart(tmp_path: Path) -> None:
+    run = record(tmp_path, seen_by=("n1", "n2"))
+    assert check(tmp_path) == 1
+    assert json.loads(run.results.read_text())["sentence"].startswith("linearizable: yes; recovery: no, n3 silent")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ERROR truncate for data file error 17", 1),
+        ("java.lang.OutOfMemoryError: Java heap space", 255),
+        ("Error: Invalid or corrupt jarfile /data/harness/register-ab.jar", 255),
+        ("WARN \udcff nothing of note", 0),
+    ],
+)
+def test_the_nodes_own_logs_are_read(tmp_path: Path, line: str, code: int) -> None:
+    run = record(tmp_path)
+    (run.nodes / "n2" / "console.log").write_bytes(f"INFO fine\n{line}\n".encode(errors="surrogateescape"))
+    assert check(tmp_path) == code
+
+
+def test_a_run_that_was_killed_is_2(tmp_path: Path) -> None:
+    record(tmp_path, ended=False)
+    assert check(tmp_path) == 2
+
+
+def test_a_torn_history_is_judged_up_to_its_last_whole_line(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    run.history.write_bytes(run.history.read_bytes()[:-3])
+    assert check(tmp_path) == 2  # one of the final reads is missing its answer; nothing contradicts itself
+
+
+@pytest.mark.parametrize("name", ["history", "plan", "state", "probes"])
+def test_recorded_files_that_cannot_be_read_are_our_failure(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    path = getattr(run, name)
+    path.write_text("nonsense\n")
+    assert check(tmp_path) == 255
+    said = capsys.readouterr().err
+    assert path.name in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["history", "plan"])
+def test_a_run_that_lacks_a_file_is_our_failure_and_says_which(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    getattr(run, name).unlink()
+    assert check(tmp_path, str(run.root)) == 255
+    assert f"{getattr(run, name)} is missing" in capsys.readouterr().err
+
+
+def test_operations_of_another_kind_than_the_model_knows_are_our_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    run.history.write_text(run.history.read_text().replace('"f":"write"', '"f":"append"'))
+    assert check(tmp_path) == 255
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--model", "log"]])
+@pytest.mark.parametrize("name", ["nowhere.edn", "latest", "x" * 5000], ids=["file", "latest", "too long"])
+def test_no_such_file_or_run_is_254(
+    tmp_path: Path, name: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["check", name, *options, "--store", str(tmp_path)]) == 254
+    assert f"{name}: there is no such file or run; give a history file, a run's" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--model", "register"], ["--engine", "zones"], ["--deadline", "5"]])
+def test_what_is_for_a_file_is_refused_for_a_run(
+    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path)
+    assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
+    assert "are for a history file; latest is none" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_run_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", str(tmp_path), "--store", str(tmp_path)]) == 254
+    assert f"{tmp_path}: no run there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["show", "report"])
+def test_no_such_run_is_254(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([verb, "nowhere", "--store", str(tmp_path)]) == 254
+    assert "nowhere: no run there" in capsys.readouterr().err
+
+
+def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    assert run_command(["show", "--store", str(tmp_path)]) == 254
+    assert f"harness check {run.root}" in capsys.readouterr().err
+    assert check(tmp_path) == 0
+    capsys.readouterr()
+    assert run_command(["show", "--store", str(tmp_path)]) == 0
+    assert "VALID" in capsys.readouterr().out
+
+
+# -- documents -------------------------------------------------------------------------------------------------------
+
+
+def document(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+    """Code, what standard output holds (one line of JSON and nothing else), and the other stream."""
+    capsys.readouterr()
+    code = run_command(words)
+    told = capsys.readouterr()
+    assert told.out.count("\n") == 1
+    return code, json.loads(told.out), told.err
+
+
+@pytest.mark.parametrize(("last_read", "code", "verdict"), [(2, 0, "valid"), (1, 1, "invalid")])
+def test_check_and_show_as_a_document(
+    tmp_path: Path, last_read: int, code: int, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path, last_read=last_read)
+    ended, told, aside = document(["check", "latest", "--json", "--store", str(tmp_path)], capsys)
+    assert (ended, told["exit_code"], told["verdict"], told["spark"]) == (code, code, verdict, False)
+    assert verdict.upper() in aside
+    results = json.loads(run.results.read_text())
+    assert (told["sentence"], told["checks"]) == (results["sentence"], results["checks"])
+    assert (told["harness_failure"], told["report"]) == (None, str(run.report))
+    ended, shown, aside = document(["show", "--json", "--store", str(tmp_path)], capsys)
+    assert (ended, aside) == (0, "")
+    assert shown == {name: value for name, value in told.items() if name != "spark"}
+
+
+def test_a_run_that_broke_off_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    state = RunState.read(run.state)
+    state.path = run.state
+    state.fail("n2: no SSH server answered")
+    state.save()
+    _, told, _ = document(["show", "--json", "--store", str(tmp_path)], capsys)
+    assert (told["verdict"], told["exit_code"], told["results"], told["checks"]) == (None, 255, None, [])
+    assert told["harness_failure"] == "n2: no SSH server answered"
+
+
+def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "latest", "--json", "--store", str(tmp_path)]) == 254
+    assert capsys.readouterr().out == ""
+
+
+# -- through Spark or not --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "way"),
+    [
+        (0, [], "in this process: its history has at most 64 MiB"),
+        (65 << 20, [], "through Spark: its history has more than 64 MiB"),
+        (0, ["--spark"], "through Spark: as asked"),
+        (65 << 20, ["--no-spark"], "in this process: as asked"),
+    ],
+)
+def test_spark_is_for_large_histories(
+    tmp_path: Path,
+    size: int,
+    options: list[str],
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Session:
+        def __init__(self, *_: object, **__: object) -> None:
+            asked.append(self)
+
+        def get(self) -> None:
+            raise SessionError("no Java here")
+
+        def stop(self) -> None:
+            pass
+
+    asked: list[Session] = []
+    monkeypatch.setattr("pipeline.WarmSession", Session)
+    monkeypatch.setattr(importlib.import_module("pipeline.warehouse.ingest"), "staged_size", lambda place: size)
+    record(tmp_path)
+    code, told, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
+    assert (code, told["spark"]) == (0, False)  # it was judged, if not as asked
+    assert aside.startswith(f"judging {way}\n")
+    assert bool(asked) == way.startswith("through")
+    assert any("judged without Spark" in text for text in told["warnings"]) == bool(asked)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["show {}", "check {} --no-spark", "replay {}", "ingest {} --no-spark", "report {}"],
+    ids=lambda v: v.split()[0],
+)
+@pytest.mark.parametrize("written", [None, b"", b'{"format":"harness-hi'], ids=["nothing", "empty", "half a header"])
+def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
+    verb: str, written: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nobody is sent from one verb to the other."""
+    run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
+    link_latest(run)
+    if written is not None:
+        run.history.write_bytes(written)
+    assert run_command([*verb.format("latest").split(), "--store", str(tmp_path)]) == 254
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
+    assert f"run it again: {PLAN.command()}" in said
+    assert run_command(["ingest", "--no-spark", "--store", str(tmp_path)]) == 0

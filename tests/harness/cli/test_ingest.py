@@ -1,0 +1,92 @@
+"""The warehouse is fed: by a check, and by ``harness ingest``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import run_command
+from harness.judge.conclude import append_to_warehouse
+from history.tables.warehouse import read_runs, read_trends
+from tests.support.harness.recorded_run import record
+
+
+def runs(store: Path) -> list[tuple[str, str]]:
+    table = read_runs(store / "warehouse")
+    return list(zip(table["run"].to_pylist(), table["verdict"].to_pylist(), strict=True))
+
+
+@pytest.mark.slow
+def test_a_check_brings_its_run_and_replaces_it(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    name = f"{run.root.parent.name}/{run.root.name}"
+    assert run_command(["check", "latest", "--no-spark", "--store", str(tmp_path)]) == 0
+    assert runs(tmp_path) == [(name, "valid")]
+    lines = run.history.read_text().splitlines(keepends=True)
+    run.history.write_text("".join(lines[:-1]) + lines[-1].replace('"value":2', '"value":1'))
+    assert run_command(["check", str(run.root), "--no-spark"]) == 1
+    assert runs(tmp_path) == [(name, "invalid")]
+    (trend,) = read_trends(tmp_path / "warehouse").to_pylist()
+    assert (trend["runs"], json.loads(trend["verdicts"]), trend["newest"]) == (1, {"invalid": 1}, name)
+
+
+def test_a_run_that_is_in_no_store_makes_no_warehouse(tmp_path: Path) -> None:
+    record(tmp_path / "elsewhere")
+    root = next((tmp_path / "elsewhere").glob("register*/2*"))
+    assert run_command(["check", str(root), "--no-spark", "--store", str(tmp_path / "store")]) == 0
+    assert not list(tmp_path.rglob("warehouse"))
+
+
+def test_all_runs_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    other = run.root.with_name("20260102T000000.000Z-8")
+    shutil.copytree(run.root, other)
+    (other / "history.jsonl").write_text("no history\n")
+    assert run_command(["ingest", "--store", str(tmp_path)]) == 255
+    told = capsys.readouterr()
+    assert "1 added, 0 unchanged, 1 failed" in told.out
+    said = told.err
+    assert f"{other.name}: FormatError: {other}/history.jsonl: line 1: expected a JSON object" in said
+    shutil.rmtree(other)
+    assert run_command(["ingest", "--store", str(tmp_path)]) == 0
+    assert "0 added, 1 unchanged, 0 failed" in capsys.readouterr().out
+
+
+def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["ingest", "--store", str(tmp_path / "none")]) == 254
+    assert run_command(["ingest", "hdfs://nowhere/run", "--no-spark", "--store", str(tmp_path)]) == 254
+    assert "read by Spark only" in capsys.readouterr().err
+
+
+def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_path: Path) -> None:
+    run = record(tmp_path)
+    (warning,) = append_to_warehouse(run, tmp_path)
+    assert warning.endswith(f"`harness ingest {run.root}` brings it there")
+
+
+WITHOUT_SPARK = """
+import json, sys
+from harness.cli.main import run_command
+history, root, store = sys.argv[1:]
+codes = [run_command(["check", history]), run_command(["check", root, "--no-spark", "--store", store]),
+         run_command(["ingest", root, "--store", store])]
+print(json.dumps([codes, "pyspark" in sys.modules]))
+"""
+
+
+@pytest.mark.slow
+def test_one_small_run_needs_no_spark_and_gets_the_same_answer(tmp_path: Path) -> None:
+    run = record(tmp_path, last_read=1)
+    lone = tmp_path / "lone.jsonl"
+    shutil.copy(run.history, lone)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK, str(lone), str(run.root), str(tmp_path)],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == [[1, 1, 0], False]
+    assert runs(tmp_path) == [(f"{run.root.parent.name}/{run.root.name}", "invalid")]

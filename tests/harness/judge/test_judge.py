@@ -1,0 +1,642 @@
+"""Every check and every gate with a good and a bad twin.
+
+``good()`` is a run without any blemish; each test changes the one thing that its check must notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.judge.committed_prefix import committed_kept, falls
+from harness.judge.damage import NONE
+from harness.judge.fault_windows import quorum_left
+from harness.judge.judge import planted
+from harness.judge.node_alarms import ALARMS
+from harness.judge.recorded import Recorded
+from harness.judge.recovery import last_heal
+from harness.judge.recovery_check import recovery_of
+from harness.plan import Plan
+from harness.runstate import RunState
+from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
+from history.records.operations import UNAPPLIED
+from tests.support.harness.good_run import (
+    KEYS,
+    MOMENTS,
+    NODES,
+    OPERATIONS,
+    PROBES,
+    S,
+    check_named,
+    good,
+    judged,
+    operation,
+    probe,
+    receipt,
+)
+
+AT_ONCE = operation(31, "write")
+
+
+def with_state(**changes: Any) -> Recorded:
+    return replace(good(), state=replace(good().state, **changes))
+
+
+def without(moment: str) -> Recorded:
+    return with_state(moments={name: time for name, time in MOMENTS.items() if name != moment})
+
+
+def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
+    plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
+    wrong = replace(good(), plan=plan)
+    blind = "the planted bug stale-reads was not found: the harness was blind to it; linearizable: yes"
+    assert judged(wrong).sentence.startswith(blind)
+    caught = judged(wrong, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),)).sentence
+    assert caught.startswith("the planted bug stale-reads was found, as intended; linearizable: no")
+
+
+def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -> None:
+    twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
+    lost = Check("linearizable", "check", "invalid", "", "")
+    two = Check("election-safety", "check", "invalid", "", "")
+    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found: the harness was blind to it; "
+    assert planted(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
+    assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
+
+
+def test_a_run_without_blemish_is_valid() -> None:
+    results = judged(good())
+    assert results.verdict == "valid"
+    assert results.harness_failure is None
+    assert [check.name for check in results.checks if check.verdict != "valid"] == []
+    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40 after 31.1 s"
+    assert (results.environment, results.warnings) == ({"java": "21"}, ("w",))
+
+
+def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
+    kinds = {check.name: check.kind for check in judged(good()).checks}
+    gates = ("operations", "under-fault", "read-back", "faults", "final-reads", "kept-pace", "whole")
+    checks = ["linearizable", "recovery", "replicas-agree", "election-safety", "terms-kept", "leader-complete"]
+    checks += ["log-order", "committed-kept", "node-logs"]
+    assert kinds == {**dict.fromkeys(checks, "check"), **dict.fromkeys(gates, "gate")}
+
+
+# -- linearizability ---------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
+    example = Counterexample("lost-write", "A write was lost.", (OPERATIONS[1],))
+    results = judged(good(), (*KEYS, KeyVerdict("k1", "invalid", "zones", 3, 0.1, 2, (example,))))
+    assert results.verdict == "invalid"
+    seen = "8 operations on 2 keys, 2 violations on k1: of the 1 that are told: 1 in main; 1 without a fault"
+    assert check_named("linearizable", results).seen == seen
+    assert results.sentence.startswith("linearizable: no (lost-write: A write was lost); recovery: yes")
+
+
+@pytest.mark.parametrize(("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 keys (2 without effect")])
+def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
+    results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))
+    assert check_named("linearizable", results).seen.startswith(seen)
+    assert results.counts["all"] == 5
+
+
+def test_a_key_that_could_not_be_decided_makes_the_run_unknown() -> None:
+    results = judged(good(), (*KEYS, KeyVerdict("k1", "unknown", "search", 3, 60.0, reason="deadline at 2 of 3")))
+    assert results.verdict == "unknown"
+    assert "undecided: k1: deadline at 2 of 3" in check_named("linearizable", results).seen
+    assert results.sentence.startswith("linearizable: undecided")
+
+
+# -- recovery ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
+    stuck = tuple(probe(63, node, 101 if node == "n2" else 24) for node in NODES)
+    results = judged(replace(good(), probes=(PROBES[0], *stuck)))
+    check = check_named("recovery", results)
+    assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
+    assert check.details["behind"] == ["n1", "n3"]
+    assert check_named("linearizable", results).verdict == "valid"
+    assert results.sentence == "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40"
+    assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
+
+
+def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_of_the_load() -> None:
+    receipts = (receipt(), replace(receipt(), id=1, started=40 * S, stood=40 * S, heal_started=50 * S, healed=55 * S))
+    probes = (*PROBES[:4], probe(54.9, "n1", 70, "leader"), *(probe(57.5, node, 75) for node in NODES), *PROBES[4:])
+    check = check_named("recovery", judged(replace(good(), receipts=receipts, probes=probes)))
+    # Invoked after that heal is only the read at 62 s.
+    assert check.seen == "all nodes at 70 after 7.1 s"
+    again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, operation(56, "write")))
+    check = check_named("recovery", judged(again))
+    assert (check.seen, check.details["healed_ns"], check.details["target"]) == (
+        "all nodes at 70 after 2.5 s", 55 * S, 70,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", [1.0, 5.0])
+def test_back_before_the_load_ended_is_too_late_all_the_same(limit: float) -> None:
+    plan = replace(good().plan, recovery_time=limit)
+    late = (*PROBES[:3], probe(35, "n3", 41), *PROBES[4:])
+    check = check_named("recovery", judged(replace(good(), plan=plan, probes=late, operations=(*OPERATIONS, AT_ONCE))))
+    assert (check.verdict, check.seen) == ("valid" if limit > 4 else "invalid", "all nodes at 40 after 4.0 s")
+
+
+def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
+    behind = (*PROBES[:-1], probe(63, "n3", 41))
+    results = judged(replace(good(), probes=behind))
+    check = check_named("recovery", results)
+    assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
+    assert check.seen == "all nodes at 40 after 31.1 s, but after the load n3 stuck at 41 of 100"
+
+
+def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
+    unseen = replace(receipt(), id=1, started=40 * S, healed=None)
+    skipped = replace(receipt(), id=2, state="skipped", healed=None, witness={})
+    assert last_heal((receipt(), unseen), 61 * S) == 61 * S
+    assert last_heal((receipt(), skipped), 61 * S) == 31 * S
+    assert last_heal((replace(receipt(), healed=65 * S),), 61 * S) == 61 * S
+    assert last_heal((), 61 * S) == 61 * S
+
+
+@pytest.mark.parametrize(("mode", "after"), [("log", 1.1), ("unsafe", 31.1)])
+def test_a_read_that_asks_no_quorum_is_no_commit(mode: Any, after: float) -> None:
+    plan = replace(good().plan, read_mode=mode)
+    found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))), NONE)
+    assert found is not None
+    assert found.since_heal.committed_again == round((31 + after) * S)
+
+
+def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
+    results = judged(replace(good(), operations=OPERATIONS[:3]))
+    assert check_named("recovery", results).seen == "nothing was committed after the heal"
+    results = judged(replace(good(), operations=(*OPERATIONS[:3], AT_ONCE)))
+    assert check_named("recovery", results).seen.endswith(", but after the load nothing was committed after the heal")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"invoked": 60 * S}, {"outcome": "info"}, {"phase": "main"}, {"outcome": "fail"}],
+    ids=["invoked before the heal", "in doubt", "of the main phase", "failed"],
+)
+def test_what_does_not_count_as_committed_after_the_heal(changes: dict[str, Any]) -> None:
+    doubtful = replace(OPERATIONS[3], **changes)
+    results = judged(replace(good(), operations=(*OPERATIONS[:3], doubtful)))
+    assert check_named("recovery", results).verdict == "invalid"
+
+
+@pytest.mark.parametrize(("at", "verdict"), [(121.5, "valid"), (122.5, "invalid")])
+def test_too_late_is_no_recovery(at: float, verdict: str) -> None:
+    late = (*PROBES[:-1], probe(at, "n3", 101))
+    assert check_named("recovery", judged(replace(good(), probes=late))).verdict == verdict
+
+
+@pytest.mark.parametrize("recorded", [without("healed"), without("final-reads"), with_state(interrupted=True)])
+def test_a_run_that_was_cut_says_nothing_about_recovery(recorded: Recorded) -> None:
+    results = judged(recorded)
+    assert check_named("recovery", results).verdict == "unknown"
+    assert "recovery" not in results.sentence
+    assert results.verdict == "unknown"
+
+
+# -- election safety, node logs ----------------------------------------------------------------------------------------
+
+
+def test_two_leaders_of_one_term_are_a_violation() -> None:
+    both = [probe(at, node, 9, "leader", 7) for at in (3, 4) for node in ("n1", "n2")]
+    check = check_named("election-safety", judged(replace(good(), probes=(*both, *PROBES))))
+    assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
+
+
+def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
+    """Also when its machine went down in between: the term is to be on stable storage."""
+    back = [probe(3, "n1", 9, "follower", 7), replace(probe(4, "n1", 9), error="no connection")]
+    back += [probe(5, "n1", 9, "follower", 0), probe(6, "n1", 9, "follower", 7), probe(7, "n1", 9, "follower", 2)]
+    check = check_named("terms-kept", judged(replace(good(), probes=tuple(back))))
+    assert (check.verdict, check.details["kind"]) == ("invalid", "term-forgotten")
+    assert check.seen == "n1 was in term 7, and in term 0 at 5.0 s"
+    assert [(one["before"], one["term"]) for one in check.details["moments"]] == [(7, 0), (7, 2)]
+
+
+def test_terms_that_grow_and_nodes_that_differ_forget_nothing() -> None:
+    fine = [probe(3, "n1", 9, "follower", 7), probe(4, "n2", 9, "follower", 2), probe(5, "n1", 9, "follower", 7)]
+    fine += [replace(probe(6, "n1", 9, "unknown", 0), error="gone"), probe(7, "n1", 9, "follower", 9)]
+    assert check_named("terms-kept", judged(replace(good(), probes=tuple(fine)))).verdict == "valid"
+
+
+def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:
+    fine = [probe(3, "n1", 9, "leader", 7), probe(4, "n1", 9, "leader", 7), probe(5, "n2", 9, "leader", 7)]
+    fine += [probe(6, "n2", 9, "leader", 8), probe(7, "n2", 9, "leader", 8)]
+    assert check_named("election-safety", judged(replace(good(), probes=(*fine, *PROBES)))).verdict == "valid"
+
+
+def alarms(follows: str) -> list[tuple[str, str, str]]:
+    return [alarm for alarm in ALARMS if alarm[2] == follows]
+
+
+@pytest.mark.parametrize("alarm", alarms("violation"), ids=lambda alarm: alarm[0])
+def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
+    check = check_named("node-logs", results)
+    assert (results.verdict, check.seen) == ("invalid", f"3 times {alarm[0]!r} on n2 ({alarm[1]})")
+
+
+@pytest.mark.parametrize("alarm", alarms("note"), ids=lambda alarm: alarm[0])
+def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
+    check = check_named("node-logs", results)
+    assert (results.verdict, check.verdict) == ("valid", "valid")
+    assert f"noted: 3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
+
+
+def with_probes(*more: Probe) -> Results:
+    probes = sorted([*good().probes, *more], key=lambda probe: probe.time)
+    return judged(replace(good(), probes=probes))
+
+
+def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> None:
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
+    check = check_named("committed-kept", with_probes(*shrunk))
+    assert check.verdict == "invalid"
+    assert "n2's log ended at 60" in check.seen
+    assert check.details["kind"] == "committed-entries-deleted"
+    assert check.details["lost_for_good"]
+
+
+def test_entries_that_another_node_still_holds_are_not_lost_for_good() -> None:
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
+    holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)
+    check = check_named("committed-kept", with_probes(*shrunk, holder))
+    assert check.verdict == "invalid"
+    assert "lost_for_good" not in check.details
+
+
+def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
+    restarted = Probe(65 * S, "n2", "follower", 4, ledger_end=60, committed=-1, applied=-1)
+    assert check_named("committed-kept", with_probes(restarted)).verdict == "valid"
+
+
+KEPT = (
+    Probe(5 * S, "n1", "follower", 1, ledger_end=90, committed=90, applied=90),
+    Probe(5 * S, "n2", "leader", 1, ledger_end=91, committed=90, applied=90),
+    Probe(6 * S, "n1", "follower", 2, ledger_end=10, committed=90, applied=90),
+    Probe(7 * S, "n1", "follower", 2, ledger_end=30, committed=90, applied=90),
+    Probe(8 * S, "n1", "follower", 2, ledger_end=190, committed=190, applied=190),
+    Probe(9 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
+    Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1),
+    Probe(10 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
+    Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15),
+)
+
+
+def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
+    check = committed_kept(KEPT)
+    assert check.details["moments"] == [
+        {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False},
+        {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False},
+        {"node": "n2", "time": 10 * S, "log_end": 15, "committed": 90, "restarted": True},
+    ]
+    assert check.seen.startswith("n1's log ended at 10 at 6.0 s although 90 had been committed there")
+    assert ", and 2 more such falls (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
+
+
+def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
+    check = committed_kept([probe for probe in KEPT if probe.node == "n2"])
+    assert (check.verdict, check.details) == ("valid", {})
+
+
+def test_a_log_that_only_grows_never_falls() -> None:
+    assert falls([probe for probe in KEPT[:2] for _ in range(3)]) == []
+
+
+def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
+    later = Probe(65 * S, "n2", "follower", 4, ledger_end=300, committed=301, applied=301)
+    assert check_named("committed-kept", with_probes(later)).verdict == "valid"
+
+
+@pytest.mark.parametrize("alarm", alarms("harness"), ids=lambda alarm: alarm[0])
+def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str, str]) -> None:
+    results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
+    assert results.harness_failure == f"1 times {alarm[0]!r} on n2 ({alarm[1]})"
+    assert check_named("node-logs", results).verdict == "valid"
+    assert results.sentence.startswith(f"the harness failed ({results.harness_failure})")
+
+
+def test_logs_that_were_not_collected_say_nothing() -> None:
+    assert check_named("node-logs", judged(replace(good(), log_hits={}))).verdict == "unknown"
+
+
+# -- gates -------------------------------------------------------------------------------------------------------------
+
+
+def unknown_because(name: str, recorded: Recorded) -> str:
+    """What the named gate saw; it must be the only one that objects."""
+    results = judged(recorded)
+    assert [check.name for check in results.checks if check.verdict != "valid"] == [name]
+    assert results.verdict == "unknown"
+    check = check_named(name, results)
+    assert f"{name}: {check.seen}" in results.sentence
+    return check.seen
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "fail"}, {"outcome": "info"}, {"phase": "warm-up"}])
+def test_gate_operations_wants_every_kind_in_the_main_phase(changes: dict[str, Any]) -> None:
+    operations = (OPERATIONS[0], replace(OPERATIONS[1], **changes), *OPERATIONS[2:])
+    assert unknown_because("operations", replace(good(), operations=operations)) == "0 reads, 1 writes"
+
+
+def test_gate_operations_does_not_count_what_was_never_applied() -> None:
+    swept = replace(OPERATIONS[1], error=UNAPPLIED)
+    operations = (OPERATIONS[0], swept, *OPERATIONS[2:])
+    assert unknown_because("operations", replace(good(), operations=operations)) == "0 reads, 1 writes"
+
+
+def test_gate_operations_wants_a_share_of_what_was_asked_for() -> None:
+    """Of 10 a second for 58 s, 1 in 100 of each kind: five reads are enough, four are not."""
+    fast = replace(good(), plan=replace(good().plan, rate=10.0))
+    writes = tuple(operation(24 + n / 10, "write") for n in range(5))
+    five = tuple(operation(40 + n, "read") for n in range(4))
+    assert judged(replace(fast, operations=(*OPERATIONS, *writes, *five))).verdict == "valid"
+    few = replace(fast, operations=(*OPERATIONS, *writes, *five[:3]))
+    assert unknown_because("operations", few) == "4 reads, 6 writes"
+
+
+def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
+    plan = replace(good().plan, workload="cas-register")
+    assert unknown_because("operations", replace(good(), plan=plan)) == "1 reads, 1 writes, 0 cass"
+    whole = replace(good(), plan=plan, operations=(*OPERATIONS, operation(6, "cas")))
+    assert judged(whole).verdict == "valid"
+
+
+KILLED = "#0 kill-one (20.0 to 30.0 s)"
+
+
+def under_fault(*receipts: Receipt, operations: tuple[Operation, ...] = OPERATIONS, **changes: Any) -> Check:
+    recorded = replace(good(), receipts=receipts, operations=operations, **changes)
+    return check_named("under-fault", judged(recorded))
+
+
+@pytest.mark.parametrize(
+    "at",
+    [19.8, 19.95, 29.95, 30.05],
+    ids=["returned before the fault stood", "invoked before", "returned after healing had begun", "invoked after"],
+)
+def test_gate_under_fault_wants_an_ok_that_began_and_ended_while_the_fault_stood(at: float) -> None:
+    operations = (*OPERATIONS[:2], operation(at, "write"), *OPERATIONS[3:])
+    check = under_fault(receipt(), operations=operations)
+    assert (check.verdict, check.seen) == ("unknown", f"no operation was ok; too few under {KILLED}: 0 of 1")
+
+
+@pytest.mark.parametrize("at", [20, 25, 29.9])
+def test_gate_under_fault_counts_what_began_and_ended_meanwhile(at: float) -> None:
+    operations = (*OPERATIONS[:2], operation(at, "write"), *OPERATIONS[3:])
+    assert judged(replace(good(), operations=operations)).verdict == "valid"
+
+
+def test_gate_under_fault_does_not_count_what_was_never_applied() -> None:
+    operations = (*OPERATIONS[:2], replace(OPERATIONS[2], error=UNAPPLIED), *OPERATIONS[3:])
+    assert under_fault(receipt(), operations=operations).verdict == "unknown"
+
+
+def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() -> None:
+    second = receipt(id=1, started=40 * S, stood=40 * S, heal_started=50 * S, healed=51 * S)
+    check = under_fault(receipt(), second)
+    assert (check.verdict, check.seen) == (
+        "unknown", "1 operations; too few under #1 kill-one (40.0 to 50.0 s): 0 of 1",
+    )  # fmt: skip
+    assert under_fault(receipt(), second, operations=(*OPERATIONS, operation(45, "read"))).verdict == "valid"
+
+
+def test_gate_under_fault_wants_a_share_of_what_was_asked_for() -> None:
+    """Of 40 a second for 10 s, 1 in 100: four are enough, three are not."""
+    plan = replace(good().plan, rate=40.0)
+    three = tuple(operation(21 + n, "read") for n in range(2))
+    check = under_fault(receipt(), operations=(*OPERATIONS, *three), plan=plan)
+    assert (check.verdict, check.seen) == ("unknown", f"3 operations; too few under {KILLED}: 3 of 4")
+    assert under_fault(receipt(), operations=(*OPERATIONS, *three, operation(28, "read")), plan=plan).verdict == "valid"
+
+
+STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, heal_started=50 * S, healed=51 * S)
+
+
+def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names_it() -> None:
+    check = under_fault(receipt(), STRUCK)
+    nobody = "not asked of #1 kill-all (40.0 to 50.0 s): no quorum could have answered"
+    assert (check.verdict, check.seen) == ("valid", f"1 operations; {nobody}")
+    alone = under_fault(STRUCK)
+    assert (alone.verdict, alone.seen) == ("unknown", f"no operation was ok; {nobody}")
+
+
+@pytest.mark.parametrize(
+    ("grudge", "left"),
+    [
+        ({"n1": ["n2", "n3"], "n2": ["n1"], "n3": ["n1"]}, True),
+        ({"n1": ["n2"]}, True),
+        ({"n1": ["n2", "n3"], "n2": ["n3"]}, False),
+    ],
+    ids=["one cut off", "one link, one way", "everybody alone"],
+)
+def test_whether_a_partition_leaves_a_quorum(grudge: dict[str, list[str]], left: bool) -> None:
+    assert quorum_left(NODES, [receipt("partition", nodes=NODES, targets={"grudge": grudge})]) is left
+
+
+def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
+    cut = receipt("partition", id=1, nodes=NODES, targets={"grudge": {"n2": ["n3"]}})
+    assert quorum_left(NODES, [receipt("kill-leader")])
+    assert not quorum_left(NODES, [receipt("kill-leader"), cut])
+
+
+def test_a_restart_of_one_node_after_another_leaves_a_quorum() -> None:
+    assert quorum_left(NODES, [receipt("restart-rolling", nodes=NODES)])
+    assert not quorum_left(NODES, [receipt("kill-all", nodes=NODES)])
+
+
+def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_election() -> None:
+    short = receipt(id=1, started=40 * S, stood=40 * S, heal_started=43 * S, healed=44 * S)
+    check = under_fault(receipt(), short)
+    assert (check.verdict, check.seen) == (
+        "valid", "1 operations; not asked of #1 kill-one (40.0 to 43.0 s): stood for only 3.0 s of the load",
+    )  # fmt: skip
+
+
+def test_gate_under_fault_asks_nothing_after_the_load() -> None:
+    late = receipt(id=1, started=58 * S, stood=58 * S, heal_started=61 * S, healed=61 * S)
+    assert under_fault(receipt(), late).verdict == "valid"
+
+
+def test_gate_under_fault_takes_a_fault_that_was_never_healed_as_standing() -> None:
+    assert judged(replace(good(), receipts=(receipt(heal_started=None, healed=None),))).verdict == "valid"
+
+
+def test_gate_under_fault_says_when_no_fault_stood() -> None:
+    check = under_fault(receipt(state="skipped", witness={}))
+    assert (check.verdict, check.seen) == ("unknown", "no operation was ok: no fault stood")
+
+
+@pytest.mark.parametrize(
+    ("changes", "seen"),
+    [
+        ({"f": "read"}, "no write was acknowledged under a fault"),
+        ({"key": "k1"}, "on 1 keys, read on 0, not on k1"),
+    ],
+)
+def test_gate_read_back_wants_a_write_under_a_fault_to_be_read_afterwards(changes: dict[str, Any], seen: str) -> None:
+    operations = (*OPERATIONS[:2], replace(OPERATIONS[2], **changes), operation(10, "write"), *OPERATIONS[3:])
+    check = check_named("read-back", judged(replace(good(), operations=operations)))
+    assert (check.verdict, check.seen) == ("unknown", seen)
+    assert check_named("read-back", judged(good())).seen == "on 1 keys, read on 1"
+
+
+def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:
+    calm = replace(good(), plan=Plan(seed=1, rate=1.0), receipts=())
+    assert judged(calm).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("receipts", "seen"),
+    [
+        ((), "kill-one: never tried"),
+        ((receipt(state="skipped", witness={}),), "kill-one: 1 skipped"),
+        ((receipt(state="indeterminate"), receipt(state="indeterminate")), "kill-one: 2 indeterminate"),
+        ((receipt("pause-one"),), "kill-one: never tried; pause-one: 1 installed"),
+    ],
+)
+def test_gate_faults_wants_every_fault_installed_with_a_witness(receipts: tuple[Receipt, ...], seen: str) -> None:
+    assert check_named("faults", judged(replace(good(), receipts=receipts))).verdict == "unknown"
+    assert check_named("faults", judged(replace(good(), receipts=receipts))).seen == seen
+
+
+def test_gate_faults_once_is_enough_and_all_must_be() -> None:
+    twice = replace(good(), receipts=(receipt(state="skipped", witness={}), receipt()))
+    assert judged(twice).verdict == "valid"
+    two = replace(good(), plan=replace(good().plan, nemesis=("kill-one", "pause-one")))
+    assert unknown_because("faults", two) == "kill-one: 1 installed; pause-one: never tried"
+
+
+def test_gate_faults_knows_an_aimed_fault_by_its_name() -> None:
+    aimed = replace(good(), plan=Plan(seed=1, nemesis=("kill-one@leader/!n2",), rate=1.0))
+    assert check_named("faults", judged(aimed)).verdict == "valid"
+
+
+def test_gate_faults_wants_of_all_those_whose_turn_came() -> None:
+    every = replace(good(), plan=Plan(seed=1, nemesis=("all",)))
+    assert check_named("faults", judged(every)).verdict == "valid"
+    assert check_named("faults", judged(replace(every, receipts=()))).verdict == "unknown"
+    skipped = replace(every, receipts=(receipt(), receipt("pause-one", state="skipped", stood=None, witness={})))
+    assert check_named("faults", judged(skipped)).verdict == "unknown"
+
+
+def test_gate_faults_wants_what_was_named_besides_all() -> None:
+    both = replace(good(), plan=Plan(seed=1, nemesis=("all", "pause-one")))
+    assert check_named("faults", judged(both)).verdict == "unknown"
+
+
+def test_gate_faults_two_at_once_are_two_faults() -> None:
+    both = replace(good(), plan=replace(good().plan, nemesis=("kill-one+pause-one",)))
+    assert unknown_because("faults", both) == "kill-one: 1 installed; pause-one: never tried"
+    assert judged(replace(both, receipts=(receipt(), receipt("pause-one", id=1)))).verdict == "valid"
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "fail"}, {"f": "write"}, {"invoked": 63 * S}])
+def test_gate_final_reads_wants_every_register_read_at_the_end(changes: dict[str, Any]) -> None:
+    operations = (*OPERATIONS[:-1], replace(OPERATIONS[-1], **changes))
+    assert unknown_because("final-reads", replace(good(), operations=operations)) == "0 of 1 keys"
+
+
+def test_gate_final_reads_names_the_registers_that_were_not() -> None:
+    more = replace(good(), operations=(operation(5, "write", key="k1"), *OPERATIONS))
+    assert unknown_because("final-reads", more) == "1 of 2 keys, not k1"
+
+
+def test_gate_final_reads_wants_every_register_read_again_after_a_restart() -> None:
+    moments = {**MOMENTS, "restarting": 65 * S, "restarted": 66 * S, "end": 70 * S}
+    run = replace(good(), state=replace(good().state, moments=moments))
+    assert unknown_because("final-reads", run) == "1 of 1 keys at the end; 0 of 1 keys after the restart"
+    again = replace(run, operations=(*OPERATIONS, operation(67, "read", phase="final")))
+    assert check_named("final-reads", judged(again)).verdict == "valid"
+
+
+def test_gate_operations_wants_a_cas_that_swapped() -> None:
+    plan = replace(good().plan, workload="cas-register")
+    cas = replace(operation(6, "cas"), value=[1, 2], result=[1, 2])
+    run = replace(good(), plan=plan, operations=(*OPERATIONS[:2], cas, *OPERATIONS[2:]))
+    assert check_named("operations", judged(run)).verdict == "valid"
+    refused = replace(run, operations=(*OPERATIONS[:2], replace(cas, result=[1, 2, 3]), *OPERATIONS[2:]))
+    assert check_named("operations", judged(refused)).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("changes", "seen"),
+    [
+        ({"ended": False}, "the harness was killed"),
+        ({"failures": ["disk full"], "ended": False}, "the harness failed"),
+        ({"stopped": "event 7"}, "stopped at the first violation, as asked"),
+    ],
+)
+def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], seen: str) -> None:
+    assert unknown_because("whole", with_state(**changes)) == seen
+
+
+def test_gate_whole_tells_an_interruption() -> None:
+    assert check_named("whole", judged(with_state(interrupted=True, ended=False))).seen == "interrupted"
+
+
+def test_the_check_and_not_the_monitor_decides() -> None:
+    stopped = with_state(stopped="event 7, k0: stale-read")
+    assert any("does not confirm (event 7, k0" in warning for warning in judged(stopped).warnings)
+    confirmed = judged(stopped, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),))
+    assert confirmed.verdict == "invalid"
+    assert confirmed.warnings == ("w",)
+
+
+PACE = {
+    "asked_per_s": 200.0, "invoked_per_s": 120.4, "late_p50_ms": 1.0, "late_p99_ms": 20.0, "late_max_ms": 900.0,
+    "waited_share": 0.4, "lag_p99_ms": 12.0, "lag_max_ms": 800.0,
+}  # fmt: skip
+
+
+def test_gate_kept_pace_tells_a_rate_that_the_system_did_not_serve_and_holds_it_against_nobody() -> None:
+    check = check_named("kept-pace", judged(with_state(pace=PACE)))
+    assert check.verdict == "valid"
+    assert check.seen == (
+        "120 of 200 operations a second, all clients were busy for 40 % of the time, 99 of 100 at most 20 ms late"
+    )
+    assert check_named("kept-pace", judged(good())).seen == "not recorded"
+
+
+@pytest.mark.parametrize("name", ["late_p99_ms", "lag_p99_ms"])
+def test_gate_kept_pace_wants_a_harness_that_was_on_time(name: str) -> None:
+    assert "99 of 100 at most 1001 ms late" in unknown_because("kept-pace", with_state(pace={**PACE, name: 1001.0}))
+    assert judged(with_state(pace={**PACE, name: 1000.0})).verdict == "valid"
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(5, "valid"), (7, "unknown")])
+def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, verdict: str) -> None:
+    check = check_named("kept-pace", judged(with_state(pace=PACE, standstills=[(10 * S, (10 + seconds) * S)])))
+    assert check.verdict == verdict
+    assert f"the harness stood still for {100 * seconds / 58:.0f} % of the main phase" in check.seen
+
+
+# -- all together ------------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_outranks_every_gate() -> None:
+    broken = with_state(ended=False, failures=["disk full", "later"])
+    results = judged(broken, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),))
+    assert results.verdict == "invalid"
+    assert results.harness_failure == "disk full; later"
+    assert results.sentence.startswith("the harness failed (disk full); linearizable: no")
+
+
+def test_nothing_recorded_is_unknown_and_never_valid() -> None:
+    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, {})
+    assert judged(empty, ()).verdict == "unknown"
+
+
+def test_counts_by_phase_kind_and_outcome() -> None:
+    counts = judged(good()).counts
+    assert (counts["ok"], counts["fail"], counts["info"], counts["all"]) == (5, 0, 0, 5)
+    assert counts["phases"]["main"]["write"] == {"ok": 1, "fail": 0, "info": 0}
+    assert counts["phases"]["final"]["read"]["ok"] == 2

@@ -1,0 +1,138 @@
+"""What the nodes say is wrong with themselves: which of it is a violation, a note, a doubt, or our own set-up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.judge.conclude import log_hits
+from harness.judge.judge import judge
+from harness.judge.node_alarms import node_alarms, setup_failures
+from harness.judge.recorded import Recorded
+from history import Check, KeyVerdict, Probe, Receipt
+from tests.support.harness.good_run import NODES, S, good, receipt
+
+GAVE_UP = "DLedger gave up: Fail to recover state machine LOAD_SNAPSHOT_ERROR"
+
+
+def probe(at: float, node: str = "n2", **rest: Any) -> Probe:
+    return Probe(round(at * S), node, "follower", 1, ledger_end=9, committed=9, applied=9, **{"pid": 77, **rest})
+
+
+def with_probes(*probes: Probe, **changes: Any) -> Recorded:
+    return replace(good(), probes=probes, **changes)
+
+
+def check_of(recorded: Recorded) -> Check:
+    results = judge(recorded, (KeyVerdict("k0", "valid", "zones", 5, 0.1),), [], {})
+    return next(check for check in results.checks if check.name == "node-logs")
+
+
+def damaged(node: str, at: float) -> Receipt:
+    witness = {"damaged": {node: {"file": "f", "class": "data"}}}
+    return receipt("file-bitflip", id=1, nodes=(node,), started=round(at * S), stood=round(at * S), witness=witness)
+
+
+def test_a_healthy_cluster_has_no_alarm() -> None:
+    check = check_of(with_probes(probe(1), probe(2)))
+    assert (check.verdict, check.seen) == ("valid", "3 logs read")
+
+
+def test_a_committed_entry_that_cannot_be_read_is_a_violation() -> None:
+    check = check_of(with_probes(probe(1), probe(2, undecodable=1), probe(3, undecodable=2)))
+    assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "undecodable-entry", ["n2"])
+    assert check.seen == "n2 could not read 2 committed entries"
+
+
+def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
+    answers = (probe(1), probe(30, undecodable=2))
+    check = check_of(with_probes(*answers, receipts=(receipt(), damaged("n2", 20))))
+    assert (check.verdict, check.details["notes"]) == (
+        "valid", ["n2 could not read 2 committed entries after a fault of ours had damaged its files"],
+    )  # fmt: skip
+    for other in (damaged("n1", 20), damaged("n2", 40)):
+        assert check_of(with_probes(*answers, receipts=(receipt(), other))).verdict == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        ("unapplied_oks", "7 acknowledgements of entries that were never applied there (7 on n2)"),
+        ("apply_errors", "7 batches in which applying failed (7 on n2)"),
+        ("reapplied", "7 returns to entries that had been applied before (7 on n2)"),
+    ],
+)
+def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: str) -> None:
+    """Of each process the highest count: 4 of one that was restarted, and 3 of the next."""
+    counts: list[dict[str, Any]] = [{count: 2}, {count: 4}, {count: 3}]
+    told = [probe(1, **counts[0]), probe(2, **counts[1]), probe(25, pid=78, **counts[2])]
+    struck = receipt(nodes=("n2",), started=3 * S, stood=3 * S, heal_started=20 * S, healed=24 * S)
+    check = check_of(with_probes(*told, receipts=(struck,)))
+    assert (check.verdict, check.details["notes"]) == ("valid", [words])
+    assert f"noted: {words}" in check.seen
+
+
+def test_the_first_fault_of_a_process_is_noted_in_its_own_words() -> None:
+    text = "snapshot not saved to /data/x: No space left on device"
+    check = check_of(with_probes(probe(1, fault=text), probe(2, fault=text)))
+    assert (check.verdict, check.details["notes"]) == ("valid", [f"n2 says: {text}"])
+
+
+def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
+    """Also where the log that held the line is gone."""
+    check = check_of(with_probes(probe(1, fault=GAVE_UP)))
+    assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "log-alarm", ["n2"])
+    excused = check_of(with_probes(probe(1, fault=GAVE_UP), receipts=(receipt(), damaged("n2", 0.5))))
+    assert excused.verdict == "valid"
+    assert "after a fault of ours had damaged its files" in excused.seen
+
+
+def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
+    told = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
+    assert setup_failures({}, told) == [
+        "1 times 'OutOfMemoryError' on n2 (the server ran out of the memory that the harness gave it)"
+    ]
+    assert node_alarms(with_probes(*told)).verdict == "valid"
+
+
+def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_nobody() -> None:
+    check = check_of(with_probes(probe(5), probe(6, pid=78)))
+    assert check.verdict == "unknown"
+    assert check.seen == "n2's server became another process between 5.0 and 6.0 s, and no fault of ours was at it"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"nodes": ("n2",)}, {"nodes": ("n1",), "targets": {"reserved": ["n2", "n3"]}}, {"nodes": ("n2",), "healed": None}],
+    ids=["a fault at the node", "a fault that may hit it", "one that was never healed"],
+)
+def test_a_fault_explains_another_process(changes: dict[str, Any]) -> None:
+    struck = receipt(**changes)
+    recorded = with_probes(probe(15), probe(35, pid=78), receipts=(struck,))
+    assert check_of(recorded).verdict == "valid"
+    assert check_of(replace(recorded, receipts=(replace(struck, state="skipped", witness={}),))).verdict == "unknown"
+
+
+def test_the_restart_at_the_end_explains_another_process() -> None:
+    state = replace(good().state, moments={**good().state.moments, "restarting": 65 * S})
+    assert check_of(with_probes(probe(64.9), probe(65.5, pid=78), state=state)).verdict == "valid"
+
+
+# -- what was collected ------------------------------------------------------------------------------------------------
+
+
+def test_the_servers_own_counts_stand_where_their_logs_were_cut(tmp_path: Path) -> None:
+    for node in NODES:
+        (tmp_path / node).mkdir()
+    n1, n2 = tmp_path / "n1", tmp_path / "n2"
+    (n1 / "register.log").write_text("x [BUG] y\n" * 2)
+    (n1 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3, "Apply task exception": 5}}))
+    (n1 / "alarms-91.json").write_text(json.dumps({"pid": 91, "alarms": {"[BUG]": 4}}))
+    (n2 / "register.log").write_text("x [BUG] y\n" * 9)
+    (n2 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3}}))
+    (n2 / "alarms-78.json").write_text('{"pid":78,"al')
+    assert log_hits(tmp_path, NODES) == {"n1": {"[BUG]": 7, "Apply task exception": 5}, "n2": {"[BUG]": 9}}

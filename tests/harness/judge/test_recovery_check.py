@@ -1,0 +1,301 @@
+"""No recovery is the system's finding only where nothing of it is our doing, and names the nodes at fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, overload
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.judge.damage import damages_of
+from harness.judge.judge import judge
+from harness.judge.recorded import Recorded
+from harness.runstate import RunState
+from history import Check, KeyVerdict, Probe, Receipt
+from history.records.operations import UNAPPLIED
+from tests.support.harness.good_run import MOMENTS, NODES, check_named, good, operation, receipt
+
+S = 1_000_000_000
+LATE = {**MOMENTS, "healed": 61 * S, "final-reads": 122 * S, "end": 124 * S}
+OPERATIONS = (*good().operations[:3], operation(62, "read", phase="final"), operation(123, "read", phase="final"))
+
+
+def probes_of(stuck: tuple[str, ...] = (), silent: tuple[str, ...] = ()) -> tuple[Probe, ...]:
+    """Four times a second from 0 to 124 s; who is stuck or silent is so from 20 s on."""
+    found = []
+    for quarter in range(124 * 4):
+        time = quarter * S // 4
+        index = quarter
+        for node in NODES:
+            gone = quarter > 80
+            if node in silent and gone:
+                found.append(Probe(time, node, error="no connection"))
+                continue
+            at = 80 if node in stuck and gone else index
+            role: Any = "leader" if node == "n2" else "follower"
+            found.append(Probe(time, node, role, 1, "n2", 0, at, at, at, pid=7))
+    return tuple(found)
+
+
+def recorded(probes: tuple[Probe, ...] = probes_of(), **state: Any) -> Recorded:
+    whole = RunState(moments=dict(LATE), ended=True, **state)
+    return replace(good(), operations=OPERATIONS, probes=probes, state=whole)
+
+
+def check_of(run: Recorded, name: str = "recovery") -> Check:
+    return check_named(name, judge(run, (KeyVerdict("k0", "valid", "zones", 5, 0.1),), [], {}))
+
+
+def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> None:
+    assert check_of(recorded()).verdict == "valid"
+    stuck = check_of(recorded(probes_of(stuck=("n3",))))
+    assert (stuck.verdict, stuck.seen, stuck.details["nodes"]) == ("invalid", "n3 stuck at 80 of 124", ["n3"])
+    silent = check_of(recorded(probes_of(silent=("n3",))))
+    assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since the heal")
+
+
+# -- what is ours ------------------------------------------------------------------------------------------------------
+
+
+def test_what_we_could_not_heal_makes_recovery_unknown_and_never_invalid() -> None:
+    reason = "disk-full on n3: umount: target is busy"
+    check = check_of(recorded(probes_of(silent=("n3",)), unhealed=[reason]))
+    assert (check.verdict, check.seen) == ("unknown", f"could not be healed by the harness: {reason}")
+    cut = recorded(probes_of(silent=("n3",)), unhealed=[reason])
+    cut.state.moments.pop("final-reads")
+    assert check_of(cut).verdict == "unknown"
+
+
+def test_a_time_in_which_the_harness_asked_nobody_accuses_nobody() -> None:
+    """Nobody wrote down that it stood still: 65 s without any probe after the heal, then the last words."""
+    seen = tuple(one for one in probes_of(stuck=("n3",)) if not 50 * S < one.time < 115 * S)
+    check = check_of(recorded(seen))
+    assert (check.verdict, check.seen) == (
+        "unknown", "n3 stuck at 80 of 124, but the harness asked no node for 65.0 s of that time",
+    )  # fmt: skip
+    assert check_of(recorded(tuple(one for one in probes_of() if not 50 * S < one.time < 115 * S))).verdict != "invalid"
+
+
+def test_a_node_that_nobody_asked_since_the_heal_is_not_silent() -> None:
+    unasked = tuple(one for one in probes_of() if one.node != "n3" or one.time < 20 * S)
+    check = check_of(recorded(unasked))
+    assert (check.verdict, check.seen) == (
+        "unknown", "n3 silent since the heal, but the harness never asked n3 since the heal",
+    )  # fmt: skip
+
+
+def test_a_standstill_is_taken_out_of_the_time_that_a_node_is_given() -> None:
+    """Back 70 s after the heal, 65 of which the harness slept through."""
+    back = tuple(one for one in probes_of() if not 32 * S < one.time < 97 * S)
+    slow = recorded(back, standstills=[(32 * S, 97 * S)])
+    slow = replace(slow, operations=(*OPERATIONS[:3], operation(101, "read", phase="final"), OPERATIONS[-1]))
+    check = check_of(slow)
+    assert (check.verdict, check.seen) == ("valid", "all nodes at 124 after 5.1 s")
+    assert check.details["healed_ns"] == 31 * S
+    assert check.details["seconds"] == pytest.approx(5.1, abs=0.2)
+
+
+def test_a_node_is_given_its_whole_time_awake() -> None:
+    stuck = tuple(one for one in probes_of(stuck=("n3",)) if not 32 * S < one.time < 97 * S)
+    check = check_of(recorded(stuck, standstills=[(32 * S, 97 * S)]))
+    assert (check.verdict, check.seen) == (
+        "unknown", "n3 stuck at 80 of 124, but the harness was awake for only 27.8 s of the 60 s",
+    )  # fmt: skip
+
+
+def test_after_a_standstill_a_node_that_had_its_time_is_accused_all_the_same() -> None:
+    stuck = tuple(one for one in probes_of(stuck=("n3",)) if not 40 * S < one.time < 50 * S)
+    assert check_of(recorded(stuck, standstills=[(40 * S, 50 * S)])).verdict == "invalid"
+
+
+@overload
+def later(moment: int, at: int, by: int) -> int: ...
+@overload
+def later(moment: None, at: int, by: int) -> None: ...
+def later(moment: int | None, at: int, by: int) -> int | None:
+    return None if moment is None else moment + by if moment > at else moment
+
+
+def stood_still(run: Recorded, at: int, by: int) -> Recorded:
+    """The same run, in which the harness stood still for ``by`` ns at ``at``."""
+    operations = tuple(
+        replace(op, invoked=later(op.invoked, at, by), returned=later(op.returned, at, by)) for op in run.operations
+    )
+    receipts = tuple(
+        replace(
+            one, started=later(one.started, at, by), stood=later(one.stood, at, by),
+            heal_started=later(one.heal_started, at, by), healed=later(one.healed, at, by),
+        )
+        for one in run.receipts
+    )  # fmt: skip
+    probes = tuple(replace(one, time=later(one.time, at, by)) for one in run.probes)
+    moments = {name: later(moment, at, by) for name, moment in run.state.moments.items()}
+    state = replace(run.state, moments=moments, standstills=[(at, at + by)])
+    return replace(run, operations=operations, receipts=receipts, probes=probes, state=state)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 124 * S), st.integers(1, 200 * S))
+def test_a_standstill_of_any_length_at_any_time_never_makes_a_valid_run_invalid(at: int, by: int) -> None:
+    run = stood_still(recorded(), at, by)
+    results = judge(run, (KeyVerdict("k0", "valid", "zones", 5, 0.1),), [], {})
+    assert [check.name for check in results.checks if check.verdict == "invalid"] == []
+    assert check_named("recovery", results).verdict == "valid"
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 124 * S), st.integers(1, 200 * S))
+def test_nor_does_one_that_nobody_wrote_down(at: int, by: int) -> None:
+    run = stood_still(recorded(), at, by)
+    unknown = replace(run, state=replace(run.state, standstills=[]))
+    assert check_of(unknown).verdict != "invalid"
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 124 * S), st.integers(1, 200 * S))
+def test_a_standstill_hides_no_node_that_had_its_time(at: int, by: int) -> None:
+    run = stood_still(recorded(probes_of(stuck=("n3",))), at, by)
+    assert check_of(run).verdict == "invalid"
+
+
+# -- what shows no recovery --------------------------------------------------------------------------------------------
+
+
+def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
+    swept = [replace(op, error=UNAPPLIED) if op.phase == "final" else op for op in OPERATIONS]
+    check = check_of(replace(recorded(), operations=swept))
+    assert (check.verdict, check.seen) == ("invalid", "nothing was committed after the heal")
+
+
+def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> None:
+    run = recorded()
+    run.state.restart_failed = "n2 did not answer within 60 s"
+    check = check_of(run)
+    assert (check.verdict, check.details["kind"]) == ("invalid", "no-recovery")
+    assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
+
+
+def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
+    run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
+    run.state.moments["restarting"] = 123 * S
+    run.state.restart_failed = "n3 ended while starting"
+    assert check_of(run).verdict == "valid"
+    assert check_of(replace(run, receipts=(receipt(),))).verdict == "invalid"
+
+
+def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back() -> None:
+    answers = [Probe(85 * S + 1, "n3", "follower", 1, "n2", 0, 500, 500, 500, pid=8)]
+    probes = tuple(sorted([*probes_of(stuck=("n3",)), *answers], key=lambda one: one.time))
+    assert check_of(recorded(probes)).verdict == "valid"
+    run = recorded(probes)
+    run.state.moments |= {"final-reads": 84 * S, "restarting": 85 * S}
+    assert (check_of(run).verdict, check_of(run).details["nodes"]) == ("invalid", ["n3"])
+
+
+def test_nobody_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> None:
+    stuck = recorded(probes_of(stuck=("n3",)))
+    wrong = replace(stuck, log_hits={**stuck.log_hits, "n1": {"IllegalAccessError": 1}})
+    assert check_of(wrong).verdict == "unknown"
+    assert "n3 stuck at 80 of 124, but the harness failed (1 times 'IllegalAccessError' on n1" in check_of(wrong).seen
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+
+
+def damaged(kind: str = "data") -> Receipt:
+    damage = {"file": f"/data/harness/register/dledger-n3/{kind}/0", "class": kind}
+    return receipt(
+        "file-truncate",
+        id=1,
+        nodes=("n3",),
+        started=20 * S,
+        stood=21 * S,
+        healed=None,
+        witness={"damaged": {"n3": damage}},
+    )
+
+
+def test_a_server_that_refuses_to_start_on_its_damaged_file_has_answered() -> None:
+    run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
+    check = check_of(run)
+    refused = (
+        "n3 did not start again on its damaged data file /data/harness/register/dledger-n3/data/0, which is an answer"
+    )
+    assert (check.verdict, check.seen.partition("; ")[2]) == ("valid", refused)
+
+
+def test_a_node_that_had_started_again_and_is_silent_later_is_not_excused() -> None:
+    answers = [Probe(25 * S, "n3", "follower", 1, "n2", 0, 90, 90, 90, pid=8)]
+    probes = sorted([*probes_of(silent=("n3",)), *answers], key=lambda one: one.time)
+    run = replace(recorded(tuple(probes)), receipts=(receipt(), damaged()))
+    check = check_of(run)
+    assert (check.verdict, check.seen) == ("invalid", "n3 silent since the heal")
+
+
+def test_a_damaged_node_that_starts_has_to_come_back() -> None:
+    run = replace(recorded(probes_of(stuck=("n3",))), receipts=(receipt(), damaged()))
+    assert check_of(run).verdict == "invalid"
+
+
+def test_a_node_that_was_not_damaged_is_not_excused() -> None:
+    run = replace(recorded(probes_of(silent=("n1", "n3"))), receipts=(receipt(), damaged()))
+    check = check_of(run)
+    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1"])
+    assert "n1 silent since the heal; n3 did not start again" in check.seen
+
+
+# -- who is at fault ---------------------------------------------------------------------------------------------------
+
+
+def lossy(leader_end: int) -> tuple[Probe, ...]:
+    """As in a run of kill-leader-then-successor: n2 was elected with a log that ends at ``leader_end`` of 300 committed
+    entries, goes on from there, and n1 and n3, which hold them all, cannot follow."""
+    found = []
+    for quarter in range(124 * 4):
+        time, before = quarter * S // 4, quarter < 80
+        for node in NODES:
+            if before:
+                role: Any = "leader" if node == "n1" else "follower"
+                end = committed = 300
+                term = 1
+            elif node == "n2":
+                role, term = "leader", 2
+                end = leader_end + (quarter - 80)
+                committed = max(end, 300) if leader_end >= 300 else end
+            else:
+                role, term, end, committed = "follower", 2, 300, 300
+            forgets = node == "n2" and not before
+            found.append(
+                Probe(time, node, role, term, "n2", 0, end, committed, min(committed, end), pid=8 if forgets else 7)
+            )
+    return tuple(found)
+
+
+def test_who_lost_its_log_is_named_and_not_who_still_holds_it() -> None:
+    """The leader's log passes 300 again, with other entries; those who are whole stand at 300."""
+    probes = tuple(
+        replace(one, ledger_end=one.ledger_end + 200, committed=one.committed + 200, applied=one.applied + 200)
+        if one.node == "n2" and one.time > 25 * S
+        else one
+        for one in lossy(270)
+    )
+    check = check_of(recorded(probes))
+    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])
+    assert check.details["behind"] == ["n1", "n3"]
+    assert check.seen.startswith(
+        "n2 led in term 2 at 20.2 s with a log that ended at 271 although 300 had been committed"
+    )
+    assert check.seen.endswith("n1 and n3 stuck at 300 of 514 with whole logs: n1 and n3")
+
+
+def test_followers_that_are_stuck_behind_a_whole_leader_are_the_ones_at_fault() -> None:
+    check = check_of(recorded(lossy(300)))
+    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1", "n3"])
+    assert check.seen.startswith("n1 and n3 stuck at 300 of 344")
+
+
+def test_the_damage_of_a_run_is_read_from_its_receipts() -> None:
+    (one,) = damages_of([damaged(), receipt()]).all
+    assert (one.node, one.kind, one.begin, one.end) == ("n3", "data", 20 * S, 21 * S)

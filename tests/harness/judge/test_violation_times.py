@@ -1,0 +1,80 @@
+"""When violations were seen: every one by its phase and the faults that stood, against the checker's own count."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from checker import check_operations
+from checker.counterexamples.violation_times import sightings
+from harness.judge.violation_times import describe, violation_times
+from history import Counterexample, KeyVerdict, Operation, Receipt
+from tests.support.checker.oracle import Sampler
+
+S = 10**9
+
+
+def op(f: str, value: Any, start: float, end: float, phase: Any = "main") -> Operation:
+    asked, answer = (None, value) if f == "read" else (value, None)
+    begin, over = round(start * S), round(end * S)
+    return Operation(0, f, "k0", asked, answer, "ok", begin, over, begin, over, phase=phase)
+
+
+HISTORY = (
+    op("write", 1, 1, 2, "warm-up"),
+    op("read", None, 3, 4, "warm-up"),
+    op("write", 2, 11, 12),
+    op("write", 3, 13, 14),
+    op("read", 2, 21, 22),
+    op("write", 4, 30, 31),
+    op("write", 5, 32, 33),
+    op("read", 4, 40, 41, "final"),
+)
+FAULTS = (
+    Receipt(0, "bridge", "installed", 15 * S, stood=15 * S, healed=18 * S, witness={"packets": 1}),
+    Receipt(1, "kill-all", "skipped", 20 * S),
+    Receipt(2, "pause", "indeterminate", 39 * S, healed=None),
+)
+
+
+def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_the_answer() -> None:
+    verdict = check_operations(HISTORY, "register")
+    found = violation_times(HISTORY, [verdict], FAULTS)
+    assert found == {
+        "of": 3,
+        "counted": 3,
+        "phases": {"warm-up": 1, "main": 1, "final": 1},
+        "faults": [{"id": 0, "fault": "bridge", "count": 1}, {"id": 2, "fault": "pause", "count": 1}],
+        "calm": 1,
+    }
+    assert describe(found) == (
+        "1 in warm-up, 1 in main, 1 in final; 1 during #0 bridge, 1 during #2 pause, 1 without a fault"
+    )
+
+
+def test_a_history_that_is_in_order_has_no_violation_times() -> None:
+    verdict = check_operations(HISTORY[2:4], "register")
+    assert violation_times(HISTORY[2:4], [verdict], FAULTS) == {}
+    assert describe({}) == ""
+
+
+def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
+    example = Counterexample("stale-read", "so it is.", HISTORY[2:5])
+    verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
+    found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
+    assert (found["of"], found["counted"]) == (7, 1)
+    assert describe(found) == "of the 1 that are told: 1 in main; 1 during #0 bridge"
+
+
+def test_as_many_are_seen_as_the_checker_counts() -> None:
+    random, violations = Random(11), 0
+    while violations < 200:
+        history = Sampler(random, values=None, cas=False, truth=0.6).history(8, 4)
+        verdict = check_operations(history, "register")
+        found = sightings(history, verdict)
+        assert len(found) == (verdict.violations if verdict.engine == "zones" else len(verdict.counterexamples))
+        assert all(sighting.begin <= sighting.end for sighting in found)
+        for example in verdict.counterexamples:
+            if example.kind in ("stale-read", "lost-write"):
+                assert any(sighting.by in example.operations for sighting in found), example
+        violations += len(found)

@@ -1,0 +1,204 @@
+"""One cell as a process: whatever becomes of it, the suite never takes our failure for the system's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.suite import cell_process
+from harness.suite.cell_process import Attempt, run_cell, words_of
+from harness.suite.cells import Cell
+from harness.suite.expectation import Expectation
+from tests.support.harness.suite_toys import EXAMPLE, cell
+
+VALID: dict[str, Any] = {"verdict": "valid", "sentence": "linearizable: yes", "checks": [], "keys": [],
+                         "environment": {"jar_sha256": "ab12"}}  # fmt: skip
+INVALID = {**VALID, "verdict": "invalid", "sentence": "linearizable: no", "keys": [{"counterexamples": [EXAMPLE]}],
+           "checks": [{"name": "linearizable", "verdict": "invalid"}]}  # fmt: skip
+
+Go = Callable[..., Attempt]
+
+
+@pytest.fixture
+def go(tmp_path: Path) -> Go:
+    """Run a cell whose process leaves ``results`` in a run of its own and ends with ``code``."""
+
+    def run(code: int = 0, results: Any = None, of: Cell | None = None, more: str = "", **options: Any) -> Attempt:
+        one = of or cell("a")
+        folder = tmp_path / one.plan.test / f"now-{one.plan.seed}"
+        program = (
+            f"import pathlib, sys, os, signal, time\nroot = pathlib.Path({str(folder)!r}); root.mkdir(parents=True)\n"
+            f"(root / 'plan.json').write_text({json.dumps(one.plan.to_json())!r})\n"
+            + (f"(root / 'results.json').write_text({json.dumps(results)!r})\n" if results is not None else "")
+            + f"print('last words')\nsys.stdout.flush()\n{more}\nsys.exit({code})"
+        )
+        look = options.get("look", lambda: False)
+        return run_cell(one, tmp_path, tmp_path / "log", look, [sys.executable, "-c", program])
+
+    return run
+
+
+def test_a_valid_run_passes_and_is_found(go: Go) -> None:
+    found = go(0, VALID)
+    assert (found.outcome, found.verdict, found.jar) == ("passed", "valid", "ab12")
+    assert found.run == "register-no-fault-0.4.0/now-1"
+    assert not found.retryable
+
+
+def test_a_violation_has_its_kinds(go: Go) -> None:
+    found = go(1, INVALID)
+    assert (found.outcome, found.kinds, found.sentence) == ("violation", ("stale-read",), "linearizable: no")
+
+
+def test_an_expected_violation_passes_and_a_missing_one_does_not(go: Go, tmp_path: Path) -> None:
+    canary = Expectation(("invalid",), ("stale-read",))
+    assert go(1, INVALID, cell("a", 1, canary)).outcome == "passed"
+    found = go(0, VALID, cell("b", 2, canary))
+    assert found.outcome == "missing-violation"
+    assert "expected violation did not appear: invalid (stale-read)" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("code", "results", "more", "said"),
+    [
+        (255, None, "", "last words"),
+        (255, {**VALID, "harness_failure": "disk full"}, "", "disk full"),
+        (0, {**VALID, "harness_failure": "disk full"}, "", "disk full"),
+        (0, None, "", "left no results"),
+        (1, VALID, "", "ended with 1 although its results say valid"),
+        (77, VALID, "", "last words"),
+        (0, None, "os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL; last words"),
+        (0, None, "os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
+    ],
+)
+def test_what_broke_down_is_ours_and_may_be_tried_again(go: Go, code: int, results: Any, more: str, said: str) -> None:
+    found = go(code, results, more=more)
+    assert found.outcome == "harness-failure"
+    assert said in found.sentence
+    assert found.retryable
+
+
+@pytest.mark.parametrize(
+    ("code", "results", "more", "said"),
+    [
+        (1, {**INVALID, "harness_failure": "n2 did not answer"}, "", "linearizable: no; n2 did not answer"),
+        (255, {**INVALID, "harness_failure": "n2 did not answer"}, "", "n2 did not answer"),
+        (0, INVALID, "", "ended with 0 although its results say invalid"),
+        (0, INVALID, "os.kill(os.getpid(), signal.SIGKILL)", "linearizable: no; ended by SIGKILL"),
+    ],
+)
+def test_a_proven_violation_is_never_tried_away(go: Go, code: int, results: Any, more: str, said: str) -> None:
+    found = go(code, results, more=more)
+    assert (found.outcome, found.code, found.retryable) == ("violation", 1, False)
+    assert said in found.sentence
+
+
+def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None:
+    """It is no news, so the cell may still show that it holds without our failure."""
+    planted = Expectation(("invalid",), ("stale-read",))
+    found = go(1, {**INVALID, "harness_failure": "n2 did not answer"}, cell("a", 1, planted))
+    assert (found.outcome, found.retryable, found.kinds) == ("harness-failure", True, ("stale-read",))
+
+
+def test_a_run_that_hangs_after_its_violation_was_proven(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_process, "longest_s", lambda plan: 0.5)
+    monkeypatch.setattr(cell_process, "ORDERLY_END_S", 0.5)
+    found = go(0, INVALID, more="signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)")
+    assert (found.outcome, found.retryable) == ("violation", False)
+    assert "did not end within" in found.sentence
+
+
+def test_a_fault_that_is_refused_on_this_machine_proved_nothing_and_is_not_tried_again(go: Go) -> None:
+    found = go(254)
+    assert (found.outcome, found.retryable) == ("unknown", False)
+    assert found.sentence == "refused here: last words"
+
+
+def test_somebody_asked_to_end_it(go: Go, tmp_path: Path) -> None:
+    polite = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(130)); print('ready', flush=True); time.sleep(60)"
+
+    def look() -> bool:
+        return "ready" in (tmp_path / "log").read_text()
+
+    found = go(0, None, more=polite, look=look)
+    assert found.interrupted
+    assert (found.outcome, found.retryable) == ("not-run", False)
+
+
+def test_a_run_that_hangs_is_ended_even_if_it_does_not_listen(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_process, "longest_s", lambda plan: 0.5)
+    monkeypatch.setattr(cell_process, "ORDERLY_END_S", 0.5)
+    deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
+    found = go(0, None, more=deaf)
+    assert found.outcome == "harness-failure"
+    assert "did not end within" in found.sentence
+    assert found.retryable
+
+
+def test_the_run_of_another_plan_with_the_same_seed_is_not_taken_for_ours(tmp_path: Path) -> None:
+    ours, other = cell("a"), cell("a", cluster="netns:other")
+    folder = tmp_path / ours.plan.test / "now-1"
+    program = (
+        f"import pathlib; root = pathlib.Path({str(folder)!r}); root.mkdir(parents=True)\n"
+        f"(root / 'plan.json').write_text({json.dumps(other.plan.to_json())!r})\n"
+        f"(root / 'results.json').write_text({json.dumps(VALID)!r})"
+    )
+    found = run_cell(ours, tmp_path, tmp_path / "log", lambda: False, [sys.executable, "-c", program])
+    assert (found.outcome, found.run) == ("harness-failure", "")
+
+
+def test_a_cell_is_run_by_the_command_that_its_plan_prints(tmp_path: Path) -> None:
+    one = cell("a", 5, nemesis=("bridge",), cluster="netns:x")
+    words = words_of(one, tmp_path)
+    assert words[:3] == [sys.executable, "-m", "harness"]
+    assert " ".join(words[3:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+
+
+def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
+    one = replace(cell("a", nemesis=("bridge",), schedule=({"fault": "bridge"},)), script="/suites/x.toml")
+    words = words_of(one, tmp_path)
+    assert words[words.index("--schedule") + 1] == "/suites/x.toml"
+    assert "--nemesis" not in words
+    assert " ".join(words[3:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+
+
+def test_the_module_is_a_program() -> None:
+    said = subprocess.run([sys.executable, "-m", "harness", "--help"], capture_output=True, text=True, check=True)
+    assert "suite" in said.stdout
+
+
+def test_a_cell_does_not_outlive_the_suite(tmp_path: Path) -> None:
+    """SIGKILL of the suite asks the run to end in order."""
+    mark = tmp_path / "ended"
+    inner = (
+        "import signal, sys, time, pathlib\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: (pathlib.Path({str(mark)!r}).write_text('x'), sys.exit(130)))\n"
+        f"pathlib.Path({str(tmp_path / 'ready')!r}).write_text('x')\ntime.sleep(60)"
+    )
+    outer = (
+        "import sys; from pathlib import Path\n"
+        "from harness.suite.cell_process import run_cell\nfrom tests.support.harness.suite_toys import cell\n"
+        f"root = Path({str(tmp_path)!r})\n"
+        f"run_cell(cell('a'), root, root / 'log', lambda: False, [sys.executable, '-c', {inner!r}])"
+    )
+    suite = subprocess.Popen([sys.executable, "-c", outer], cwd=Path(__file__).parents[3])
+    wait_for(tmp_path / "ready")
+    os.kill(suite.pid, 9)
+    suite.wait()
+    wait_for(mark)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,90 @@
+"""The suites that come with the project: they can be run, and hold what they promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.plan import CANARIES
+from harness.suite.cells import Cell, likely_seconds
+from harness.suite.runner import OVERHEAD_S
+from harness.suite.suitefile import Suite, read_suite
+from history import RunFiles
+from history.metrics.recovery import Load
+from history.tables.schemas import TABLES
+from nemesis.faults.registry import FAULTS
+from nemesis.schedule.steps import fault_names
+from pipeline.tables.run_row import run_row
+from reports.load.store_index import row_of
+
+FOLDER = Path(__file__).resolve().parents[3] / "suites"
+UPSTREAM = {
+    "partition-random-node", "partition-random-halves", "kill-random-processes", "crash-random-nodes", "hammer-time",
+    "bridge", "partition-majorities-ring",
+}  # fmt: skip
+
+#: Planted bugs that show in every short run, or nearly; of the others ``bench.planted`` makes a table.
+SEEN_BY_CLIENTS = {"stale-reads", "ack-before-commit"}
+SHOWN_AT_ONCE = {*SEEN_BY_CLIENTS, "apply-twice", "skip-entry", "vote-twice"}
+
+
+def suite(name: str) -> tuple[Suite, list[Cell]]:
+    found = read_suite(FOLDER / f"{name}.toml")
+    return found, found.cells(1, "netns")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_suite_is_described_and_likely_to_end_within_its_budget(path: Path) -> None:
+    found, cells = suite(path.stem)
+    assert found.description
+    assert found.budget_s is not None
+    assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells if not cell.skip) < found.budget_s
+    assert all(cell.expected.why for cell in cells if "invalid" in cell.expected.verdicts)
+
+
+def test_smoke_is_short_and_has_both_twins() -> None:
+    _, cells = suite("smoke")
+    assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells) < 200
+    assert {cell.expected.verdicts for cell in cells} == {("valid",), ("invalid",)}
+    assert any(cell.plan.canary for cell in cells)
+    assert any(cell.plan.snapshot for cell in cells)
+
+
+def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_and_the_canaries() -> None:
+    found, cells = suite("nightly")
+    assert found.budget_s is not None
+    assert found.budget_s < 3 * 3600
+    snapshots_only = {"isolate-until-snapshot"}
+    for version, snapshot in (("0.3.2", False), ("0.4.0", False), ("0.4.0", True)):
+        mode = [cell.plan for cell in cells if (cell.plan.version, cell.plan.snapshot) == (version, snapshot)]
+        there = set(fault_names(turn for plan in mode for turn in plan.nemesis))
+        assert there >= set(FAULTS) - (set() if snapshot else snapshots_only), (version, snapshot)
+    assert {cell.plan.canary for cell in cells} >= SEEN_BY_CLIENTS
+    assert [cell.expected.verdicts for cell in cells if cell.plan.canary] == [("invalid",)] * 2
+
+
+def test_upstream_has_the_seven_with_the_options_that_upstream_uses() -> None:
+    _, cells = suite("upstream")
+    assert {name for cell in cells for name in cell.plan.nemesis} == UPSTREAM
+    assert {(cell.plan.rate, cell.plan.interval, cell.plan.time_limit) for cell in cells} == {(50.0, 15.0, 60.0)}
+    assert {cell.plan.snapshot for cell in cells} == {False, True}
+
+
+def test_every_planted_bug_must_be_found() -> None:
+    _, cells = suite("canary")
+    assert {cell.plan.canary for cell in cells} == SHOWN_AT_ONCE
+    assert {cell.expected.verdicts for cell in cells} == {("invalid",)}
+
+
+@pytest.mark.parametrize("canary", ["", *CANARIES])
+def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path: Path, canary: str) -> None:
+    plan = {"version": "0.3.2", "snapshot": True, "canary": canary}
+    root = tmp_path / "toy" / "20260101T000000.000Z-1"
+    root.mkdir(parents=True)
+    (root / "plan.json").write_text(json.dumps(plan))
+    wanted = f"0.3.2 snapshot canary {canary}" if canary else "0.3.2 snapshot"
+    assert row_of(RunFiles(root)).version == wanted
+    empty = {name: schema.empty_table() for name, schema in TABLES.items()}
+    assert run_row(RunFiles(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from nemesis.core.errors import FaultError
+from nemesis.core.ports import Command, Completed
+from nemesis.faults.delay import _COUNTS, PROGRAM, Shape
+from nemesis.faults.registry import find
+from tests.support.nemesis.toy import ToyClock, ToyNodes, facts, world
+
+
+@dataclass
+class Scripted(ToyNodes):
+    """Answers every command by a function of node and argv."""
+
+    answer: Callable[[str, Command], str] = lambda node, command: ""
+
+    def run(self, commands):
+        self.sent += commands.items()
+        return {node: Completed(node, 0, self.answer(node, command), "", 0.0) for node, command in commands.items()}
+
+
+def answering(measured, *, system=5, counts=None):
+    """The rules have seen packets of the system, the helper has treated some, and measurements are as given."""
+    told = json.dumps(counts or {"seen": 9, "overtook": 3, "doubled": 2})
+
+    def answer(node, command):
+        argv = command.argv
+        if "counters" in argv[2] or '-nvxL "$0"' in argv[2]:
+            return f"  {system}  99  tcp  --  *  *  10.0.0.1  0.0.0.0/0  tcp dpt:20911 /* before n1 */\n"
+        if argv[2] == _COUNTS:
+            return told
+        return measured(command) if argv[0] == "python3" else "gone"
+
+    return answer
+
+
+def shaped(name, answer=lambda *_: ""):
+    ctx, *_ = world()
+    nodes = Scripted(ctx.nodes.names, answer=answer)
+    ctx = replace(ctx, clock=ToyClock(), nodes=nodes, facts=facts(nodes.names, nodes, "can:nfqueue", "python3"))
+    return ctx, find(name), find(name).plan(ctx, random.Random(0))
+
+
+def trips(milliseconds):
+    return lambda command: "\n".join(f"{a} {milliseconds}" for a in command.argv[4:] for _ in range(7))
+
+
+def test_the_smaller_half_shapes_what_it_hears_from_the_larger():
+    _, _, targets = shaped("packet-delay")
+    assert len(targets.grudge) == 2
+    assert {len(peers) for peers in targets.grudge.values()} == {3}
+    assert targets.detail["delay_ms"] == 50
+
+
+def test_the_helper_is_started_before_the_rules_and_stopped_after_them():
+    ctx, fault, targets = shaped("packet-delay", lambda node, command: "gone")
+    ctx.nodes.sent.clear()
+    fault.inject(ctx, targets)
+    fault.heal(ctx, targets)
+    kinds = [command.argv[3] for node, command in ctx.nodes.sent if node == targets.nodes[0]]
+    assert kinds == [PROGRAM, "harness-packet-delay", "harness-packet-delay", PROGRAM, "harness-packet-delay"]
+
+
+def test_the_start_carries_all_figures_and_the_program():
+    command = Shape(60, 50, 10, 0.25, 0.1).start(7)
+    assert command.argv[3:] == (PROGRAM, "/run/harness-queue-60.ready", "60", "50", "10", "0.25", "0.1", "7")
+    assert "NETLINK_NETFILTER" in command.stdin
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stands"), [(0.5, 51.0, True), (0.5, 0.7, False), (0.5, 20.0, False), (45.0, 51.0, False)]
+)
+def test_a_delay_stands_out_against_the_round_trips_before(before, now, stands):
+    ctx, fault, targets = shaped("packet-delay", answering(trips(before)))
+    assert set(targets.detail["round_trip_ms_before"].values()) == {before}
+    ctx.nodes.answer = answering(trips(now))
+    if stands:
+        witness = fault.witness(ctx, targets)
+        assert set(witness["round_trip_ms"].values()) == {51.0}
+        assert witness["packets_of_system"]
+        assert set(witness["helper_seen"].values()) == {9}
+    else:
+        with pytest.raises(FaultError, match="did not become 36 ms longer"):
+            fault.witness(ctx, targets)
+
+
+def test_a_delay_that_no_packet_of_the_system_met_is_doubt_before_anything_is_measured():
+    ctx, fault, targets = shaped("packet-delay", answering(trips(0.5)))
+    ctx.nodes.answer = answering(trips(51.0), system=0)
+    ctx.nodes.sent.clear()
+    with pytest.raises(FaultError, match="the system did not notice"):
+        fault.witness(ctx, targets)
+    assert not [command for _, command in ctx.nodes.sent if command.argv[0] == "python3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "stands"),
+    [
+        ("packet-reorder", "300 300 80", True),
+        ("packet-reorder", "300 300 0", False),
+        ("packet-reorder", "", False),
+        ("packet-duplicate", "330 300 30", True),
+        ("packet-duplicate", "300 300 0", False),
+    ],
+)
+def test_order_and_copies_are_proved_by_numbered_datagrams(name, seen, stands):
+    ctx, fault, targets = shaped(name, answering(lambda _: seen))
+    if stands:
+        assert fault.witness(ctx, targets)["sent"] == 300
+    else:
+        with pytest.raises(FaultError):
+            fault.witness(ctx, targets)
+
+
+@pytest.mark.parametrize(("name", "count"), [("packet-reorder", "overtook"), ("packet-duplicate", "doubled")])
+def test_what_the_helper_did_to_no_packet_of_others_is_doubt(name, count):
+    none = {"seen": 9, "overtook": 3, "doubled": 2} | {count: 0}
+    ctx, fault, targets = shaped(name, answering(lambda _: "330 300 80", counts=none))
+    with pytest.raises(FaultError, match=f"no packet of the system was treated \\({count}\\)"):
+        fault.witness(ctx, targets)
+
+
+def test_without_queues_it_is_refused():
+    assert "n1 lacks nfqueue, python3" in (find("packet-delay").precheck(world()[0]) or "")

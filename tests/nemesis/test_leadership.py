@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from history import Probe
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.guard import locked, objection
+from nemesis.faults.registry import find
+from tests.support.nemesis.toy import ToySystem, world
+
+
+def elect_after_kills(system: ToySystem) -> None:
+    """The first node that runs leads, in a new term, as soon as the leader is gone."""
+    usual = system.probes
+
+    def probes():
+        if system.leader and system.pids([system.leader])[system.leader] is None:
+            system.leader = next(n for n, pid in system.pids(system.nodes.names).items() if pid)
+            system.term += 1
+        return usual()
+
+    system.probes = probes  # type: ignore[method-assign]
+
+
+def test_the_successor_is_killed_after_the_leader():
+    ctx, _nodes, system, clock = world()
+    elect_after_kills(system)
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(ctx, random.Random(0))
+    assert targets.nodes == ("n1",)
+    assert targets.reserved == ("n2", "n3", "n4", "n5")
+    began = clock.now()
+    fault.inject(ctx, targets)
+    system.said["n5"] = Probe(0, "n5", "follower", 2, "n2")  # it does not know yet
+    assert clock.now() - began >= targets.detail["delay_s"] * 1e9
+    witness = fault.witness(ctx, targets)
+    assert witness["successor"] == "n2"
+    assert set(witness["pids_gone"]) == {"n1", "n2"}
+    assert witness["led"] == {"node": "n1", "term": 1}
+    assert witness["successor_term"] == 2
+    assert all(fault.heal(ctx, targets)["pids_now"].values())
+
+
+def test_no_successor_is_doubt_and_everything_is_started_again():
+    ctx, _, system, _ = world()
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match="no other node led"):
+        fault.inject(ctx, targets)
+    assert all(fault.heal(ctx, targets)["pids_now"].values())
+    assert all(system.pids(system.nodes.names).values())
+
+
+def test_one_dead_node_is_no_succession():
+    ctx, nodes, *_ = world()
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(ctx, random.Random(0))
+    nodes.states["n1", targets.detail["pids"]["n1"]] = ""
+    with pytest.raises(FaultError, match="not both gone"):
+        fault.witness(ctx, targets)
+
+
+def test_a_succession_needs_two_nodes_to_spare_and_locks_all_candidates():
+    ctx, *_ = world()
+    fault = find("kill-leader-then-successor")
+    assert fault.precheck(world(3)[0]) is not None
+    with pytest.raises(SkippedError, match="no majority"):
+        fault.plan(replace(ctx, busy=frozenset({"n5"})), random.Random(0))
+    targets = fault.plan(ctx, random.Random(0))
+    assert locked([(fault, targets)]) == {"n1", "n2", "n3", "n4", "n5"}
+    pause = find("hammer-time")
+    reason = objection(ctx, {0: (fault, targets)}, pause, pause.plan(ctx, random.Random(0)))
+    assert "under another fault" in (reason or "")
+
+
+def test_rolling_restarts_every_node_once_with_at_most_one_down(monkeypatch):
+    ctx, nodes, system, _ = world()
+    fault = find("restart-rolling")
+    targets = fault.plan(ctx, random.Random(0))
+    fewest = []
+    usual = system.start
+
+    def start(names):
+        fewest.append(sum(pid is None for pid in system.pids(nodes.names).values()))
+        usual(names)
+
+    monkeypatch.setattr(system, "start", start)
+    fault.inject(ctx, targets)
+    assert fewest == [1] * 5
+    witness = fault.witness(ctx, targets)
+    assert all(witness["pids_now"][node] != pid for node, pid in witness["pids_before"].items())
+
+
+def test_a_node_that_was_not_restarted_is_doubt():
+    ctx, *_ = world()
+    fault = find("restart-rolling")
+    with pytest.raises(FaultError, match="no new process on n1"):
+        fault.witness(ctx, fault.plan(ctx, random.Random(0)))
+
+
+class Transferring(ToySystem):
+    """Refuses the first ``refusals`` requests; then takes them, and if it is not ``obedient`` does nothing."""
+
+    obedient = True
+    refusals = 0
+
+    def transfer_leader(self, leader, to):
+        if self.refusals:
+            self.refusals -= 1
+            raise FaultError(f"{leader} did not take the request: refused with code 418")
+        if self.obedient:
+            self.leader, self.term = to, self.term + 1
+
+
+def transferring(**how):
+    ctx, nodes, _, _ = world()
+    system = Transferring(nodes)
+    for name, value in how.items():
+        setattr(system, name, value)
+    return replace(ctx, system=system), find("leader-transfer")
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+def test_a_transfer_is_asked_for_until_the_other_node_leads_and_witnessed_by_its_term(refusals):
+    ctx, fault = transferring(refusals=refusals)
+    assert fault.precheck(ctx) is None
+    targets = fault.plan(ctx, random.Random(0))
+    fault.inject(ctx, targets)
+    assert fault.witness(ctx, targets) == {"leader": targets.nodes[0], "term": 2}
+    assert fault.heal(ctx, targets) == {"leader_now": targets.nodes[0]}
+
+
+@pytest.mark.parametrize(("how", "why"), [({"obedient": False}, "15 s$"), ({"refusals": 999}, "refused with code 418")])
+def test_a_transfer_that_is_not_carried_out_is_doubt(how, why):
+    ctx, fault = transferring(**how)
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match=f"did not come to lead.*{why}"):
+        fault.inject(ctx, targets)
+
+
+def test_a_leader_that_was_deposed_again_is_doubt():
+    ctx, fault = transferring()
+    targets = fault.plan(ctx, random.Random(0))
+    fault.inject(ctx, targets)
+    ctx.system.leader = targets.detail["from"]
+    with pytest.raises(FaultError, match="does not lead any more"):
+        fault.witness(ctx, targets)
+
+
+def test_a_system_without_transfer_refuses_the_fault():
+    assert "no request" in (find("leader-transfer").precheck(world()[0]) or "")

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import Settings
+from nemesis.faults import resources as limits
+from tests.support.nemesis.machines import ready
+from tests.support.nemesis.toy import world
+
+QUIET = "samples 25\nwaiting 5\n"
+
+
+def starved(name, printed, *, before=QUIET, left=""):
+    """``printed`` is what is seen of the process under limits, ``before`` what was seen when it had none."""
+    entered = []
+
+    def enter(node, _):
+        entered.append(node)
+        return ""
+
+    answers = {
+        limits._ENTER: enter,
+        limits._FELT: lambda node, _: printed if node in entered else before,
+        limits._LEAVE: lambda *_: "left",
+        'stat -c "%Hd:%Ld" "$0"': lambda *_: "7:3\n",
+        'grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0': lambda *_: left,
+    }
+    return ready(name, answers)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("cpu-starve", "inside\nnr_periods 9\nnr_throttled 7\n"),
+        ("memory-pressure", "inside\nfailcnt 3\n"),
+        ("memory-pressure", "inside\nhigh 3\n"),
+        ("disk-slow", "inside\nwrites_served 11\nwrites_served 0\nsamples 25\nwaiting 24\n"),
+    ],
+)
+def test_limits_are_felt_by_the_process_itself(name, printed):
+    ctx, fault, targets = starved(name, printed)
+    fault.inject(ctx, targets)
+    assert set(fault.witness(ctx, targets)["felt"]) == set(targets.nodes)
+    assert fault.heal(ctx, targets) == {"limits_gone": list(targets.nodes)}
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "complaint"),
+    [
+        ("cpu-starve", "inside\nnr_throttled 0\n", "did not come to feel"),
+        ("cpu-starve", "nr_throttled 9\n", "not in its group"),
+        ("memory-pressure", "inside\nfailcnt 0\n", "did not come to feel"),
+        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 8\n", "did not come to feel"),
+        ("disk-slow", "inside\nwrites_served 0\nsamples 25\nwaiting 25\n", "did not come to feel"),
+        ("disk-slow", "inside\nsamples 25\nwaiting 25\n", "did not come to feel"),
+    ],
+)
+def test_limits_that_are_not_felt_are_doubt(name, printed, complaint):
+    ctx, fault, targets = starved(name, printed)
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match=complaint):
+        fault.witness(ctx, targets)
+
+
+def test_a_disk_that_the_process_always_waited_for_is_not_felt_as_slow():
+    usual = "samples 25\nwaiting 18\n"
+    ctx, fault, targets = starved("disk-slow", f"inside\nwrites_served 11\n{usual}", before=usual)
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="did not come to feel"):
+        fault.witness(ctx, targets)
+
+
+def test_limits_that_are_felt_only_after_a_while_are_waited_for():
+    ctx, fault, targets = starved("cpu-starve", "inside\nnr_throttled 0\n")
+    fault.inject(ctx, targets)
+    looks = []
+
+    def later(node, command):
+        looks.append(node)
+        return f"inside\nnr_throttled {int(len(looks) > 20)}\n"
+
+    ctx.nodes.answers[limits._FELT] = later
+    assert fault.witness(ctx, targets)["felt"]
+
+
+def test_nothing_of_ours_works_in_the_group():
+    """What the group counts must be the system's: only its pid is ever written there."""
+    joined = [
+        line for line in limits._ENTER.splitlines() + limits._FELT.splitlines() if ">" in line and "procs" in line
+    ]
+    assert joined == ['echo "$pid" >"$root/$name/cgroup.procs"']
+
+
+def test_processes_left_in_a_group_are_doubt():
+    ctx, fault, targets = starved("cpu-starve", "", left="/proc/7/cgroup")
+    with pytest.raises(FaultError, match="still under limits"):
+        fault.heal(ctx, targets)
+
+
+def test_the_command_carries_the_limits_of_both_versions():
+    ctx, *_ = world()
+    starve = next(one for one in limits.RESOURCES if one.name == "disk-slow")
+    assert starve.limits.enter(ctx, 42, "7:3").argv[3:] == (
+        "blkio", "42",
+        "1", "blkio.throttle.write_iops_device", "7:3 20",
+        "2", "io.max", "7:3 wiops=20",
+    )  # fmt: skip
+
+
+def test_figures_are_options_of_the_plan():
+    ctx, *_ = world()
+    cpu = next(one for one in limits.RESOURCES if one.name == "cpu-starve")
+    from dataclasses import replace
+
+    asked = replace(ctx, settings=Settings(options={"cpu_share": 0.2}))
+    assert "20000 100000" in cpu.limits.enter(asked, 1, "").argv

@@ -1,0 +1,190 @@
+"""Failed checks of the nodes: when, who, which fault, who led; and what the banner says of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import reports
+from reports.analysis.canary import meaning_of
+from reports.analysis.findings import headlines_of, prepare
+from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
+from reports.analysis.marks import marks_of
+from reports.load.run import read_run
+from reports.page.series import marks_data
+from tests.support.reports.checks import DELETED, S, with_checks
+from tests.support.reports.made import Maker
+
+
+def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
+    drawn = with_checks(fresh("valid"), DELETED)
+    (broken,) = invariant_violations(drawn)
+    assert [moment.node for moment in broken.moments] == ["n1", "n2"]
+    during, before = broken.moments
+    assert during.text == "log ends at 5, 90 had been committed there"
+    assert [fault.fault for fault in during.faults] == ["partition-majorities-ring"]
+    assert (before.faults, before.leader) == ([], "n1")
+    assert during.term >= before.term > 0
+    assert during.logged is not None
+    assert during.logged.lines
+    assert broken.left_out == 0
+    assert broken.picture is not None
+    assert [line.node for line in broken.picture.lines if line.late] == ["n1", "n2"]
+    reports.write_report(drawn.run.files)
+    page = drawn.run.files.report.read_text()
+    assert '<a href="#invariant-1">committed-kept</a>' in page
+    assert 'id="invariant-1"' in page
+
+
+def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
+    drawn = with_checks(fresh("valid"), DELETED)
+    assert marks_data(marks_of(drawn)) == {
+        "violations": [],
+        "findings": [
+            {"at": 2.0, "node": "n2", "check": "committed-kept"},
+            {"at": 7.5, "node": "n1", "check": "committed-kept"},
+        ],
+    }
+    reports.write_report(drawn.run.files)
+    assert "a node was seen to break a rule: committed-kept" in drawn.run.files.report.read_text()
+
+
+def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Maker) -> None:
+    files = fresh("valid")
+    drawn = with_checks(files, DELETED, {"name": "recovery", "verdict": "unknown", "seen": "cut"})
+    files.results.write_text(json.dumps({**drawn.run.results, "harness_failure": "no SSH"}))
+    drawn = prepare(read_run(files))
+    assert [name for name, *_ in headlines_of(drawn)] == ["committed-kept"]
+    assert "a finding about the system under test all the same" in meaning_of(drawn.run)
+    text = reports.render_run(files)
+    assert text.startswith(
+        "HARNESS FAILURE\nno SSH\nThe harness broke down, so that this run as a whole proves nothing."
+    )
+    assert "\ncommitted-kept: n1's log ended at 5 " in text
+    assert "says nothing about" in meaning_of(prepare(read_run(fresh("harness-failure"))).run)
+
+
+def test_nodes_that_logged_nothing_have_no_fold(fresh: Maker) -> None:
+    files = fresh("valid")
+    for log in files.nodes.glob("*/*.log"):
+        log.write_text("")
+    drawn = with_checks(files, DELETED)
+    reports.write_report(drawn.run.files)
+    page = files.report.read_text()
+    assert "logged nothing around 7.50 s, from 6.50 to 8.00 s" in page
+    assert 'class="excerpt"' not in page
+
+
+def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh: Maker) -> None:
+    one = {"node": "n1", "time": 7 * S, "log_end": 5, "committed": 90}
+    many = [one] * MAX_MOMENTS + [one]
+    details = {**DELETED["details"], "moments": [{**one, "restarted": True}, *many]}
+    files = fresh("valid")
+    drawn = with_checks(files, {**DELETED, "details": details})
+    (broken,) = invariant_violations(drawn)
+    assert broken.moments[0].text == "log ends at 5, 90 had been committed there before it was restarted"
+    assert (len(broken.moments), broken.left_out) == (MAX_MOMENTS, 2)
+    reports.write_report(files)
+    assert "2 later ones are not listed." in drawn.run.files.report.read_text()
+
+
+def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
+    files = fresh("valid")
+    lines = files.probes.read_text().splitlines()
+    records = [json.loads(line) for line in lines[1:]]
+    for record in records:
+        if record["node"] in ("n2", "n4") and 3 * S < record["time"] < 4 * S:
+            record.update(role="leader", term=9)
+    files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
+    drawn = with_checks(
+        files, {"name": "election-safety", "details": {"kind": "two-leaders", "terms": {"9": ["n2", "n4"]}}}
+    )
+    (broken,) = invariant_violations(drawn)
+    assert [moment.node for moment in broken.moments] == ["n2", "n4"]
+    assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.text for moment in broken.moments)
+
+
+def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
+    moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
+    details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
+    assert [(m.seconds, m.node, m.text) for m in broken.moments] == [(4.0, "n3", "in term 0, after term 2")]
+    assert broken.picture is None
+
+
+@pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
+def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
+    drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
+    (broken,) = invariant_violations(drawn)
+    assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
+
+
+def test_checks_with_sections_of_their_own_and_good_ones_are_not_listed(made: Maker) -> None:
+    for kind in ("valid", "invalid", "unknown", "no-recovery", "harness-failure"):
+        assert invariant_violations(prepare(read_run(made(kind)))) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "heads"),
+    [
+        ("valid", []),
+        ("invalid", [("linearizability", "counterexample")]),
+        ("no-recovery", [("recovery", "recovery")]),
+        ("unknown", [("faults installed", "")]),
+        ("harness-failure", []),
+    ],
+)
+def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tuple[str, str]]) -> None:
+    files = made(kind)
+    found = headlines_of(prepare(read_run(files)))
+    assert [(name, place) for name, _, place in found] == heads
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert all(f'id="{place}"' in page for _, place in heads if place)
+    if kind == "invalid":
+        assert "stale read. process" in found[0][1]
+    meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
+    assert meanings.get(kind, "broke a promise") in page
+
+
+def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -> None:
+    files = fresh("harness-failure")
+    for path in (files.history, files.probes):
+        path.unlink()
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert 'id="charts"' not in page
+    assert "nothing to draw" in page
+    assert "SSH to n3 was lost" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "moment", "told"),
+    [
+        (
+            "log-order", "commit-beyond-log", {"above": "committed", "index": 13015, "bound": 4012},
+            "log ends at 4,012, 13,015 committed there",
+        ),
+        (
+            "log-order", "commit-beyond-log", {"above": "applied", "index": 60, "bound": 50},
+            "committed at 50, 60 applied there",
+        ),
+        (
+            "leader-complete", "leader-lacks-committed", {"term": 7, "log_end": 40, "committed": 90},
+            "leads in term 7 with 40 of 90 committed entries",
+        ),
+        (
+            "replicas-agree", "replicas-differ", {"of": "index", "index": 9, "digest": "0123456789abcdef"},
+            "contents 0123456789ab at index 9",
+        ),
+    ],
+)  # fmt: skip
+def test_what_nodes_say_of_their_state_is_told_with_its_moment(
+    fresh: Maker, name: str, kind: str, moment: dict[str, Any], told: str
+) -> None:
+    details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": name, "details": details}))
+    assert [one.text.replace("\u2009", ",") for one in broken.moments] == [told]
+    assert (broken.picture is not None) == (kind != "replicas-differ")

@@ -1,0 +1,177 @@
+"""What every counterexample must be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from checker import Model, Register
+from checker.core.calls import calls_of
+from checker.core.definition import linearizable
+from checker.core.wording import who
+from checker.counterexamples.enumerate import part_of_set
+from checker.models.objects import GrowSet, Log, SparseLog
+from history import Counterexample, Operation
+from tests.support.checker.oracle import is_linearizable
+from tests.support.checker.oracle_objects import is_part_of
+
+OF_THE_WHOLE = ("never-written", "failed-write-read", "log-hole")
+
+
+# What the sentence says of one operation: who, where, and from when to when.
+SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+) s\)")
+
+
+def contradicts(operations: Sequence[Operation], model: Model) -> bool:
+    """Can these operations not all be true?  Logs and sets are judged by what the counterexample speaks of."""
+    if type(model) is Register:
+        return (
+            not is_linearizable(operations, initial=model.initial)
+            if model.initial is None
+            else _none(operations, model)
+        )
+    if isinstance(model, Log):
+        return not linearizable(calls_of(operations, model), SparseLog())
+    if isinstance(model, GrowSet):
+        return not linearizable(part_of_set(calls_of(operations, model)), model)
+    return _none(operations, model)
+
+
+def unanswered(operation: Operation) -> Operation:
+    """What another violation has made of an operation: nobody knows any more what it answered."""
+    return replace(operation, outcome="info", result=None, returned=None, return_index=None)
+
+
+def in_part(operation: Operation) -> list[Operation]:
+    """An operation, or what may be left of it in a counterexample."""
+    forms = [operation, unanswered(operation)]
+    if operation.f == "cas":
+        written = replace(operation, f="write", value=operation.value[1], result=None)
+        forms += [written, unanswered(written)]
+    return forms
+
+
+def _none(operations: Sequence[Operation], model: Model) -> bool:
+    return not linearizable(calls_of(operations, model), model)
+
+
+def smaller(example: Counterexample, model: Model) -> list[tuple[Operation, ...]]:
+    """Parts that are contradiction enough: whatever contradicts itself within them did so within the whole.
+
+    A write or swap stays as long as its value is asked for: without it the value would be out of nowhere.
+    """
+    places = range(len(example.operations))
+    parts = [frozenset(part) for size in range(len(places) + 1) for part in combinations(places, size)]
+    wrong = {part: contradicts(pick(example, part), model) for part in parts}
+    enough = [part for part in parts if wrong[part] and len(part) < len(places)]
+    sound = [part for part in enough if not any(wrong[other & part] and not wrong[other] for other in parts)]
+    return [tuple(pick(example, part)) for part in sound if not starved(example, part)]
+
+
+def with_what_explains(example: Counterexample, history: list[Operation]) -> list[Operation]:
+    """The example and everything in its history that wrote a value which is asked for: that must not explain it."""
+    kept, wanted = {o.invoke_index: o for o in example.operations}, list(example.operations)
+    while wanted:
+        asking = wanted.pop()
+        for other in history:
+            makes = other.f in ("write", "cas") and other.outcome != "fail"
+            if makes and other.invoke_index not in kept and asks(asking, other):
+                kept[other.invoke_index] = other
+                wanted.append(other)
+    return sorted(kept.values(), key=lambda o: o.invoke_index)
+
+
+def asks(operation: Operation, made: Operation) -> bool:
+    new = made.value if made.f == "write" else made.value[1]
+    return operation.result == new if operation.f == "read" else operation.f == "cas" and operation.value[0] == new
+
+
+def pick(example: Counterexample, part: frozenset[int]) -> list[Operation]:
+    return [operation for place, operation in enumerate(example.operations) if place in part]
+
+
+def starved(example: Counterexample, part: frozenset[int]) -> bool:
+    asked = [o.value[0] if o.f == "cas" else o.result for o in pick(example, part) if o.f in ("read", "cas", "dequeue")]
+    gone = [o for place, o in enumerate(example.operations) if place not in part]
+    made = [o.value[1] if o.f == "cas" else o.value for o in gone if o.f in ("write", "cas", "enqueue")]
+    return any(value in asked for value in made)
+
+
+def assert_good(example: Counterexample, history: list[Operation], model: Model) -> None:
+    whole = {o.invoke_index: o for o in history}
+    assert all(is_part_of(o, whole[o.invoke_index]) if o.f == "txn" else o in in_part(whole[o.invoke_index])
+               for o in example.operations)  # fmt: skip
+    if example.kind in OF_THE_WHOLE:
+        assert len(example.operations) <= 2, example
+    else:
+        assert contradicts(example.operations, model), example
+        # ``test_counter_cores`` and ``test_one_register`` leave out what may go of counters and transactions.
+        assert model.name in ("counter", "multi-register") or not smaller(example, model), example
+        assert contradicts(with_what_explains(example, history), model), example
+    moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
+    moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
+    told = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}
+    assert told <= moments, example
+    for process, node, begun, ended in SPAN.findall(example.sentence):
+        span = round(float(begun) * 1e9), round(float(ended) * 1e9)
+        assert any(
+            (str(o.process), o.node if node else "", o.invoked, o.returned) == (process, node, *span)
+            for o in example.operations
+        ), example
+
+    assert_true_claims(example, history, model)
+
+
+MISSED = re.compile(r"that answer missed the write of (.+), which no read ever returned")
+
+
+EITHER = re.compile(r"either that of (process \d+(?: on \w+)?) or that of (process \d+(?: on \w+)?) is stale")
+
+
+def assert_true_claims(example: Counterexample, history: list[Operation], model: Model) -> None:
+    """What a kind, and the words at the end of a sentence, say beyond the moments."""
+    if missed := MISSED.search(example.sentence):
+        assert all(json.dumps(o.result) != missed[1] for o in history if (o.f, o.outcome) == ("read", "ok")), example
+    assert (example.kind == "lost-write") == bool(missed) or not isinstance(model, Register), example
+    if either := EITHER.search(example.sentence):
+        for suspect in either.groups():
+            accused = [o for o in example.operations if who(o) == suspect]
+            rest = [[other for other in example.operations if other is not one] for one in accused]
+            assert any(not contradicts(others, model) for others in rest), (example, suspect)
+    if example.kind == "never-written" and isinstance(model, Register) and "nobody ever wrote" in example.sentence:
+        asked = touched(example.operations[0])[0]
+        assert all(touched(o)[1] != asked for o in history if o.outcome != "fail"), example
+    if example.kind == "split-brain":
+        assert_two_sides(example)
+
+
+SIDES = re.compile(r": ([\w ]+) went on with (\S+), ([\w ]+) with (\S+)\.(?: \(|$)")
+
+
+def assert_two_sides(example: Counterexample) -> None:
+    told = SIDES.search(example.sentence)
+    assert told, example
+    sides = {told[2]: set(told[1].split(" and ")), told[4]: set(told[3].split(" and "))}
+    for value, nodes in sides.items():
+        reads, writes = ([o for o in example.operations if value in touched(o)[kind]] for kind in (0, 1))
+        assert {o.node for o in reads + writes} == nodes, example
+        assert writes, example
+    assert set.intersection(*sides.values()) == set(), example
+
+
+def touched(operation: Operation) -> tuple[list[str], list[str]]:
+    """What an operation saw, and what it wrote."""
+    if operation.f == "cas":
+        return [json.dumps(operation.value[0])], [json.dumps(operation.value[1])]
+    if operation.f == "write":
+        return [], [json.dumps(operation.value)]
+    return [json.dumps(operation.result)], []
+
+
+def op(process: int, f: str, value: Any, start: int, end: int, outcome: str = "ok", result: Any = None) -> Operation:
+    asked, told = (None, value) if f in ("read", "list", "dequeue", "get") else (value, result)
+    return Operation(process, f, None, asked, told, outcome, start * 10**6, end * 10**6, start, end, "n1")  # type: ignore[arg-type]

@@ -1,0 +1,101 @@
+"""`harness` commands under way on one cluster, for tests that interrupt them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster.machine import HARNESS, Machine
+
+NAME = f"t-{os.getpid()}-run"
+CLUSTER = f"netns:{NAME}"
+
+
+@dataclass
+class Job:
+    """A `harness` command under way; ``lines`` grow while it runs."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+    reader: threading.Thread | None = None
+
+    def until(self, text: str, within: float = 240.0) -> None:
+        """Wait until a line holds ``text``."""
+        deadline = time.monotonic() + within
+        while not any(text in line for line in self.lines):
+            assert self.process.poll() is None, "".join(self.lines)
+            assert time.monotonic() < deadline, "".join(self.lines)
+            time.sleep(0.02)
+
+    def end(self, within: float = 180.0) -> int:
+        code = self.process.wait(within)
+        if self.reader is not None:
+            self.reader.join(10)
+        return code
+
+    @property
+    def run(self) -> Path:
+        return Path(self.lines[0].split()[-1])
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines)
+
+
+JOBS: list[Job] = []
+
+
+def start(*words: str) -> Job:
+    process = subprocess.Popen(
+        [HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True
+    )
+    job = Job(process)
+    JOBS.append(job)
+
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                job.lines.append(line)
+
+    job.reader = threading.Thread(target=read, daemon=True)
+    job.reader.start()
+    return job
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """A store of the test's own; afterwards nothing of the cluster may be left."""
+    before = Machine.look(NAME)
+    yield tmp_path / "store"
+    while JOBS:  # a test that failed leaves its run behind, and the next one would find the cluster in use
+        job = JOBS.pop()
+        job.process.kill()
+        job.end()
+    subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
+    deadline = time.monotonic() + 10
+    while (left := Machine.look(NAME).found - before.found) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
+
+
+def run_words(store: Path, *more: str) -> tuple[str, ...]:
+    """Without Spark, whose start takes longer than such a run, and at a rate that leaves time for other tests."""
+    return ("run", "--cluster", CLUSTER, "--store", str(store), "--seed", "7", "--no-spark", "--rate", "200", *more)
+
+
+def checks(run: Path) -> dict[str, str]:
+    results = json.loads((run / "results.json").read_text())
+    return {check["name"]: check["verdict"] for check in results["checks"]}
+
+
+# 0.3.2 with a fault that it survives, so that whatever is not valid is ours.
+CALM = ("--dledger-version", "0.3.2", "--nemesis", "hammer-time", "--time-limit", "8", "--interval", "4")

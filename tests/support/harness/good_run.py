@@ -1,0 +1,87 @@
+"""A good run, and its parts to be changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.judge.judge import judge
+from harness.judge.recorded import Recorded
+from harness.plan import Plan
+from harness.runstate import RunState
+from history import Check, KeyVerdict, Operation, Probe, Receipt, Results
+
+S = 1_000_000_000
+
+
+NODES = ("n1", "n2", "n3")
+
+
+MOMENTS = {
+    "warm-up": 0, "main": 2 * S, "main-end": 60 * S, "healed": 61 * S, "recovered": 64 * S, "final-reads": 64 * S,
+    "end": 66 * S,
+}  # fmt: skip
+
+
+def operation(at: float, f: str, *, key: str = "k0", outcome: Any = "ok", phase: Any = "main") -> Operation:
+    time = round(at * S)
+    return Operation(0, f, key, None, None, outcome, time, time + S // 10, time, time + 1, phase=phase)
+
+
+def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
+    whole = Receipt(
+        0, fault, "installed", 20 * S, ("n1",), stood=20 * S, heal_started=30 * S, healed=31 * S, witness={"pid": 1}
+    )
+    return replace(whole, **changes)
+
+
+def probe(at: float, node: str, applied: int, role: Any = "follower", term: int = 1) -> Probe:
+    return Probe(round(at * S), node, role, term, ledger_end=applied, committed=applied, applied=applied)
+
+
+OPERATIONS = (
+    operation(1, "write", phase="warm-up"),
+    operation(5, "read"),
+    operation(25, "write"),
+    operation(62, "read", phase="final"),
+    operation(64.5, "read", phase="final"),
+)
+
+
+PROBES = (
+    probe(30.5, "n1", 40, "leader"),
+    *(probe(33, node, 41) for node in NODES),
+    probe(60.5, "n1", 100, "leader"),
+    probe(60.8, "n1", 100, "leader"),
+    *(probe(63, node, 101) for node in NODES),
+)
+
+
+def good() -> Recorded:
+    return Recorded(
+        plan=Plan(seed=1, nemesis=("kill-one",), rate=1.0),
+        operations=OPERATIONS,
+        receipts=(receipt(),),
+        probes=PROBES,
+        state=RunState(moments=dict(MOMENTS), environment={"java": "21"}, warnings=["w"], ended=True),
+        nodes=NODES,
+        log_hits={node: {} for node in NODES},
+    )
+
+
+def check_named(name: str, results: Results) -> Check:
+    return next(check for check in results.checks if check.name == name)
+
+
+KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
+
+
+def asked_all_the_time(recorded: Recorded) -> Recorded:
+    """With a failed probe every second as well, of a node that matters to nobody: the harness was awake."""
+    end = max([recorded.state.moments.get("end", 0), *(one.time for one in recorded.probes)])
+    awake = [Probe(time, "n9", error="timed out") for time in range(0, end + 1, S)]
+    return replace(recorded, probes=tuple(sorted([*recorded.probes, *awake], key=lambda one: one.time)))
+
+
+def judged(recorded: Recorded, keys: tuple[KeyVerdict, ...] = KEYS) -> Results:
+    return judge(asked_all_the_time(recorded) if recorded.probes else recorded, keys, [], {})

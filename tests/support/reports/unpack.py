@@ -1,0 +1,30 @@
+"""The data inside a report."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+
+def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    """What the page's own script does, in Python."""
+    packed = re.search(r'<script id="packed" type="text/plain">([^<]*)</script>', page)
+    assert packed is not None
+    body = zlib.decompress(base64.b64decode(packed.group(1)))
+    (length,) = struct.unpack_from("<I", body)
+    head = json.loads(body[4 : 4 + length])
+    offset, columns = 4 + length, dict[str, np.ndarray[Any, Any]]()
+    for entry in head["columns"]:
+        planes = np.frombuffer(body, np.uint8, entry["n"] * entry["width"], offset).reshape(entry["width"], entry["n"])
+        raw: Any = sum(plane.astype(np.int64) << (8 * place) for place, plane in enumerate(planes))
+        value = (raw >> 1) ^ -(raw & 1)
+        columns[entry["name"]] = np.cumsum(value) if entry["delta"] else value
+        offset += entry["n"] * entry["width"]
+    assert offset == len(body)
+    return columns, head["data"]
