@@ -27,7 +27,7 @@ __all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_
 
 
 def __getattr__(name: str) -> Any:
-    """Import what writes reports when it is first asked for: who only draws a counterexample needs no pyarrow."""
+    """Import the writers of reports when first asked for: drawing a counterexample alone needs no pyarrow."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from reports import write

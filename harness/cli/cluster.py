@@ -78,7 +78,7 @@ def provision(spec: str) -> int:
 @_cluster_option
 @json_option
 def status(spec: str, as_json: bool) -> int:
-    """Show the nodes, and who holds the cluster.  Ends with 0 when all nodes are up, else with 255."""
+    """Show the nodes, and the holder of the cluster.  Ends with 0 when all nodes are up, else with 255."""
     if as_json:
         found = open_cluster(spec, say=_say_aside).status()
         click.echo(json_line({"cluster": found.name, "up": found.is_up, "nodes": [asdict(node) for node in found.nodes],

@@ -229,7 +229,7 @@ class _Matrix:
             return plan, skip or f"does not fit: {error}"
 
     def _name(self, plan: Plan, options: dict[str, Any]) -> str:
-        """The test's name, and whatever else tells the cells of this matrix apart."""
+        """The test's name, and the settings in which the cells of this matrix differ."""
         told = {"workload", "nemesis", "version", "snapshot", "canary", "unsafe_test_mode"}
         more = [f"{key} {options[key]}" for key, values in self._axes.items() if len(values) > 1 and key not in told]
         return self._prefix + " ".join([plan.test, *more])

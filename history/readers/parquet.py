@@ -218,7 +218,7 @@ class _Source:
         return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), tuple(names)
 
     def _pairs(self, cas: NDArray[np.bool_]) -> tuple[_Ints, _Ints] | None:
-        """What each cas swaps out and in; ``ABSENT`` for other operations."""
+        """The old and new value of each cas; ``ABSENT`` for other operations."""
         found = _whole(pc.extract_regex(self._where("value", cas), _PAIR))
         if found.null_count > self.size - int(cas.sum()):
             return None

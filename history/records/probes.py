@@ -65,7 +65,7 @@ class Probe:
 
 
 def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:
-    """Who leads, of the (node, term) that call themselves leader: the first :func:`by_rank`, None if none."""
+    """The leader, of the (node, term) that call themselves leader: the first :func:`by_rank`, None if none."""
     return next(iter(by_rank(claims)), None)
 
 

@@ -1,4 +1,4 @@
-"""Grudges: who drops packets from whom, as directed graphs.
+"""Grudges: which node drops packets from which, as directed graphs.
 
 An edge ``a -> b`` means that a drops every packet that comes from b.  All functions are pure: the names in the
 cluster's order and a random generator in, a graph over all names out.  The shapes are those of Jepsen's nemesis

@@ -1,4 +1,4 @@
-"""Partitions: who drops packets from whom, and the proof that packets were dropped.
+"""Partitions: which node drops packets from which, and the proof that packets were dropped.
 
 The proof has two halves.  First we send nothing, and wait until a rule on at least one link has counted packets of
 the system's own port: otherwise the system did not notice.  Then every link is tried, also those that the system does

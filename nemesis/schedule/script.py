@@ -37,7 +37,7 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
 class ScriptedFault(Struct, forbid_unknown_fields=True, rename={"at_s": "at", "for_s": "for", "within_s": "within"}):
-    """One fault: when it comes, at whom it is aimed, and how long it stands.  Times are in seconds."""
+    """One fault: when it comes, its targets, and how long it stands.  Times are in seconds."""
 
     name: Text
     at_s: Seconds | UnsetType = UNSET
