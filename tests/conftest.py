@@ -7,9 +7,20 @@ A failing example is printed as it was drawn, to be kept with ``@example``; fres
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("default", derandomize=True, database=None, deadline=None)
 settings.register_profile("nightly", derandomize=False, database=None, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def hangups() -> Iterator[None]:
+    """Hear SIGHUP: under nohup it is ignored, here and in every program that a test starts."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

@@ -16,7 +16,7 @@ from tests.support.cluster.run_jobs import CALM, CLUSTER, checks, run_words, sta
 
 __all__ = ["store"]
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("hangups")]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from pipeline import SessionError
 from tests.support.harness.toy_nemesis import ToyNemesis
 from tests.support.harness.toy_register import ToyRegister, quicken
 
+pytestmark = pytest.mark.usefixtures("hangups")
+
 PLAN = Plan(
     seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.5, interval=0.2,
     client_timeout=0.3, recovery_time=5.0,

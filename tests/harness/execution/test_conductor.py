@@ -114,7 +114,10 @@ def test_the_fault_stands_in_the_history_with_its_receipt(whole: Scene) -> None:
     assert (receipt.state, receipt.nodes) == ("installed", ("n2",))
     assert receipt.healed is not None
     assert receipt.healed <= whole.state.moments["healed"]
-    assert {event.phase for event in whole.events if event.process == "nemesis"} == {"main"}
+    # Where the machine is slow, the main phase ends before the heal.
+    main_end = whole.state.moments["main-end"]
+    found = {(event.time < main_end, event.phase) for event in whole.events if event.process == "nemesis"}
+    assert found <= {(True, "main"), (False, "main"), (False, "final")}
 
 
 def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from harness.execution.interrupts import SIGNALS, Interrupts
 
+pytestmark = pytest.mark.usefixtures("hangups")
+
 ALL = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 
 
