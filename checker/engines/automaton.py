@@ -94,8 +94,8 @@ class _Arrays:
         )
         progress = np.zeros(1, kernel.PROGRESS)
         self.progress: Any = progress[0]
-        self.progress.count, self.progress.thrift = initial.size, thrift
-        self.progress.free, self.progress.next = (1 << SLOTS) - 1, -1
+        self.progress["count"], self.progress["thrift"] = initial.size, thrift
+        self.progress["free"], self.progress["next"] = (1 << SLOTS) - 1, -1
         wide = min(_PENDING_VALUES, int(np.count_nonzero(np.diff(pending_from)))) if pending.size else 0
         opened = kernel.Open(
             slot_of=np.zeros(columns.value.size, np.int8),
@@ -124,7 +124,7 @@ class _Arrays:
         for old, new in zip(before, wider, strict=True):
             new[:, : old.shape[1]] = old
         self.automaton = self.automaton._replace(configurations=wider)
-        self.progress.status = self.kernel.RUNNING
+        self.progress["status"] = self.kernel.RUNNING
         return True
 
     def advance(self, event: int) -> int:
@@ -132,15 +132,15 @@ class _Arrays:
         return int(self.kernel.advance(self.automaton, event, _BUDGET))
 
     def status(self) -> int:
-        return int(self.progress.status)
+        return int(self.progress["status"])
 
     def states(self) -> tuple[int, ...]:
         """The value ids of all configurations."""
-        values = self.automaton.configurations.rows["value"][self.progress.side, : self.progress.count]
+        values = self.automaton.configurations.rows["value"][self.progress["side"], : self.progress["count"]]
         return tuple(sorted(set(values.tolist())))
 
     def peak(self) -> int:
-        return int(self.progress.peak)
+        return int(self.progress["peak"])
 
     def revive(self, values: int, event: int) -> None:
         """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
@@ -149,11 +149,11 @@ class _Arrays:
         while self.automaton.configurations.rows.shape[1] < values:
             self.grow()
         configs, progress = self.automaton.configurations, self.progress
-        rows = configs.rows[progress.side, :values]
-        rows["value"], rows["spent"], rows["satisfied"] = np.arange(values), 0, progress.reads
-        rows["open_then"], rows["changed_at"] = progress.reads | progress.writes, event
-        configs.pending_spent[progress.side, :values] = 0
-        progress.count, progress.status = values, self.kernel.RUNNING
+        rows = configs.rows[progress["side"], :values]
+        rows["value"], rows["spent"], rows["satisfied"] = np.arange(values), 0, progress["reads"]
+        rows["open_then"], rows["changed_at"] = progress["reads"] | progress["writes"], event
+        configs.pending_spent[progress["side"], :values] = 0
+        progress["count"], progress["status"] = values, self.kernel.RUNNING
 
 
 def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
@@ -175,10 +175,10 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
         loaded = True
         if run.status() == kernel.TOO_WIDE:
             run.grow()
-        elif run.status() == kernel.DEAD and run.progress.pruned:
+        elif run.status() == kernel.DEAD and run.progress["pruned"]:
             run, event = _Arrays(columns, initial, thrift=False), 0
         elif run.status() == kernel.DEAD:
-            run.progress.thrift = 0
+            run.progress["thrift"] = 0
             states = states if dead else run.states()
             dead.append(event)
             run.revive(columns.values, event)

@@ -33,13 +33,10 @@ RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
 #: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts
 #: are taken.  While a return is being worked on, ``next`` is the configuration that comes next (else -1), and ``fresh``
 #: are on the other side.  ``work`` is what the last call of ``advance`` spent.
-PROGRESS: Final = np.dtype((
-    np.record,
-    [(name, np.int64) for name in (
-        "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned", "status",
-        "work",
-    )],
-))  # fmt: skip
+PROGRESS: Final = np.dtype([(name, np.int64) for name in (
+    "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned",
+    "status", "work",
+)])  # fmt: skip
 
 
 class History(NamedTuple):
@@ -116,7 +113,7 @@ class Configuration(NamedTuple):
 
 
 #: The same as it is remembered: side by side, so that it has one address.
-CONFIGURATION: Final = np.dtype((np.record, [(name, np.int64) for name in Configuration._fields]))
+CONFIGURATION: Final = np.dtype([(name, np.int64) for name in Configuration._fields])
 
 
 class Return(NamedTuple):
