@@ -82,7 +82,7 @@ class Configurations(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The configurations of one side, and by place what they spent."""
+    """One side of ``Configurations``, with one axis less."""
 
     rows: NDArray[np.void]
     pending_spent: NDArray[np.int32]
@@ -112,7 +112,7 @@ class Configuration(NamedTuple):
     changed_at: np.int64
 
 
-#: The same as it is remembered: side by side, so that it has one address.
+#: A ``Configuration`` in memory.  As a record it has one address; arrays by field would have five.
 CONFIGURATION: Final = np.dtype([(name, np.int64) for name in Configuration._fields])
 
 
@@ -234,7 +234,7 @@ def _is_done_everywhere(automaton, returning):  # type: ignore[no-untyped-def]
 
 @step
 def _side(automaton, which):  # type: ignore[no-untyped-def]
-    """One of the two sides.  Its place in memory is worked out once, and not for each configuration."""
+    """One of the two sides, as arrays of their own: indexing both axes for each configuration would cost much more."""
     configs = automaton.configurations
     return Side(configs.rows[which], configs.pending_spent[which])
 
