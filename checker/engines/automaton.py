@@ -94,8 +94,8 @@ class _Arrays:
         )
         progress = np.zeros(1, kernel.PROGRESS)
         self.progress: Any = progress[0]
-        self.progress.count, self.progress.thrift = initial.size, thrift
-        self.progress.free, self.progress.next = (1 << SLOTS) - 1, -1
+        self.progress["count"], self.progress["thrift"] = initial.size, thrift
+        self.progress["free"], self.progress["next"] = (1 << SLOTS) - 1, -1
         wide = min(_PENDING_VALUES, int(np.count_nonzero(np.diff(pending_from)))) if pending.size else 0
         opened = kernel.Open(
             slot_of=np.zeros(columns.value.size, np.int8),
@@ -107,24 +107,24 @@ class _Arrays:
             free_columns=np.arange(max(1, wide)),
         )
         configurations = self._room(max(_NARROW, initial.size), wide)
-        configurations.value[0, : initial.size] = initial
-        configurations.changed_at[0, : initial.size] = -1
+        starts = configurations.rows[0, : initial.size]
+        starts["value"], starts["changed_at"] = initial, -1
         self.automaton: Any = kernel.Automaton(history, opened, configurations, np.zeros(wide, np.int32), progress)
 
     def _room(self, width: int, wide: int) -> Any:
-        columns = (np.zeros((2, width), np.int64) for _ in range(5))
-        return self.kernel.Configurations(*columns, np.zeros((2, width, wide), np.int32))
+        rows = np.zeros((2, width), self.kernel.CONFIGURATION)
+        return self.kernel.Configurations(rows, np.zeros((2, width, wide), np.int32))
 
     def grow(self) -> bool:
         """Make room for four times as many configurations; False if that is too many."""
         before = self.automaton.configurations
-        if before.value.shape[1] >= WIDEST:
+        if before.rows.shape[1] >= WIDEST:
             return False
-        wider = self._room(min(WIDEST, 4 * before.value.shape[1]), before.pending_spent.shape[2])
+        wider = self._room(min(WIDEST, 4 * before.rows.shape[1]), before.pending_spent.shape[2])
         for old, new in zip(before, wider, strict=True):
             new[:, : old.shape[1]] = old
         self.automaton = self.automaton._replace(configurations=wider)
-        self.progress.status = self.kernel.RUNNING
+        self.progress["status"] = self.kernel.RUNNING
         return True
 
     def advance(self, event: int) -> int:
@@ -132,31 +132,28 @@ class _Arrays:
         return int(self.kernel.advance(self.automaton, event, _BUDGET))
 
     def status(self) -> int:
-        return int(self.progress.status)
+        return int(self.progress["status"])
 
     def states(self) -> tuple[int, ...]:
         """The value ids of all configurations."""
-        values = self.automaton.configurations.value[self.progress.side, : self.progress.count]
+        values = self.automaton.configurations.rows["value"][self.progress["side"], : self.progress["count"]]
         return tuple(sorted(set(values.tolist())))
 
     def peak(self) -> int:
-        return int(self.progress.peak)
+        return int(self.progress["peak"])
 
     def revive(self, values: int, event: int) -> None:
         """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
         if values > _REVIVED:
             return
-        while self.automaton.configurations.value.shape[1] < values:
+        while self.automaton.configurations.rows.shape[1] < values:
             self.grow()
         configs, progress = self.automaton.configurations, self.progress
-        side = progress.side
-        configs.value[side, :values] = np.arange(values)
-        configs.spent[side, :values] = 0
-        configs.satisfied[side, :values] = progress.reads
-        configs.open_then[side, :values] = progress.reads | progress.writes
-        configs.changed_at[side, :values] = event
-        configs.pending_spent[side, :values] = 0
-        progress.count, progress.status = values, self.kernel.RUNNING
+        rows = configs.rows[progress["side"], :values]
+        rows["value"], rows["spent"], rows["satisfied"] = np.arange(values), 0, progress["reads"]
+        rows["open_then"], rows["changed_at"] = progress["reads"] | progress["writes"], event
+        configs.pending_spent[progress["side"], :values] = 0
+        progress["count"], progress["status"] = values, self.kernel.RUNNING
 
 
 def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Timeline:
@@ -178,10 +175,10 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
         loaded = True
         if run.status() == kernel.TOO_WIDE:
             run.grow()
-        elif run.status() == kernel.DEAD and run.progress.pruned:
+        elif run.status() == kernel.DEAD and run.progress["pruned"]:
             run, event = _Arrays(columns, initial, thrift=False), 0
         elif run.status() == kernel.DEAD:
-            run.progress.thrift = 0
+            run.progress["thrift"] = 0
             states = states if dead else run.states()
             dead.append(event)
             run.revive(columns.values, event)

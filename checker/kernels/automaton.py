@@ -33,13 +33,10 @@ RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
 #: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts
 #: are taken.  While a return is being worked on, ``next`` is the configuration that comes next (else -1), and ``fresh``
 #: are on the other side.  ``work`` is what the last call of ``advance`` spent.
-PROGRESS: Final = np.dtype((
-    np.record,
-    [(name, np.int64) for name in (
-        "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned", "status",
-        "work",
-    )],
-))  # fmt: skip
+PROGRESS: Final = np.dtype([(name, np.int64) for name in (
+    "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned",
+    "status", "work",
+)])  # fmt: skip
 
 
 class History(NamedTuple):
@@ -75,16 +72,19 @@ class Open(NamedTuple):
 
 
 class Configurations(NamedTuple):
-    """Two sides of configurations by columns, one that is read and one that is written; see ``Configuration``.
+    """Two sides of configurations, one that is read and one that is written: ``rows`` of CONFIGURATION.
 
     ``pending_spent`` says how many pending writes of each column were spent.
     """
 
-    value: NDArray[np.int64]
-    spent: NDArray[np.int64]
-    satisfied: NDArray[np.int64]
-    open_then: NDArray[np.int64]
-    changed_at: NDArray[np.int64]
+    rows: NDArray[np.void]
+    pending_spent: NDArray[np.int32]
+
+
+class Side(NamedTuple):
+    """One side of ``Configurations``, with one axis less."""
+
+    rows: NDArray[np.void]
     pending_spent: NDArray[np.int32]
 
 
@@ -110,6 +110,10 @@ class Configuration(NamedTuple):
     satisfied: np.int64
     open_then: np.int64
     changed_at: np.int64
+
+
+#: A ``Configuration`` in memory.  As a record it has one address; arrays by field would have five.
+CONFIGURATION: Final = np.dtype([(name, np.int64) for name in Configuration._fields])
 
 
 class Return(NamedTuple):
@@ -179,18 +183,19 @@ def _return_call(automaton, call, event, budget):  # type: ignore[no-untyped-def
     still_open = (progress.reads | progress.writes) & ~bit
     returning = Return(history.write[call], history.value[call], bit, np.int64(event), still_open)
     if progress.next >= 0 or not _is_done_everywhere(automaton, returning):
+        now, later = _side(automaton, progress.side), _side(automaton, 1 - progress.side)
         first, count = progress.next, progress.count
         for place in range(first, count):
             if place > first and progress.work >= budget:
                 progress.next = place
                 return False
-            before = _take(automaton, place)
+            before = _take(now, place, automaton.row)
             for changes in range(2):
                 if changes:
                     possible, after, column = _change(automaton, returning, before)
                 else:
                     possible, after, column = _stay(automaton, returning, before)
-                if possible and not _add(automaton, ~bit, after, column):
+                if possible and not _add(automaton, later, ~bit, after, column):
                     progress.status, progress.next = TOO_WIDE, -1
                     return False
         progress.next = -1
@@ -206,38 +211,41 @@ def _return_call(automaton, call, event, budget):  # type: ignore[no-untyped-def
 @step
 def _is_done_everywhere(automaton, returning):  # type: ignore[no-untyped-def]
     """Has the call happened in all configurations?  Then its slot is cleared in them; else a new side is begun."""
-    configs, progress = automaton.configurations, automaton.progress[0]
-    side, bit, done = progress.side, returning.bit, True
+    progress = automaton.progress[0]
+    rows, bit, done = _side(automaton, progress.side).rows, returning.bit, True
     for place in range(progress.count):
+        held = rows[place]
         if returning.is_write:
-            done = configs.spent[side, place] & bit != 0
+            done = held.spent & bit != 0
         else:
-            done = configs.satisfied[side, place] & bit != 0 or configs.value[side, place] == returning.value
+            done = held.satisfied & bit != 0 or held.value == returning.value
         if not done:
             break
     if done:
         for place in range(progress.count):
-            configs.spent[side, place] &= ~bit
-            configs.satisfied[side, place] &= ~bit
-            configs.open_then[side, place] &= ~bit
+            held = rows[place]
+            held.spent &= ~bit
+            held.satisfied &= ~bit
+            held.open_then &= ~bit
     else:
         progress.next, progress.fresh = 0, 0
     return done
 
 
 @step
-def _take(automaton, place):  # type: ignore[no-untyped-def]
-    """The configuration at a place of the side that is read, and in ``row`` the pending writes that it spent."""
-    configs, row, side = automaton.configurations, automaton.row, automaton.progress[0].side
+def _side(automaton, which):  # type: ignore[no-untyped-def]
+    """One of the two sides, as arrays of their own: indexing both axes for each configuration would cost much more."""
+    configs = automaton.configurations
+    return Side(configs.rows[which], configs.pending_spent[which])
+
+
+@step
+def _take(now, place, row):  # type: ignore[no-untyped-def]
+    """The configuration at a place, and in ``row`` the pending writes that it spent."""
     for column in range(row.size):
-        row[column] = configs.pending_spent[side, place, column]
-    return Configuration(
-        configs.value[side, place],
-        configs.spent[side, place],
-        configs.satisfied[side, place],
-        configs.open_then[side, place],
-        configs.changed_at[side, place],
-    )
+        row[column] = now.pending_spent[place, column]
+    held = now.rows[place]
+    return Configuration(held.value, held.spent, held.satisfied, held.open_then, held.changed_at)
 
 
 @step
@@ -292,35 +300,34 @@ def _change(automaton, returning, before):  # type: ignore[no-untyped-def]
 
 
 @step
-def _add(automaton, keep, after, column):  # type: ignore[no-untyped-def]
+def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
     """Add a configuration, unless one there is as good; those that it betters go.  False if there is no room."""
-    opened, configs, row = automaton.opened, automaton.configurations, automaton.row
-    progress = automaton.progress[0]
+    opened, row, progress = automaton.opened, automaton.row, automaton.progress[0]
     value, spent = after.value, after.spent & keep
     satisfied = (after.satisfied | opened.reads_of[value]) & keep
     open_then = ((after.open_then | opened.writes_of[value]) & keep) | satisfied | spent
     found = Configuration(value, spent, satisfied, open_then, after.changed_at)
     if column != NO_COLUMN:
         row[column] += 1
-    side, fresh, place = 1 - progress.side, progress.fresh, 0
+    fresh, place = progress.fresh, 0
     while place < fresh:
-        better, worse = _compare(automaton, side, place, found)
+        better, worse = _compare(automaton, later, place, found)
         if better:
             break
         if worse:
             fresh -= 1
-            _move(configs, side, fresh, place)
+            _move(later, fresh, place)
         else:
             place += 1
     progress.work += 1 + (place >> 3)
     if place == fresh:
-        if fresh == configs.value.shape[1]:
+        if fresh == later.rows.size:
             return False
-        configs.value[side, place], configs.changed_at[side, place] = value, found.changed_at
-        configs.spent[side, place], configs.satisfied[side, place] = spent, satisfied
-        configs.open_then[side, place] = open_then
+        held = later.rows[place]
+        held.value, held.spent, held.satisfied = value, spent, satisfied
+        held.open_then, held.changed_at = open_then, found.changed_at
         for which in range(row.size):
-            configs.pending_spent[side, place, which] = row[which]
+            later.pending_spent[place, which] = row[which]
         fresh += 1
     if column != NO_COLUMN:
         row[column] -= 1
@@ -329,32 +336,27 @@ def _add(automaton, keep, after, column):  # type: ignore[no-untyped-def]
 
 
 @step
-def _compare(automaton, side, place, found):  # type: ignore[no-untyped-def]
+def _compare(automaton, later, place, found):  # type: ignore[no-untyped-def]
     """(is the configuration at a place as good as the one that was found, is it the other way round?)"""
-    configs = automaton.configurations
-    if configs.value[side, place] != found.value:
+    held = later.rows[place]
+    if held.value != found.value:
         return False, False
-    spent, satisfied = configs.spent[side, place], configs.satisfied[side, place]
-    open_then = configs.open_then[side, place]
+    spent, satisfied, open_then = held.spent, held.satisfied, held.open_then
     better = spent & ~found.spent == 0 and found.satisfied & ~satisfied == 0 and found.open_then & ~open_then == 0
     worse = found.spent & ~spent == 0 and satisfied & ~found.satisfied == 0 and open_then & ~found.open_then == 0
     if automaton.row.size and (better or worse):
-        less, more = compare_pending(automaton, side, place)
-        better = better and less and configs.changed_at[side, place] >= found.changed_at
-        worse = worse and more and configs.changed_at[side, place] <= found.changed_at
+        less, more = compare_pending(automaton, later.pending_spent, place)
+        better = better and less and held.changed_at >= found.changed_at
+        worse = worse and more and held.changed_at <= found.changed_at
     return better, worse
 
 
 @step
-def _move(configs, side, source, target):  # type: ignore[no-untyped-def]
-    """Copy a configuration to another place of its side."""
-    configs.value[side, target] = configs.value[side, source]
-    configs.spent[side, target] = configs.spent[side, source]
-    configs.satisfied[side, target] = configs.satisfied[side, source]
-    configs.open_then[side, target] = configs.open_then[side, source]
-    configs.changed_at[side, target] = configs.changed_at[side, source]
-    for column in range(configs.pending_spent.shape[2]):
-        configs.pending_spent[side, target, column] = configs.pending_spent[side, source, column]
+def _move(later, source, target):  # type: ignore[no-untyped-def]
+    """Copy a configuration to another place."""
+    later.rows[target] = later.rows[source]
+    for column in range(later.pending_spent.shape[1]):
+        later.pending_spent[target, column] = later.pending_spent[source, column]
 
 
 @step

@@ -11,7 +11,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.kernels.automaton import DEAD, PROGRESS, RUNNING, Automaton, Configurations, History, Open, advance
+from checker.kernels.automaton import (
+    CONFIGURATION,
+    DEAD,
+    PROGRESS,
+    RUNNING,
+    Automaton,
+    Configurations,
+    History,
+    Open,
+    advance,
+)
 from checker.kernels.encode import order_of_values, takes_part
 from checker.kernels.pending_writes import NO_COLUMN
 from checker.kernels.slots import SLOTS
@@ -136,10 +146,9 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
     ``state`` becomes VALID or INVALID for keys that are, and OPEN for those about which more is to be said.
     """
     opened = _room_for_open_calls(keyed, begin)
-    room = np.zeros((10, _WIDTH), np.int64)
-    columns = room[:2], room[2:4], room[4:6], room[6:8], room[8:]
-    few = Configurations(*columns, np.zeros((2, _WIDTH, 0), np.int32))
-    many = Configurations(*columns, np.zeros((2, _WIDTH, _COLUMNS), np.int32))
+    rows = np.zeros((2, _WIDTH), CONFIGURATION)
+    few = Configurations(rows, np.zeros((2, _WIDTH, 0), np.int32))
+    many = Configurations(rows, np.zeros((2, _WIDTH, _COLUMNS), np.int32))
     no_row, row = np.zeros(0, np.int32), np.zeros(_COLUMNS, np.int32)
     spent, key = 0, begin
     while key < state.size and spent < budget:
@@ -195,8 +204,8 @@ def _start(opened, configs, fresh, values):  # type: ignore[no-untyped-def]
     for column in range(_COLUMNS):
         opened.free_columns[column] = column
     progress.count, progress.free, progress.next, progress.thrift = 1, (1 << SLOTS) - 1, -1, 1
-    configs.value[0, 0], configs.spent[0, 0], configs.satisfied[0, 0], configs.open_then[0, 0] = 0, 0, 0, 0
-    configs.changed_at[0, 0] = -1
+    absent = configs.rows[0, 0]
+    absent.value, absent.spent, absent.satisfied, absent.open_then, absent.changed_at = 0, 0, 0, 0, -1
 
 
 @compiled

@@ -41,12 +41,12 @@ def begun_by(history, value, count, event):  # type: ignore[no-untyped-def]
 
 
 @step
-def compare_pending(automaton, side, place):  # type: ignore[no-untyped-def]
+def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped-def]
     """Compare pending writes spent: (did it spend at most those in ``row``, is it the other way round)?"""
-    pending_spent, row, progress = automaton.configurations.pending_spent, automaton.row, automaton.progress[0]
+    row, progress = automaton.row, automaton.progress[0]
     less, more, theirs, ours = True, True, 0, 0
     for column in range(row.size):
-        its = pending_spent[side, place, column]
+        its = pending_spent[place, column]
         theirs += its
         ours += row[column]
         if its > row[column]:

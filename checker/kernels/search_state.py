@@ -34,13 +34,10 @@ NO_NODE: Final = -1
 #: to be taken, ``states`` of transactions are known; ``deepest`` is the farthest return, ``goal`` the configuration
 #: that explains everything.  With ASKING the rest is the question: the configuration, the class of the call, and the
 #: call, NOTHING if a read was only looked at.
-PROGRESS: Final = np.dtype((
-    np.record,
-    [(name, np.int64) for name in (
-        "at", "open", "reading", "nodes", "stack", "states", "deepest", "goal", "status",
-        "asked_event", "asked_done", "asked_pending", "asked_state", "asked_class", "asked_call",
-    )],
-))  # fmt: skip
+PROGRESS: Final = np.dtype([(name, np.int64) for name in (
+    "at", "open", "reading", "nodes", "stack", "states", "deepest", "goal", "status",
+    "asked_event", "asked_done", "asked_pending", "asked_state", "asked_class", "asked_call",
+)])  # fmt: skip
 
 
 class Events(NamedTuple):

@@ -52,7 +52,7 @@ class _Run:
         self.slot_op = np.zeros(64, np.int64)
         self._progress = np.zeros(1, kernel.PROGRESS)
         self.progress: Any = self._progress[0]
-        self.progress.deepest, self.progress.states = -1, 1
+        self.progress["deepest"], self.progress["states"] = -1, 1
         room = _ROOM
         while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
@@ -76,12 +76,12 @@ class _Run:
 
     def grow(self, memory: int) -> bool:
         """Twice the room for what is full; False if that is more than the cap."""
-        before, made = self.nodes, int(self.progress.nodes)
-        size, steps, states = before.event.size, before.stack.size, int(self.progress.states)
+        before, made = self.nodes, int(self.progress["nodes"])
+        size, steps, states = before.event.size, before.stack.size, int(self.progress["states"])
         if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
             self.numbers.grow(states)
             return True
-        if steps < self.progress.stack + self.kernel.MOST:
+        if steps < self.progress["stack"] + self.kernel.MOST:
             steps *= 2
         else:
             size *= 2
@@ -107,7 +107,7 @@ class _Run:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         asked = ("event", "state", "class", "call", "done", "pending")
         event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)
-        opened = self.slot_op[_bits(int(self.progress.open))].tolist()
+        opened = self.slot_op[_bits(int(self.progress["open"]))].tolist()
         question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
         return self.numbers.learn(question, self.ahead, limits)
 
@@ -118,12 +118,12 @@ class _Run:
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
         search = self.kernel.Search(self.events, calls, self.nodes, rows, self.slot_op, self._progress)
         self.search.explore(search, numbers.initial, budget)
-        return int(self.progress.status)
+        return int(self.progress["status"])
 
     def order(self) -> list[int]:
         """The calls on the way to the goal, in the order in which they were taken."""
         events, nodes = self.events, self.nodes
-        path = [int(self.progress.goal)]
+        path = [int(self.progress["goal"])]
         while path[-1] > 0:
             path.append(int(nodes.parent[path[-1]]))
         order: list[int] = []
@@ -261,7 +261,7 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
 
 
 def _gave_up(run: _Run, why: str) -> EngineResult:
-    deepest, made = run.progress.deepest, run.progress.nodes
+    deepest, made = run.progress["deepest"], run.progress["nodes"]
     if run.ahead is not None:
         deepest, made = max(deepest, run.ahead.deepest), max(made, run.ahead.made)
     far = f"{deepest} of {run.events.returns.size} completions explained, {made} configurations"
@@ -269,8 +269,8 @@ def _gave_up(run: _Run, why: str) -> EngineResult:
 
 
 def _invalid(run: _Run) -> EngineResult:
-    deepest = int(run.progress.deepest)
-    nodes = int(run.progress.nodes)
+    deepest = int(run.progress["deepest"])
+    nodes = int(run.progress["nodes"])
     states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
     # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
     named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))
