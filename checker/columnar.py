@@ -173,7 +173,7 @@ class _Check:
         return verdicts, repeated
 
     def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
-        """(a verdict a key, the keys of which neither zones nor automaton could tell in a pass over all keys)."""
+        """(a verdict a key, the keys that neither zones nor automaton decided in a pass over all keys)."""
         keys = len(self.columns.keys)
         rest: _Keys = range(keys)
         verdicts = self._verdicts(np.zeros(keys, np.int64))

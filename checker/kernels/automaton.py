@@ -361,7 +361,7 @@ def _move(later, source, target):  # type: ignore[no-untyped-def]
 
 @step
 def _close_call(automaton, returning):  # type: ignore[no-untyped-def]
-    """Give the slot of a call that has returned back, and the column of a value that nobody will read any more."""
+    """Give the slot of a call that has returned back, and the column of a value that will not be read any more."""
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     value, bit = returning.value, returning.bit
     if returning.is_write:

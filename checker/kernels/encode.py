@@ -82,7 +82,7 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
 @compiled_part
 def _extent(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
     """(how many calls, how many events, the last place, the least and greatest value, is there a CAS?)"""
-    size, events, last, low, high, swaps = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
+    size, events, last, low, high, has_cas = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
     for row in range(kind.size):
         if not takes_part(kind[row], outcome[row]):
             continue
@@ -95,23 +95,23 @@ def _extent(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-
         if value[row] != ABSENT:
             low, high = min(low, value[row]), max(high, value[row])
         if kind[row] == CAS:
-            swaps = True
+            has_cas = True
             if old[row] != ABSENT:
                 low, high = min(low, old[row]), max(high, old[row])
-    return size, events, last, low, high, swaps
+    return size, events, last, low, high, has_cas
 
 
 @compiled_part
-def _select(kind, outcome, value, old, size, swaps):  # type: ignore[no-untyped-def]
-    """(the kinds of the calls that take part, their rows, their values and then, with ``swaps``, the old ones)."""
+def _select(kind, outcome, value, old, size, has_cas):  # type: ignore[no-untyped-def]
+    """(the kinds of the calls that take part, their rows, their values and then, with ``has_cas``, the old ones)."""
     kinds, rows = np.empty(size, np.int8), np.empty(size, np.int64)
-    values = np.empty(2 * size if swaps else size, np.int64)
+    values = np.empty(2 * size if has_cas else size, np.int64)
     call = 0
     for row in range(kind.size):
         if not takes_part(kind[row], outcome[row]):
             continue
         kinds[call], rows[call], values[call] = kind[row], row, value[row]
-        if swaps:
+        if has_cas:
             values[size + call] = old[row] if kind[row] == CAS else ABSENT
         call += 1
     return kinds, rows, values
@@ -150,8 +150,8 @@ def _in_order(rows, outcome, invoke, ret, events, last):  # type: ignore[no-unty
 @compiled
 def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
     """The calls of one object, by columns as those of the operations."""
-    size, events, last, low, high, swaps = _extent(kind, outcome, value, old, invoke, ret)
-    kinds, rows, values = _select(kind, outcome, value, old, size, swaps)
+    size, events, last, low, high, has_cas = _extent(kind, outcome, value, old, invoke, ret)
+    kinds, rows, values = _select(kind, outcome, value, old, size, has_cas)
     close = low >= -_WIDE and high <= _WIDE
     names = _numbered(values, low, high - low + 1 if close and high >= low else (0 if high < low else NEVER))
     code = _in_order(rows, outcome, invoke, ret, events, last)
@@ -165,7 +165,7 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
     for call in range(size):
         if kinds[call] != READ:
             written[values[call]] = True
-    old_values = values[size:] if swaps else values
+    old_values = values[size:] if has_cas else values
     return Gathered(kinds, values[:size], old_values, ranks, returns, rows, code, names, written)
 
 

@@ -61,7 +61,7 @@ def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped
 
 @step
 def give_column_back(automaton, value):  # type: ignore[no-untyped-def]
-    """Nobody will read the value any more: how many of its pending writes are spent does not matter."""
+    """The value will not be read any more: how many of its pending writes are spent does not matter."""
     opened, progress = automaton.opened, automaton.progress[0]
     column = opened.column_of[value]
     for place in range(progress.count):
