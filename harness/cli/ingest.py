@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections import Counter
 from pathlib import Path
@@ -101,7 +100,7 @@ def _runs_of(store: Path) -> list[str]:
 
 
 def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
-    from history.metrics.regressions import Regression
+    from history.metrics.regressions import open_regressions
     from history.tables.warehouse import read_trends
 
     out = Progress()
@@ -111,7 +110,6 @@ def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     counts = Counter(outcome.state for outcome in outcomes)
     out.result(", ".join(f"{counts[state]} {state}" for state in ("added", "unchanged", "failed")) + f": {warehouse}")
     for trend in read_trends(warehouse).to_pylist():
-        for regression in map(Regression.from_json, json.loads(trend["regressions"])):
-            if regression.closed is None:
-                out.result(f"worse: {regression}")
+        for regression in open_regressions(trend["regressions"]):
+            out.result(f"worse: {regression}")
     return EXIT_FAILURE if counts["failed"] else 0

@@ -107,16 +107,14 @@ def into_warehouse(night: Night) -> Iterator[str]:
 
 def trends(warehouse: Path) -> Iterator[str]:
     """A line for each kind of run, and each of its open regressions."""
-    from history.metrics.regressions import Regression
+    from history.metrics.regressions import open_regressions
     from history.tables.warehouse import read_trends
 
     for row in read_trends(warehouse).to_pylist():
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in json.loads(row["verdicts"]).items())
         name = " ".join(part for part in (row["workload"], row["nemesis"] or "no fault", row["system_version"]) if part)
         yield f"{name}: {row['runs']} runs, {verdicts}; {_figure(row, 'rate_median', 'ok/s')}"
-        for regression in map(Regression.from_json, json.loads(row["regressions"])):
-            if regression.closed is None:
-                yield f"  worse: {regression}"
+        yield from (f"  worse: {regression}" for regression in open_regressions(row["regressions"]))
 
 
 def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:

@@ -12,6 +12,7 @@ closed by five runs in a row that are not invalid.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,19 @@ class Regression:
         """Raises KeyError, TypeError and ValueError for anything else."""
         sides = {side: tuple((run, value) for run, value in record[side]) for side in ("before", "since")}
         return cls(**{name: record[name] for name in cls.__slots__} | sides)
+
+
+def read_regressions(text: str) -> list[Regression]:
+    """The regressions, open and closed, in a row of the table ``trends``.
+
+    Raises KeyError, TypeError and ValueError for anything else.
+    """
+    return [Regression.from_json(record) for record in json.loads(text)]
+
+
+def open_regressions(text: str) -> list[Regression]:
+    """Those of :func:`read_regressions` that are open."""
+    return [found for found in read_regressions(text) if found.closed is None]
 
 
 def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = ()) -> list[Regression]:

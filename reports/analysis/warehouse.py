@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from history.errors import FormatError
-from history.metrics.regressions import Regression as FoundRegression
+from history.metrics.regressions import read_regressions
 from history.records.layout import WAREHOUSE
 from history.tables.warehouse import read_runs, read_trends
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
@@ -70,9 +70,9 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
 def _regressions(trends: list[dict[str, Any]]) -> tuple[Regression, ...]:
     return open_first(
         [
-            drawn(trend["nemesis"], trend["system_version"], trend["workload"], FoundRegression.from_json(record))
+            drawn(trend["nemesis"], trend["system_version"], trend["workload"], found)
             for trend in trends
-            for record in json.loads(trend["regressions"])
+            for found in read_regressions(trend["regressions"])
         ]
     )
 
