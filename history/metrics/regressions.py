@@ -6,8 +6,8 @@ of these begins a new series.  In each, every figure is looked at for a lasting 
 that showed it until five runs in a row are back beyond the middle between the medians before and since, or until the
 new level is acknowledged: a *baseline* names the first run that later ones are to be compared with.
 
-A verdict is a regression if it is invalid and none of up to ten runs before was, with five of them at least; it is
-closed by five runs in a row that are not invalid.
+A verdict is a regression if it is invalid and the runs before it, five at least and up to ten, were valid; it is closed
+by five valid runs in a row.  A run whose verdict is unknown proves neither, and is left out.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _of_series(runs: Sequence[Measured], baselines: Sequence[Baseline]) -> Itera
         for change in rises([worse * value for value in values], floor):
             medians = (_finite(worse * change.before), _finite(worse * change.since))
             yield _regression(name, runs[0].series, shown, (change.onset, change.found, change.closed), medians)
-    judged = _since(runs, baselines, VERDICT)
+    judged = [run for run in _since(runs, baselines, VERDICT) if run.verdict in ("valid", "invalid")]
     verdicts = [(run.run, run.verdict) for run in judged]
     for places in _turned_invalid([run.verdict for run in judged]):
         yield _regression(VERDICT, runs[0].series, verdicts, places, (None, None))

@@ -44,3 +44,18 @@ def test_five_valid_runs_before_begin_one_and_five_after_end_it(
     verdicts: str, found: list[tuple[str, str | None]]
 ) -> None:
     assert of_verdicts(verdicts) == found
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "found"),
+    [
+        ("vvvvviuuuuu", [("5", None)]),
+        ("vvvvviuuuuuvvvvv", [("5", "15")]),
+        ("vvvvvivvuvvv", [("5", "11")]),
+        ("uuuuui", []),
+        ("vvuvvvi", [("6", None)]),
+        ("vivvvvuuuuuui", []),
+    ],
+)
+def test_an_unknown_run_proves_nothing(verdicts: str, found: list[tuple[str, str | None]]) -> None:
+    assert of_verdicts(verdicts) == found
