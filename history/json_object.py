@@ -21,6 +21,12 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
     return found
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; an empty one if there is no such file.  Raises OSError and ValueError."""
-    return load_object(path.read_bytes()) if path.exists() else {}
+def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
+    """The JSON object in a file; an empty one if there is no such file.  Raises OSError and ValueError.
+
+    ``lenient``: a byte that is not UTF-8 costs a character and not the file.
+    """
+    if not path.exists():
+        return {}
+    content = path.read_bytes()
+    return load_object(content.decode("utf-8-sig", "replace") if lenient else content)

@@ -108,13 +108,13 @@ def read_run(files: RunFiles) -> Run:
     notes = Notes()
     nothing: dict[str, Any] = {}
     no_events: list[Event] = []
-    results = tidy(notes.attempt("results.json", lambda: read_object(files.results), nothing), notes)
+    results = tidy(notes.attempt("results.json", lambda: read_object(files.results, lenient=True), nothing), notes)
     events = notes.attempt("history.jsonl: faults", lambda: _nemesis_events(files.history), no_events)
     return Run(
         files=files,
-        plan=notes.attempt("plan.json", lambda: read_object(files.plan), {}),
+        plan=notes.attempt("plan.json", lambda: read_object(files.plan, lenient=True), {}),
         header=notes.attempt("history.jsonl: header", lambda: _header(files.history), {}),
-        state=notes.attempt("run.json", lambda: read_object(files.state), {}),
+        state=notes.attempt("run.json", lambda: read_object(files.state, lenient=True), {}),
         results=results,
         operations=_operations(files, notes),
         receipts=notes.attempt("fault receipts", lambda: _receipts(results, events), []),

@@ -129,7 +129,7 @@ def row_of(files: RunFiles) -> RunRow:
 
 def _own_object(path: Path) -> dict[str, Any]:
     """Read a JSON object of the run; nothing from a symbolic link, which may lead out of the store."""
-    return {} if path.is_symlink() else read_object(path)
+    return {} if path.is_symlink() else read_object(path, lenient=True)
 
 
 def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
+from reports.load.run import read_run
 from reports.load.store_index import row_of
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
@@ -83,6 +84,18 @@ def test_any_json_has_a_page(
     assert isinstance(reports.render_run(files), str)
     reports.write_junit(files, files.junit)
     row_of(files)
+
+
+def test_a_byte_that_is_not_utf8_costs_a_character_and_not_the_file(tmp_path: Path) -> None:
+    files = make(tmp_path / "t" / "run", Shape(operations=60, rate=10.0, interval_s=1.0))
+    before = read_run(files), row_of(files)
+    for path in (files.results, files.plan, files.state):
+        path.write_bytes(path.read_bytes().replace(b"{", b'{"odd": "\xff",', 1))
+    run = read_run(files)
+    assert run.notes.warnings == before[0].notes.warnings
+    for found, was in ((run.results, before[0].results), (run.plan, before[0].plan), (run.state, before[0].state)):
+        assert found == {"odd": "\ufffd", **was}
+    assert row_of(files) == before[1]
 
 
 def test_a_run_directory_that_goes_away_is_a_warning(tmp_path: Path) -> None:
