@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from reprlib import Repr
 from typing import Annotated, Any, Final, TypeVar
 
@@ -17,7 +18,9 @@ import msgspec
 
 T = TypeVar("T")
 
-_ERROR: Final = re.compile(r"(?:.* (unknown|required) field `(.*?)`|.*?)(?: - at `\$(.*)`)?", re.DOTALL)
+_FIELD: Final = re.compile(r"[\w ]+ (unknown|required) field `(.*)`", re.DOTALL)
+#: Only at the end: before it may stand a text of the user's.
+_PLACE: Final = re.compile(r" - at `\$([^`]*)`\Z")
 #: A key, an element of a list, or some value of a table: msgspec does not say which.
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _NOUNS: Final = {
@@ -69,15 +72,10 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str]) -> str:
-    found = _ERROR.fullmatch(error)
-    assert found is not None
-    problem, field, path = found.groups(default="")
+    problem, field, path, record = _located(error, record)
     whole = msgspec.json.schema(wanted)
     schemas, place = _alternatives(_inlined(whole, whole.get("$defs", {}))), ""
-    for name, number in _STEP.findall(path):
-        if not name and not number:
-            break
-        record = record[int(number) if number else name]
+    for name, number in path:
         schemas = _inside(schemas, name)
         place += f"[{number}]" if number else f".{name}" if place else spell(name)
     if problem == "unknown":
@@ -88,6 +86,29 @@ def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str
     values = [schema.get("additionalProperties") or {} for schema in schemas]
     why = next((f": {one['description']}" for one in [*schemas, *values] if one.get("description")), "")
     return f"{place} must be {_words(schemas)}, not {_SHORT.repr(record)}{why}".lstrip()
+
+
+def _located(error: str, record: Any) -> tuple[str, str, list[tuple[str, str]], Any]:
+    """What is wrong with a field (unknown, required, or empty), its name, the path to it, and what stands there."""
+    found = _PLACE.search(error)
+    path = list(takewhile(any, _STEP.findall(found[1]))) if found else []
+    for text, place in ((error[: found.start()] if found else error, path), (error, [])):
+        there = _at(record, place)
+        about = _FIELD.fullmatch(text)
+        # Else what looks like a path is the end of the user's key.
+        if about and (about[1] == "required" or (isinstance(there, Mapping) and about[2] in there)):
+            return about[1], about[2], place, there
+    return "", "", path, _at(record, path)
+
+
+def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
+    """What stands at a path; None where there is nothing."""
+    for name, number in path:
+        try:
+            record = record[int(number) if number else name]
+        except (LookupError, TypeError):
+            return None
+    return record
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:

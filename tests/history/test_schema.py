@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from history.json_object import load_object
@@ -69,6 +71,36 @@ def test_the_first_name_of_a_place_is_spelled_as_the_user_does(record: Any, said
         convert(record, Whole, lambda name: f"--{name}" if name == "code" else name)
     assert str(caught.value).startswith(said)
     assert len(str(caught.value)) < 120
+
+
+#: Texts made of the words that msgspec's own messages are made of.
+worded = st.lists(
+    st.sampled_from(["`", " - at `$", ".parts", ".x", "[0]", "[...]", "$", "name", " unknown field `", "\n", "'", ""])
+).map("".join)
+anything = st.recursive(
+    worded | st.integers(-1, 9) | st.none(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(worded | st.sampled_from(["parts", "name"]), inner),
+    max_leaves=6,
+)
+
+
+@given(worded)
+def test_an_unknown_key_is_named_whatever_it_reads(key: str) -> None:
+    for record, place in (({key: {}}, ""), ({"parts": [{"name": "x", key: {}}]}, "parts[0]: ")):
+        if key not in ("name", "parts"):
+            with pytest.raises(ValueError, match=r".") as caught:
+                convert(record, Whole)
+            assert str(caught.value).startswith(f"{place}there is no key {key!r}; ")
+
+
+@given(anything)
+def test_any_record_is_converted_or_refused_in_words(record: Any) -> None:
+    try:
+        found = convert(record, Whole)
+    except ValueError as error:
+        assert str(error)  # noqa: PT017 (both are right)
+    else:
+        assert isinstance(found, Whole)
 
 
 def test_what_fits_is_the_value() -> None:
