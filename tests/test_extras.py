@@ -136,7 +136,9 @@ def test_a_verb_names_the_extra_that_it_needs(words: list[str], extra: str, tmp_
 def test_a_run_without_spark_says_so_before_it_begins(tmp_path: Path) -> None:
     done = harness("run", cwd=tmp_path, without={"pyspark"})
     assert done.returncode == 254
-    assert done.stderr.endswith("pip install 'dledger-harness[spark]', or leave it out with --no-spark\n")
+    assert done.stderr.endswith(
+        "pip install 'dledger-harness[spark]', or leave it out: --no-spark, or spark = false in a file\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 

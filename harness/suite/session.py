@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
 from harness.systems.dledger import find_jar
 from harness.terminal import tables
+from history.extras import require
 
 #: In a run's directory: its cell and whether it ended as expected; read by retention.
 NOTE: Final = "suite.json"
@@ -141,6 +142,7 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
     for version in sorted({cell.plan.version for cell in cells}):
         find_jar(version)
     require_usable(asked.cluster)
+    _require_spark(cells)
     retries = suite.retries if asked.retries is None else asked.retries
     begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))
     return begin(asked.store, begun, datetime.now(UTC))
@@ -160,7 +162,14 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
             f"--resume: that run was begun with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
             "give the same"
         )
+    _require_spark(cell for cell in journal.begun.cells if not journal.is_settled(cell))
     return journal
+
+
+def _require_spark(cells: Iterable[Cell]) -> None:
+    """Raises MissingExtraError if a cell is judged through Spark, which is not installed."""
+    if any(cell.plan.spark and not cell.skip for cell in cells):
+        require("spark")
 
 
 def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:

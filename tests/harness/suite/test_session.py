@@ -14,6 +14,7 @@ from harness.errors import ClusterError
 from harness.suite import session
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
+from history import extras
 from tests.support.harness.suite_toys import attempt, leave_run
 
 SUITE = """\
@@ -104,6 +105,29 @@ def test_all_green(world: World, capsys: pytest.CaptureFixture[str]) -> None:
         assert (world.folder / name).stat().st_size > 0, name
     assert (world.path / "store" / "site" / "index.html").exists()
     assert "6 passed" in capsys.readouterr().out
+
+
+def test_without_spark_a_suite_whose_cells_need_it_is_refused_before_anything_starts(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.ends = {BRIDGE: "interrupted"}
+    assert world("--no-site") == 130
+    before = [*world.clusters]
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())
+    capsys.readouterr()
+    for words in ([], ["--resume"]):
+        assert world("--no-site", *words) == 254
+        said = capsys.readouterr().err
+        assert (
+            "pyspark is not installed: pip install 'dledger-harness[spark]', or leave it out: --no-spark, or spark = false in"
+            in said
+        )
+        assert said.count("\n") == 1
+    assert world.clusters == before
+    assert len(list(world.folder.parent.glob("2*"))) == 1
+    for instead in ("spark = false", 'skip = "not now"'):
+        (world.path / "toy.toml").write_text(f"{SUITE}{instead}\n")
+        assert world("--no-site") != 254
 
 
 def test_as_a_document_it_is_its_results_and_the_rows_go_to_standard_error(
