@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from harness.errors import UsageError
 from history.json_object import load_object
-from history.schema import convert
+from history.schema import convert, convert_recorded
 from history.toml_file import read_text
 
 if TYPE_CHECKING:
@@ -160,10 +160,13 @@ class Plan:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Plan:
-        """Raises ValueError if this is not a plan of a known version; what only a later release knows is left out."""
+        """Raises ValueError if this is not a plan of a known version; what only a later release knows is left out.
+
+        Only types are asked for: a recorded run is judged whatever bounds it was begun under.
+        """
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
             raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
-        return convert(record, cls)
+        return convert_recorded(record, cls)
 
     @classmethod
     def read(cls, path: Path) -> Plan:

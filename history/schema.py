@@ -10,9 +10,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields, make_dataclass
 from itertools import takewhile
 from reprlib import Repr
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import msgspec
 
@@ -62,6 +63,24 @@ def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> 
         return msgspec.convert(record, wanted)
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), record, wanted, spell)) from None
+
+
+def convert_recorded(record: Any, wanted: type[T]) -> T:
+    """The record as a value of the dataclass by its types alone: it may have been written under other bounds.
+
+    Raises ValueError as :func:`convert` does.
+    """
+    found = convert(record, _without_bounds(wanted))
+    return wanted(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+
+def _without_bounds(wanted: Any) -> type[Any]:
+    hints = get_type_hints(wanted)  # which leaves ``Annotated`` out
+    own = [
+        (one.name, hints[one.name], field(default=one.default, default_factory=one.default_factory))
+        for one in fields(wanted)
+    ]
+    return make_dataclass(wanted.__name__, own)
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -99,7 +99,7 @@ def read_recorded(run: RunFiles) -> Recorded:
         raise CheckError(str(error)) from None
     if (note := torn_end(run.history)) is not None:
         state.warnings.append(f"{run.history.name}: {note}")
-    names = tuple(history.header.extra.get("nodes", netns_names(plan.nodes)))
+    names = tuple(history.header.extra.get("nodes") or netns_names(plan.nodes))
     return Recorded(
         plan=plan,
         operations=pair(history.events, str(run.history)),

@@ -195,6 +195,25 @@ def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
     assert Plan.from_json({**Plan(seed=5).to_json(), "colour": "red"}) == Plan(seed=5)
 
 
+BEYOND: dict[str, Any] = {
+    "nodes": 120, "rate": 20_000.0, "concurrency": 5000, "weights": {"kill-one": 0.0}, "tracks": 50, "warm_up": 9000.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_recorded_plan_beyond_todays_bounds_is_read_and_not_run(name: str) -> None:
+    plan = Plan(seed=5, nemesis=("kill-one",), **{name: BEYOND[name]})
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    with pytest.raises(UsageError, match=option_of(name)):
+        validate(plan)
+
+
+@pytest.mark.parametrize("odd", [{"rate": "fast"}, {"nodes": 4.5}, {"weights": {"a": "b"}}, {"timers": "slow"}])
+def test_a_recorded_plan_of_other_types_is_refused(odd: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=rf"{next(iter(odd))} must be"):
+        Plan.from_json({**Plan(seed=5).to_json(), **odd})
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", "null", "5", "{}", '{"format":"harness-plan","version_of_format":2}',

@@ -52,6 +52,19 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert told.err == "judging in this process: as asked\n"
 
 
+def test_a_run_beyond_todays_bounds_is_judged_and_not_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = record(tmp_path)
+    plan = json.loads(run.plan.read_text())
+    run.plan.write_text(json.dumps({**plan, "warm_up": 9000.0, "spark": False}))
+    assert check(tmp_path) == 0
+    monkeypatch.setattr("harness.execution.faults.replayed", lambda plan, *_: plan)
+    capsys.readouterr()
+    assert run_command(["replay", "latest", "--store", str(tmp_path)]) == 254
+    assert "--warm-up must be a number from 0 to 3600, not 9000.0" in capsys.readouterr().err
+
+
 def test_a_history_that_was_cut_is_judged_as_far_as_it_goes_with_a_warning(tmp_path: Path) -> None:
     run = record(tmp_path)
     with run.history.open("ab") as file:
