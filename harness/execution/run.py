@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import os
 import platform
 import re
@@ -308,8 +309,18 @@ def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str
 def machine() -> str:
     """Processor, cores and memory of the control node: figures are compared within one kind of machine."""
     found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    memory = memory_gib(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
+
+
+def memory_gib(usable: int) -> int:
+    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, … GiB, of so many usable bytes.
+
+    A kernel keeps some per cent of the memory for itself, never the same from release to release: where 16 GiB are
+    15.5, rounding to the nearest would give a machine two names.  From its size downwards the next step is far.
+    """
+    power = 1 << max(0, math.ceil(math.log2(usable / 2**30)))
+    return power * 3 // 4 if power >= 4 and usable <= power * 3 // 4 * 2**30 else power
 
 
 class _LogFile(logging.FileHandler):
