@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
+from functools import cache
 from itertools import takewhile
 from reprlib import Repr
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
@@ -70,10 +71,12 @@ def convert_recorded(record: Any, wanted: type[T]) -> T:
 
     Raises ValueError as :func:`convert` does.
     """
-    found = convert(record, _without_bounds(wanted))
+    hashable: Any = wanted
+    found = convert(record, _without_bounds(hashable))
     return wanted(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
+@cache
 def _without_bounds(wanted: Any) -> type[Any]:
     hints = get_type_hints(wanted)  # which leaves ``Annotated`` out
     own = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 _SETTINGS: Final = (
@@ -33,6 +33,15 @@ def machine_of(results: Mapping[str, Any]) -> str | None:
     return machine if isinstance(machine, str) and machine else None
 
 
-def series_name(settings: str, machine: str | None) -> str:
-    """The name of a series of comparable runs of one kind."""
-    return settings if machine is None else f"{settings} machine={machine}".lstrip()
+def series_names(runs: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The series of comparable runs that each run belongs to, by its settings and its machine; oldest first.
+
+    Runs of earlier releases recorded no machine: they belong to the first one that ran the same settings afterwards.
+    """
+    found = list(runs)
+    first: dict[str, str] = {}
+    for settings, machine in found:
+        if machine is not None:
+            first.setdefault(settings, machine)
+    named = [(settings, machine or first.get(settings)) for settings, machine in found]
+    return [f"{settings} machine={machine}".lstrip() if machine else settings for settings, machine in named]

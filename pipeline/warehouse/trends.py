@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from history.metrics.regressions import Baseline, Measured, find_regressions
 from history.metrics.survival import Times, log_rank, quantile, two_sided
-from history.records.settings import series_name
+from history.records.settings import series_names
 from history.tables.schemas import TRENDS
 
 KIND: Final = ("system_version", "nemesis", "workload")
@@ -38,11 +38,12 @@ _Rows: TypeAlias = list[dict[str, Any]]
 def trend_table(runs: pa.Table, baselines: Sequence[Baseline] = ()) -> pa.Table:
     """Trends by kind from rows of ``runs``."""
     kinds: dict[_Kind, _Rows] = {}
-    for row in sorted(runs.to_pylist(), key=lambda row: (row["started"], row["run"])):
-        kinds.setdefault(tuple(row[name] for name in KIND), []).append(row)
+    rows = sorted(runs.to_pylist(), key=lambda row: (row["started"], row["run"]))
+    for row, series in zip(rows, series_names((row["settings"], row["machine"]) for row in rows), strict=True):
+        kinds.setdefault(tuple(row[name] for name in KIND), []).append(row | {"series": series})
     former = _former_versions(kinds)
-    rows = [_trend(kind, kinds[kind], baselines) | _compared(kind, former.get(kind), kinds) for kind in sorted(kinds)]
-    return pa.Table.from_pylist(rows, schema=TRENDS)
+    found = [_trend(kind, kinds[kind], baselines) | _compared(kind, former.get(kind), kinds) for kind in sorted(kinds)]
+    return pa.Table.from_pylist(found, schema=TRENDS)
 
 
 def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def _measured(row: Mapping[str, Any]) -> Measured:
     if median is None and recovery.censored:
         median = math.inf
     figures = {name: row[name] for name in ("rate", "unavailable_s", "p99_ms")} | {"recovery_ms": median}
-    return Measured(row["run"], series_name(row["settings"], row["machine"]), row["verdict"], figures)
+    return Measured(row["run"], row["series"], row["verdict"], figures)
 
 
 def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
@@ -119,7 +120,7 @@ def _compared(kind: _Kind, former: _Kind | None, kinds: Mapping[_Kind, _Rows]) -
 def _by_series(rows: _Rows) -> dict[str, _Rows]:
     found: dict[str, _Rows] = {}
     for row in _judged(rows):
-        found.setdefault(series_name(row["settings"], row["machine"]), []).append(row)
+        found.setdefault(row["series"], []).append(row)
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from history.metrics.regressions import Measured, find_regressions
 from history.metrics.survival import Times, quantile
+from history.records.settings import series_names
 from reports.analysis import warehouse
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
@@ -77,18 +78,23 @@ def _median(values: Sequence[float]) -> float | None:
 
 def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
     """The regressions of each nemesis and version, in what a row has of the figures."""
+    ordered = sorted(rows, key=lambda row: row.started)
+    names = series_names((row.settings, row.machine) for row in ordered)
+    series = {row.place: name for row, name in zip(ordered, names, strict=True)}
     return open_first(
         [
             drawn(nemesis, version, "", found)
             for (nemesis, version), members in _kinds(rows).items()
-            for found in find_regressions(_measured(row) for row in members if row.verdict != HARNESS_FAILURE)
+            for found in find_regressions(
+                _measured(row, series[row.place]) for row in members if row.verdict != HARNESS_FAILURE
+            )
         ]
     )
 
 
-def _measured(row: RunRow) -> Measured:
+def _measured(row: RunRow, series: str) -> Measured:
     recovery_ms = math.inf if row.never else None if row.recovery_s is None else 1000 * row.recovery_s
-    return Measured(row.place, row.series, row.verdict, {"rate": row.rate, "recovery_ms": recovery_ms})
+    return Measured(row.place, series, row.verdict, {"rate": row.rate, "recovery_ms": recovery_ms})
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ from history.json_object import read_object
 from history.metrics.recovery import never_recovered
 from history.records.layout import WAREHOUSE
 from history.records.plans import nemesis_name, system_version
-from history.records.settings import machine_of, series_name, settings_of
+from history.records.settings import machine_of, settings_of
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, tidy
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import one_line
 
-INDEX_VERSION: Final = 7
+INDEX_VERSION: Final = 8
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -38,8 +38,8 @@ class RunRow:
 
     ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
-    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``series`` is the
-    same in runs with the same settings and machine.
+    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
+    digest of those that move the figures; ``machine`` is None in runs of earlier releases.
     """
 
     test: str
@@ -61,7 +61,8 @@ class RunRow:
     length_s: float | None
     checks: tuple[tuple[str, str], ...]
     files: tuple[str, ...]
-    series: str = ""
+    settings: str = ""
+    machine: str | None = None
 
     @property
     def place(self) -> str:
@@ -161,13 +162,9 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         length_s=length,
         checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
         files=offered,
-        series=_series(plan, results),
+        settings=hashlib.sha256(settings_of(plan).encode(errors="replace")).hexdigest()[:12],
+        machine=machine_of(results),
     )
-
-
-def _series(plan: dict[str, Any], results: dict[str, Any]) -> str:
-    name = series_name(settings_of(plan), machine_of(results))
-    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
 
 
 def _bare(files: RunFiles) -> RunRow:
@@ -179,7 +176,7 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "series"), "")
+    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "settings"), "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 

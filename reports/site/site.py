@@ -129,7 +129,7 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def _packed(row: RunRow) -> dict[str, Any]:
-    shown = {name: getattr(row, name) for name in RunRow.__slots__ if name != "series"}
+    shown = {name: getattr(row, name) for name in RunRow.__slots__ if name not in ("settings", "machine")}
     return {**shown, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from history.records.settings import machine_of, series_name, settings_of
+from history.records.settings import machine_of, series_names, settings_of
 
 PLAN: dict[str, Any] = {"cluster": "inventory:/home/me/nodes.toml", "rate": 200.0, "nodes": 5, "seed": 7}
 
@@ -36,6 +36,11 @@ def test_no_machine_is_none(results: dict[str, Any]) -> None:
 
 def test_a_series_is_named_by_both() -> None:
     assert machine_of({"environment": {"machine": "EPYC, 2 cores, 24 GiB"}}) == "EPYC, 2 cores, 24 GiB"
-    assert series_name("rate=1", None) == "rate=1"
-    assert series_name("rate=1", "EPYC") == "rate=1 machine=EPYC"
-    assert series_name("", "EPYC") == "machine=EPYC"
+    assert series_names([("rate=1", None)]) == ["rate=1"]
+    assert series_names([("rate=1", "EPYC"), ("", "EPYC")]) == ["rate=1 machine=EPYC", "machine=EPYC"]
+
+
+def test_a_run_without_a_machine_joins_the_first_that_has_one_with_the_same_settings() -> None:
+    runs = [("rate=1", None), ("rate=2", None), ("rate=1", "EPYC"), ("rate=1", "Xeon"), ("rate=1", None)]
+    joined, xeon = "rate=1 machine=EPYC", "rate=1 machine=Xeon"
+    assert series_names(runs) == [joined, "rate=2", joined, xeon, joined]

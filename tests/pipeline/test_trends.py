@@ -82,8 +82,8 @@ def test_a_version_is_compared_with_the_one_before_it() -> None:
     [{"settings": "rate=50.0"}, {"machine": "another"}, {"workload": "set"}, {"system_version": "0.4.0 snapshot"}],
 )
 def test_versions_are_compared_within_equal_settings_on_equal_machines(change: dict[str, Any]) -> None:
-    old = [row(n, system_version="0.3.2") for n in range(5)]
-    slower = [row(n, recoveries_ms="[900.0, 1000.0]", **change) for n in range(5, 10)]
+    old = [row(n, system_version="0.3.2", machine="EPYC") for n in range(5)]
+    slower = [row(n, recoveries_ms="[900.0, 1000.0]", **{"machine": "EPYC"} | change) for n in range(5, 10)]
     assert [trend["compared_with"] for trend in trends([*old, *slower])] == [None, None]
 
 
@@ -117,7 +117,16 @@ def test_a_new_baseline_acknowledges_it() -> None:
 
 @pytest.mark.parametrize("change", [{"settings": "rate=170.0"}, {"machine": "another"}])
 def test_other_settings_or_another_machine_begin_a_new_series(change: dict[str, Any]) -> None:
-    assert open_ones([*nights(200, 0, 60), *nights(170, 60, 30, **change)]) == []
+    assert open_ones([*nights(200, 0, 60, machine="EPYC"), *nights(170, 60, 30, machine="EPYC")]) != []
+    assert open_ones([*nights(200, 0, 60, machine="EPYC"), *nights(170, 60, 30, **{"machine": "EPYC"} | change)]) == []
+
+
+def test_runs_of_earlier_releases_without_a_machine_are_what_later_ones_are_compared_with() -> None:
+    older = nights(200, 0, 60, machine=None)
+    assert open_ones([*older, *nights(170, 60, 5, machine="EPYC")]) == [("rate", "t/060")]
+    former = [row(n, system_version="0.3.2", machine=None, recoveries_ms="[400.0, 500.0]") for n in range(5)]
+    later = [row(n, machine="EPYC", recoveries_ms="[900.0, 1000.0]") for n in range(5, 10)]
+    assert trends([*former, *later])[1]["compared_with"] == "0.3.2"
 
 
 def test_a_run_after_which_the_rate_never_came_back_is_the_slowest() -> None:

@@ -137,7 +137,10 @@ def test_without_a_warehouse_the_same_rule_finds_regressions() -> None:
     rate, recovery = trends.regressions_of([*calm, *slow])
     assert (rate.metric, rate.onset, rate.median_before, rate.median_since) == ("rate", "t/r60", 201, 150)
     assert (recovery.metric, recovery.median_since) == ("time until the rate was back", 9.0)
-    assert trends.regressions_of([*calm, *(replace(one, series="another plan") for one in slow)]) == ()
+    assert trends.regressions_of([*calm, *(replace(one, settings="another plan") for one in slow)]) == ()
+    named = [replace(one, machine="EPYC") for one in slow]
+    assert [found.onset for found in trends.regressions_of([*calm, *named])] == ["t/r60", "t/r60"]
+    assert trends.regressions_of([*(replace(one, machine="Xeon") for one in calm), *named]) == ()
     never = [replace(one, never=1, recovery_s=None) for one in nights(60, 4)]
     (gone,) = trends.regressions_of([*calm, *never])
     assert (gone.metric, gone.median_since) == ("time until the rate was back", None)
