@@ -160,6 +160,17 @@ def examples_of(run: Run) -> list[tuple[Any, Counterexample]]:
     return sorted(found, key=lambda pair: pair[1].shown_at)[:MAX_LISTED]
 
 
+def judged_without_suspects(run: Run) -> bool:
+    """Whether an earlier release judged the run, which never recorded the operations that cannot be placed.
+
+    Only registers have such operations.
+    """
+    if run.header.get("model") not in ("register", "cas-register"):
+        return False
+    examples = [example for key in run.results.get("keys", ()) for example in key.get("counterexamples") or ()]
+    return any("linearization" not in example for example in examples)
+
+
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
     """List the counterexamples that are drawn, earliest first."""
     return [_violation(run, found, windows, key, example) for key, example in examples_of(run)[:MAX_EXAMPLES]]
