@@ -68,11 +68,11 @@ def _build_jars() -> None:
 
 def _pin_time() -> None:
     """Let all files of the wheel bear the time of the last commit; without a clone they bear their own."""
-    told = subprocess.run(
+    commit_time = subprocess.run(
         ["git", "log", "-1", "--format=%ct"], cwd=SERVER.parent, capture_output=True, text=True, check=False
     ) if shutil.which("git") else None  # fmt: skip
-    if told is not None and told.returncode == 0:
-        os.environ.setdefault("SOURCE_DATE_EPOCH", told.stdout.strip())
+    if commit_time is not None and commit_time.returncode == 0:
+        os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time.stdout.strip())
 
 
 _pin_time()

@@ -49,7 +49,7 @@ SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
 MOST_RUNS: Final = 10_000
 _MOST_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
-_LONG: Final = "whoever waits longer waits in vain"
+_LONG: Final = "waiting longer does not help"
 
 # What a figure may be, and why no run can make use of more: beyond it, it is a slip of the hand.
 Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kept in 64 bits")]

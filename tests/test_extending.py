@@ -58,7 +58,7 @@ def edit(path: Path, change: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The packages without what was compiled of them, and the page that an engine is told in."""
+    """The packages without what was compiled of them, and the page that documents the engines."""
     for name in (*PACKAGES, "bench"):
         shutil.copytree(ROOT / name, tmp_path / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tree" / "docs").mkdir()
@@ -120,7 +120,7 @@ def test_a_nemesis(tree: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="lifting a process's priority again needs root")
 def test_the_nemesis_does_what_it_says(tree: Path) -> None:
-    """On this machine's own processes: it stands, it is healed, and without effect it is told as that."""
+    """On this machine's own processes: it takes effect, it is healed, and without effect it is indeterminate."""
     follow("A nemesis", tree)
     program = """
 import subprocess, time

@@ -154,7 +154,7 @@ def _begin_call(automaton, call, event):  # type: ignore[no-untyped-def]
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     value = history.value[call]
     if history.ret[call] == NEVER:
-        # A pending write that nobody will read need not be known.
+        # A pending write that no later read returns need not be tracked.
         if history.last_read[value] <= event or count_pending(automaton, value):
             return True
         progress.status = TOO_MANY_PENDING
@@ -264,7 +264,7 @@ def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
             # Written once more: as good as before, and all that is open has seen a change.
             after = Configuration(value, before.spent, before.satisfied, returning.still_open, returning.event)
             return True, after, NO_COLUMN
-        # Current for an instant before the last change; nobody else could use this write any more.
+        # Current for an instant before the last change; no other open call can use this write any more.
         after = Configuration(before.value, before.spent, satisfied, before.open_then, before.changed_at)
         return before.open_then & bit != 0, after, NO_COLUMN
     if before.value == value or before.satisfied & bit != 0:

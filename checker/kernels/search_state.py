@@ -29,7 +29,7 @@ MOST: Final = 130
 # A step that takes no call; pending calls from here.
 NOTHING, FIRST_WAITING = -1, -2
 NO_NODE: Final = -1
-#: Where the search is: an array of one row.  ``at`` is the event up to which ``slot_op`` tells what is open, ``open``
+#: Where the search is: an array of one row.  ``at`` is the event up to which ``slot_op`` holds what is open, ``open``
 #: the slots that are taken before it and ``reading`` those of reads; so many ``nodes`` were made, ``stack`` steps are
 #: to be taken, ``states`` of transactions are known; ``deepest`` is the farthest return, ``goal`` the configuration
 #: that explains everything.  With ASKING the rest is the question: the configuration, the class of the call, and the
@@ -58,7 +58,7 @@ class Events(NamedTuple):
 class Calls(NamedTuple):
     """What the calls do, and the ranks of their returns.
 
-    ``old`` is the call's class where a ``table`` tells (see ``enter``), ``value`` the number of a transaction in
+    ``old`` is the call's class where a ``table`` is used (see ``enter``), ``value`` the number of a transaction in
     ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
     later read forbids to go; else it is empty.
     """

@@ -77,7 +77,7 @@ KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
 
 
 def asked_all_the_time(recorded: Recorded) -> Recorded:
-    """With a failed probe every second as well, of a node that matters to nobody: the harness was awake."""
+    """With a failed probe every second as well, of a node that no check looks at: the harness was awake."""
     end = max([recorded.state.moments.get("end", 0), *(one.time for one in recorded.probes)])
     awake = [Probe(time, "n9", error="timed out") for time in range(0, end + 1, S)]
     return replace(recorded, probes=tuple(sorted([*recorded.probes, *awake], key=lambda one: one.time)))

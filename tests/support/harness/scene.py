@@ -25,7 +25,7 @@ PLAN = Plan(
 )  # fmt: skip
 
 
-#: The end is told by whoever closes the files.
+#: ``end`` is recorded by whoever closes the files.
 RESTART = ("restarting", "restarted", "restarted-quiet")
 
 

@@ -12,7 +12,7 @@ import java.util.Set;
 import register.state.Entry;
 import register.state.Operation;
 
-/** Parses a request, a flat JSON object. Strict: a misread request would be an operation that nobody invoked. */
+/** Parses a request, a flat JSON object. Strict: a misread request would be an operation that no client invoked. */
 public final class RequestParser {
 
     private static final JsonFactory JSON =

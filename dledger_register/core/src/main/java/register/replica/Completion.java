@@ -17,6 +17,6 @@ public interface Completion {
      */
     void ok(Result result, boolean applied);
 
-    /** The operation failed, or nobody knows whether it did: {@link Failure#stage()} says which. */
+    /** The operation failed, or its outcome is unknown: {@link Failure#stage()} says which. */
     void fail(Failure failure);
 }

@@ -20,7 +20,7 @@ public final class Health {
     private final Counter reapplied = new Counter();
     private final AtomicLong undecodable = new AtomicLong();
 
-    /** Counts events and tells which to log: what fails at every commit would flood the log. */
+    /** Counts events and decides which to log: what fails at every commit would flood the log. */
     private static final class Counter {
 
         private static final int FIRST = 10;
