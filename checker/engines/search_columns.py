@@ -17,11 +17,10 @@ from checker.core.intervals import spans_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
-from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log, MultiRegister
+from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log
 from checker.search.compiled import NumberedCalls, Words, decide_columns, search_numbers
-from checker.search.encoding import IntArray, Numbers, numbers_of
+from checker.search.encoding import IntArray, Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes
-from checker.search.transactions import transactions_of
 from checker.search.transition_table import Table
 from history import Operation
 
@@ -86,8 +85,8 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     value: list[Any] = [operation.value for operation in part]
     result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
     shapes = Shapes([operation.f for operation in part], value, result)
-    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
-        return transactions
+    if (numbers := numbers_of_lists(shapes, model)) is not None:
+        return numbers
     try:
         numbers = numbers_of(Shapes(shapes.f, freeze_all(value), freeze_all(result)), model)
         for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():

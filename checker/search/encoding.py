@@ -6,12 +6,13 @@ hold is a row of numbers.  Any other model is a table of transitions, filled as 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.model import ANY, Model, is_register
+from checker.core.model import ANY, CasRegister, Model, Register
 from checker.models.objects import Counter, MultiRegister
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
@@ -39,13 +40,14 @@ class Numbers(Protocol):
 
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     """The calls as integers.  Raises ModelError for what is no operation of the model."""
-    if is_register(model):
-        return Values(shapes, model)
-    if type(model) is Counter and is_whole(shapes):
-        return Sums(shapes, model)
-    if type(model) is MultiRegister and (transactions := transactions_of(shapes)) is not None:
-        return transactions
-    return Table(shapes, model)
+    encode = _ENCODINGS.get(type(model))
+    found = None if encode is None else encode(shapes, model)
+    return Table(shapes, model) if found is None else found
+
+
+def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
+    """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
+    return transactions_of(shapes) if type(model) in _OF_LISTS else None
 
 
 class Values:
@@ -113,3 +115,21 @@ class Sums:
 
     def describe(self, state: int) -> str:
         return self.model.describe(self.sign * (state - self.initial))
+
+
+def _sums(shapes: Shapes, model: Model) -> Numbers | None:
+    return Sums(shapes, model) if is_whole(shapes) else None
+
+
+def _transactions(shapes: Shapes, _model: Model) -> Numbers | None:
+    return transactions_of(shapes)
+
+
+#: Of the models themselves; a class derived from one may do anything.  None: these calls do not fit the encoding.
+_ENCODINGS: Final[Mapping[type[Model], Callable[[Shapes, Model], Numbers | None]]] = {
+    Register: Values,
+    CasRegister: Values,
+    Counter: _sums,
+    MultiRegister: _transactions,
+}
+_OF_LISTS: Final = frozenset({MultiRegister})

@@ -21,7 +21,7 @@ _Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """``seen``: how long each took; ``censored``: how long others were watched without it (infinity: unknown how long)."""
+    """``seen``: how long each took; ``censored``: how long others were watched without it (infinity: not known)."""
 
     seen: Sequence[float] = ()
     censored: Sequence[float] = ()
