@@ -128,9 +128,9 @@ def test_no_folder_holds_more_than_one_can_survey() -> None:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
-    told = ast.get_docstring(tree(ROOT / package / "__init__.py")) or ""
+    reported = ast.get_docstring(tree(ROOT / package / "__init__.py")) or ""
     rooms = {room(path)[1] for path in MODULES if room(path)[0] == package} - {"__init__", "__main__"}
-    assert {name for name in rooms if f"``{name}``" not in told} == set()
+    assert {name for name in rooms if f"``{name}``" not in reported} == set()
 
 
 def test_only_the_command_line_knows_click() -> None:

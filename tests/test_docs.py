@@ -154,11 +154,11 @@ def test_scripts_and_files_that_pages_name_are_there() -> None:
 
 
 def test_every_benchmark_is_told() -> None:
-    told = (DOCS / "benchmarks.md").read_text()
+    reported = (DOCS / "benchmarks.md").read_text()
     for script in (ROOT / "bench").rglob("*.py"):
         if "__main__" in script.read_text():
             module = str(script.relative_to(ROOT).with_suffix("")).replace("/", ".")
-            assert name(script) in told or module in told, script
+            assert name(script) in reported or module in reported, script
 
 
 # -- Python ----------------------------------------------------------------------------------------------------------

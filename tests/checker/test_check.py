@@ -140,8 +140,8 @@ def test_large_histories_by_columns_give_small_true_counterexamples(value: int, 
 def test_a_value_out_of_nowhere_does_not_hide_a_stale_read(tmp_path: Path) -> None:
     events = events_of(Sampler(Random(3), values=4, truth=1.0, doubt=False).history(2000, 6))
     end = events[-1].index
-    told = [("write", 1), ("write", 2), ("read", 1), ("read", 77), ("read", 77)]
-    for number, (f, value) in enumerate(told):
+    reported = [("write", 1), ("write", 2), ("read", 1), ("read", 77), ("read", 77)]
+    for number, (f, value) in enumerate(reported):
         moment = end + 1 + 2 * number
         events.append(Event(moment, moment * 10**6, "invoke", 90, f, value if f == "write" else None))
         events.append(Event(moment + 1, (moment + 1) * 10**6, "ok", 90, f, value))
@@ -247,6 +247,11 @@ class Switch(Model):
 
 @pytest.mark.parametrize(("seen", "verdict"), [(True, "valid"), (False, "invalid"), (1, "invalid")])
 def test_truth_values_are_what_a_users_model_compares_them_with(seen: Any, verdict: str) -> None:
-    told = [(0, "invoke", "set", True), (0, "ok", "set", True), (1, "invoke", "read", None), (1, "ok", "read", seen)]
-    events = [{"process": process, "type": type_, "f": f, "value": value} for process, type_, f, value in told]
+    reported = [
+        (0, "invoke", "set", True),
+        (0, "ok", "set", True),
+        (1, "invoke", "read", None),
+        (1, "ok", "read", seen),
+    ]
+    events = [{"process": process, "type": type_, "f": f, "value": value} for process, type_, f, value in reported]
     assert check(events, Switch()).verdict == verdict

@@ -116,8 +116,8 @@ def test_zones_and_automaton_at_once_judge_every_key_as_the_definition_does(keys
             continue
         state, counts, present = judged
         assert [which for which in range(5) if present >> which & 1] == sorted(set(state.tolist()))
-        told = np.bincount(columns.key[takes_part(columns)], minlength=keys)
-        assert all(counts[state != REPEATED] == told[state != REPEATED])
+        reported = np.bincount(columns.key[takes_part(columns)], minlength=keys)
+        assert all(counts[state != REPEATED] == reported[state != REPEATED])
         for key, operations in enumerate(objects):
             seen[state[key]] += 1
             truth = is_linearizable(operations)
@@ -162,17 +162,19 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
             # Columns of a table may be read-only or lie apart in memory.
             columns.value.flags.writeable = False
             columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
-        told, untold = (check_columns(columns, "cas-register", CheckOptions(proofs=proofs)) for proofs in (True, False))
-        for report in (told, untold):
+        reported, untold = (
+            check_columns(columns, "cas-register", CheckOptions(proofs=proofs)) for proofs in (True, False)
+        )
+        for report in (reported, untold):
             assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
             assert [key.key for key in report.keys] == list(range(len(objects)))
             assert report.verdict == ("valid" if all(key.verdict == "valid" for key in report.keys) else "invalid")
-        assert [k.operations for k in told.keys] == [k.operations for k in untold.keys]
-        assert [k.violations > 0 for k in told.keys] == [k.violations > 0 for k in untold.keys]
-        assert bool(told.counterexamples) == (told.verdict == "invalid")
+        assert [k.operations for k in reported.keys] == [k.operations for k in untold.keys]
+        assert [k.violations > 0 for k in reported.keys] == [k.violations > 0 for k in untold.keys]
+        assert bool(reported.counterexamples) == (reported.verdict == "invalid")
         assert not untold.counterexamples
-        assert told.keys[-1] == told.keys[len(objects) - 1] == told.keys[-1:][0]
-        seen[told.verdict] += 1
+        assert reported.keys[-1] == reported.keys[len(objects) - 1] == reported.keys[-1:][0]
+        seen[reported.verdict] += 1
     assert min(seen.values()) > 30
 
 

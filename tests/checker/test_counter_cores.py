@@ -66,7 +66,7 @@ def only(history: Sequence[Operation]) -> Counterexample:
     return example
 
 
-def told(history: Sequence[Operation], right: int) -> tuple[str, str, int]:
+def reported(history: Sequence[Operation], right: int) -> tuple[str, str, int]:
     """The kind, the sentence from "but" on, and the size; with another answer of the last read it is valid."""
     last = max((o for o in history if o.f == "read"), key=ended)
     good = [replace(last, result=right) if o is last else o for o in history]
@@ -87,12 +87,12 @@ def test_an_answer_that_misses_adds_is_shown_with_as_few_of_them_as_are_too_many
     adds = [add(1, 2 * place, 2 * place + 1) for place in range(10)]
     history = [*adds, add(5, 20, 21), add(4, 22, 23), read(8, 24, 25)]
     why = "19 had been added to the counter before it began (9 by the 2 operations beside it)"
-    assert told(history, 19) == ("lost-write", f"{why}, and no read ever returned 19 or more: a lost add.", 3)
+    assert reported(history, 19) == ("lost-write", f"{why}, and no read ever returned 19 or more: a lost add.", 3)
     seen = only([*history, read(19, 26, 27)])
     assert (seen.kind, len(seen.operations)) == ("stale-read", 3)
     turned = [replace(o, **{"value": -o.value} if o.f == "add" else {"result": -o.result}) for o in history]
     why = why.replace("added to", "taken away from")
-    assert told(turned, -19) == ("lost-write", f"{why}, and no read ever returned -19 or less: a lost add.", 3)
+    assert reported(turned, -19) == ("lost-write", f"{why}, and no read ever returned -19 or less: a lost add.", 3)
 
 
 def test_a_sum_that_went_back_is_shown_by_two_reads() -> None:
@@ -100,17 +100,17 @@ def test_a_sum_that_went_back_is_shown_by_two_reads() -> None:
     seen = "process 20 on n3 had read 12 (0.020–0.021 s) before that"
     why = f"{seen}, and nothing can have been taken away from the counter since"
     history = [*adds, read(12, 20, 21), read(11, 22, 23)]
-    assert told(history, 12) == ("read-inversion", f"{why}: a read inversion.", 2)
+    assert reported(history, 12) == ("read-inversion", f"{why}: a read inversion.", 2)
     falling = [*history[:-1], add(-1, 13, 14), add(-1, 19, 1100), read(9, 22, 23)]
     falling[12] = read(11, 20, 21)
     why = why.replace("12 (", "11 (").replace("nothing", "at most 1")
-    assert told(falling, 10) == ("read-inversion", f"{why}: a read inversion.", 2)
+    assert reported(falling, 10) == ("read-inversion", f"{why}: a read inversion.", 2)
 
 
 def test_an_answer_that_misses_what_was_added_since_another_is_shown_with_both() -> None:
     slow = [add(7, 0, 100), add(8, 1, 101), add(3, 2, 3)]
     history = [*slow, read(10, 5, 6), add(2, 7, 8), add(4, 9, 10), read(12, 11, 12)]
-    kind, why, size = told(history, 16)
+    kind, why, size = reported(history, 16)
     assert (kind, size) == ("stale-read", 3)
     assert why == (
         "the counter was at least 16 then, for process 5 on n3 had read 10 (0.005–0.006 s), and 6 was added between"
@@ -120,7 +120,7 @@ def test_an_answer_that_misses_what_was_added_since_another_is_shown_with_both()
 
 def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> None:
     history = [add(9, 0, 1), add(5, 2, 3), add(-4, 4, 20), add(-3, 5, 6), read(6, 7, 8)]
-    kind, why, size = told(history, 7)
+    kind, why, size = reported(history, 7)
     assert (kind, size) == ("stale-read", 3)
     assert why == (
         "the counter was at least 7 then, for 14 had been added before it began, and at most 7 can have been taken away"
@@ -142,7 +142,7 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
 )
 def test_an_answer_that_is_too_high_is_told_by_what_there_can_be(beside: list[Operation], kind: str, end: str) -> None:
     history = [add(5, 0, 1), add(2, 2, 40, "info"), *beside, read(8, 10, 11)]
-    assert told(history, 7) == (kind, f"at most 7 can have been added to the counter by then{end}", 1)
+    assert reported(history, 7) == (kind, f"at most 7 can have been added to the counter by then{end}", 1)
     nothing = only([read(-1, 10, 11)]).sentence
     assert "but nothing can have been taken away from the counter by then" in nothing
 
@@ -151,7 +151,7 @@ def test_an_answer_that_no_part_of_the_adds_makes_is_shown_from_the_last_read_th
     early = [add(3, 4 * place, 4 * place + 1) for place in range(50)]
     early += [read(3 + 3 * place, 4 * place + 2, 4 * place + 3) for place in range(50)]
     history = [*early, add(5, 300, 330), add(4, 302, 332), read(150, 304, 305), read(157, 306, 307)]
-    kind, why, size = told(history, 155)
+    kind, why, size = reported(history, 155)
     assert (kind, size) == ("not-linearizable", 4)
     assert why == (
         "the counter can only have been 150 or 154 or 155 or 159 in that time, given the 3 operations beside it: no"

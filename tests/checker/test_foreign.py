@@ -76,7 +76,7 @@ def test_two_steps_of_a_transaction_are_no_key(shape: str, key: int | None, tmp_
         for process, type_, value in [(0, "invoke", wrote), (0, "ok", wrote), (1, "invoke", asked), (1, "ok", read)]
     )
     report = check(written(tmp_path, text), "multi-register")
-    assert [(told.key, told.verdict) for told in report.keys] == [(key, "valid")]
+    assert [(reported.key, reported.verdict) for reported in report.keys] == [(key, "valid")]
 
 
 @pytest.mark.parametrize(

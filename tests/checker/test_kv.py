@@ -34,7 +34,7 @@ def operation(
     )  # fmt: skip
 
 
-def told(*rows: tuple[str, str | None, tuple[int, int | None]]) -> list[Operation]:
+def reported(*rows: tuple[str, str | None, tuple[int, int | None]]) -> list[Operation]:
     return [operation(number, *row) for number, row in enumerate(rows)]
 
 
@@ -85,7 +85,7 @@ def test_a_million_random_histories() -> None:
 
 def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, str, int]:
     """Kind, sentence and size of the only counterexample."""
-    verdict = check_operations(told(*rows), "kv")
+    verdict = check_operations(reported(*rows), "kv")
     assert (verdict.verdict, verdict.engine) == ("invalid", ENGINE)
     (example,) = verdict.counterexamples
     return example.kind, example.sentence, len(example.operations)
@@ -141,7 +141,7 @@ def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
     kind, sentence, size = only(PUT_A, ("get", "ax", (2, 3)))
     assert (kind, size) == ("never-written", 1)
     assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a text out of nowhere.')
-    history = [*told(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
+    history = [*reported(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
     (example,) = check_operations(history, "kv").counterexamples
     assert example.kind == "failed-write-read"
     assert "mapping of outcomes may be wrong" in example.sentence
@@ -156,7 +156,7 @@ def test_appends_that_stand_the_wrong_way_round() -> None:
 
 def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
     """The deadline passes right after the verdict."""
-    history = told(PUT_A, APPEND_B, ("get", "a", (4, 5)))
+    history = reported(PUT_A, APPEND_B, ("get", "a", (4, 5)))
     for looks in range(1, 12):
         ticks = iter([0.0] * looks + [9.0] * 1000)
         verdict = check_operations(history, "kv", deadline_s=5.0, clock=lambda ticks=ticks: next(ticks))  # type: ignore[misc]
@@ -167,7 +167,7 @@ def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
 def test_all_violations_are_told_and_each_once() -> None:
     """A replica that is stuck answers the same old text again and again: that is one."""
     stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
-    verdict = check_operations(told(PUT_A, APPEND_B, ("get", "ab", (4, 5)), *stuck, ("get", "q", (90, 91))), "kv")
+    verdict = check_operations(reported(PUT_A, APPEND_B, ("get", "ab", (4, 5)), *stuck, ("get", "q", (90, 91))), "kv")
     assert verdict.violations == 2
     assert [example.kind for example in verdict.counterexamples] == ["read-inversion", "never-written"]
 
@@ -177,7 +177,7 @@ def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
     """An append that nobody got stands behind everything that was got, or between the last get and the next put."""
     rows = (PUT_A, ("append", "x", (2, 20)), ("append", "b", (3, 4)), ("get", "ab", (5, 6)), ("append", "c", (7, 8)))
     verdict = check_operations(
-        told(*rows, ("get", last, (9, 10)), ("put", "d", (11, 12)), ("get", "d", (13, 14))), "kv"
+        reported(*rows, ("get", last, (9, 10)), ("put", "d", (11, 12)), ("get", "d", (13, 14))), "kv"
     )
     assert verdict.verdict == ("valid" if last == "abc" else "invalid")
     assert verdict.certificate == (8 if last == "abc" else 3)
@@ -193,7 +193,7 @@ def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
     ],
 )
 def test_what_it_cannot_tell_goes_to_the_search(rows: list[tuple[str, str, tuple[int, int]]]) -> None:
-    history = told(*rows)
+    history = reported(*rows)
     assert check_operations(history, "kv").verdict == "valid"
     with pytest.raises(ModelError, match="the engine texts cannot decide this history of a kv"):
         check_operations(history, "kv", engine="texts")
@@ -208,14 +208,14 @@ def test_who_appended_the_same_text_twice_is_found_out() -> None:
         ("append", "b", (8, 9)),
         ("get", "cb", (10, 11)),
     ]
-    assert check_operations(told(*rows), "kv", engine="texts").verdict == "valid"
+    assert check_operations(reported(*rows), "kv", engine="texts").verdict == "valid"
     rows[4] = ("append", "b", (12, 13))
-    assert check_operations(told(*rows), "kv", engine="texts").verdict == "invalid"
+    assert check_operations(reported(*rows), "kv", engine="texts").verdict == "invalid"
 
 
 def test_the_deadline_is_kept() -> None:
     """A second look at the clock is one too late."""
-    history = told(PUT_A, APPEND_B, *(("get", "ab", (2 * number, 2 * number + 1)) for number in range(2, 5000)))
+    history = reported(PUT_A, APPEND_B, *(("get", "ab", (2 * number, 2 * number + 1)) for number in range(2, 5000)))
     ticks = iter(range(100))
     late = decide(calls_of(history, KeyValue()), KeyValue(), Limits(lambda: next(ticks), deadline=1))
     assert (late.verdict, late.engine) == ("unknown", ENGINE)

@@ -135,7 +135,7 @@ def test_what_the_deadline_left_whole_is_no_counterexample() -> None:
     """The last of 3,000 operations is stale; the clock is looked at more and more often before time is over."""
     pairs = [(f, place % 5, 4 * place + 2 * (f == "read"), 4 * place + 2 * (f == "read") + 1)
              for place in range(1500) for f in ("write", "read")]  # fmt: skip
-    operations, told = history_of([*pairs, ("read", 2, 7000, 7001)]), []
+    operations, reported = history_of([*pairs, ("read", 2, 7000, 7001)]), []
     for looks in range(1, 30):
         left = iter([0.0] * looks)
         verdict = check_operations(
@@ -146,11 +146,11 @@ def test_what_the_deadline_left_whole_is_no_counterexample() -> None:
             clock=lambda: next(left, 2.0),  # noqa: B023
         )
         sizes = [len(example.operations) for example in verdict.counterexamples]
-        told.append((verdict.verdict, sizes))
-        if told[-1] == ("invalid", []):
+        reported.append((verdict.verdict, sizes))
+        if reported[-1] == ("invalid", []):
             assert (
                 verdict.reason == "the deadline passed when 0 of the violations had been told by a few operations each"
             )
-    assert [one for place, one in enumerate(told) if one not in told[:place]] == [
+    assert [one for place, one in enumerate(reported) if one not in reported[:place]] == [
         ("unknown", []), ("invalid", []), ("invalid", [3])
     ]  # fmt: skip

@@ -152,8 +152,8 @@ def test_overlapping_swaps_make_it_no_longer(name: str) -> None:
 
 
 def test_the_chains_name_a_few_calls_that_contradict_each_other_whatever_the_others_did() -> None:
-    random, model, told = Random(3), CasRegister(), 0
-    while told < 150:
+    random, model, reported = Random(3), CasRegister(), 0
+    while reported < 150:
         sampler = Sampler(random, values=None, cas=True, truth=random.choice([0.9, 0.97]))
         calls = calls_of(sampler.history(random.randint(5, 40), random.randint(2, 6)), model)
         if not new_values_unique(calls, None):
@@ -169,7 +169,7 @@ def test_the_chains_name_a_few_calls_that_contradict_each_other_whatever_the_oth
         assert contradict(few) == bool(few)
         assert wrong or not few
         if wrong:
-            told += bool(few)
+            reported += bool(few)
             core = chain_core(calls, model, NO_LIMITS)
             assert contradict(core)
             assert not any(contradict([call for call in core if call is not gone]) for gone in core)

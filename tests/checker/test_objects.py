@@ -57,8 +57,8 @@ def test_counterexamples_speak_of_real_moments(name: str) -> None:
             known = [*history, *map(unanswered, history)]
             whole = {o.invoke_index: o for o in history}
             assert all(o in known or is_part_of(o, whole[o.invoke_index]) for o in example.operations)
-            told = re.findall(r"(\d+\.\d{3,})", example.sentence)
-            assert all(round(float(text) * 1e9) in moments for text in told), example.sentence
+            reported = re.findall(r"(\d+\.\d{3,})", example.sentence)
+            assert all(round(float(text) * 1e9) in moments for text in reported), example.sentence
 
 
 @pytest.mark.parametrize("engine", ["search", "wgl", "python-search"])

@@ -151,8 +151,8 @@ def test_every_small_history_is_judged_as_by_the_definition(
         if answer.order is not None:
             assert is_linearization(answer.order, calls, model)
         else:
-            told = search(calls, model, NO_LIMITS)
-            assert (answer.last, answer.states) == (told.last, told.states)
+            reported = search(calls, model, NO_LIMITS)
+            assert (answer.last, answer.states) == (reported.last, reported.states)
         seen[truth] += 1
     assert min(seen.values()) > 70
 
@@ -183,10 +183,10 @@ def test_long_histories_are_judged_as_by_the_plain_search(name: str) -> None:
             place = next(at for at in range(300, 600) if operations[at].f in ("read", "pop"))
             operations[place] = replace(operations[place], result=[9, 0, 0] if name == "bank" else 999)
         found = decide_operations(operations, model, NO_LIMITS)
-        told = search(calls_of(operations, model), model, NO_LIMITS)
+        reported = search(calls_of(operations, model), model, NO_LIMITS)
         assert found is not None
-        assert found[0].verdict == told.verdict
-        seen[told.verdict] += 1
+        assert found[0].verdict == reported.verdict
+        seen[reported.verdict] += 1
     assert min(seen.values()) > 4
 
 

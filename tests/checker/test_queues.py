@@ -131,8 +131,8 @@ def assert_true(example: Counterexample, history: Sequence[Operation]) -> None:
     assert all(one in known for one in example.operations), example
     moments = {moment for one in example.operations for moment in (one.invoked, one.returned)}
     moments |= {one.invoked for one in history if example.kind == "failed-write-read"}
-    told = re.findall(r"(\d+\.\d{3,})", example.sentence)
-    assert all(nanoseconds(text) in moments for text in told), example
+    reported = re.findall(r"(\d+\.\d{3,})", example.sentence)
+    assert all(nanoseconds(text) in moments for text in reported), example
     for process, node, begun, ended in SPAN.findall(example.sentence):
         assert any(
             (str(one.process), one.node, one.invoked, one.returned)
@@ -276,7 +276,7 @@ def test_one_spoilt_answer_is_found(spoil: Callable[[History, int], History], ki
 E, D = "enqueue", "dequeue"
 
 
-def told(*rows: tuple[Any, ...]) -> list[tuple[str, str]]:
+def reported(*rows: tuple[Any, ...]) -> list[tuple[str, str]]:
     """Kinds and sentences; a row is (process, function, item, invocation, return, outcome)."""
     history = [operation(*row) for row in rows]
     verdict = check_operations(history, "queue")
@@ -286,27 +286,27 @@ def told(*rows: tuple[Any, ...]) -> list[tuple[str, str]]:
 
 
 def test_an_item_out_of_nowhere_and_one_that_was_refused() -> None:
-    ((kind, sentence),) = told((0, D, 9, 0, 1))
+    ((kind, sentence),) = reported((0, D, 9, 0, 1))
     assert kind == "never-written"
     assert sentence.endswith(", but nobody ever enqueued 9 to the queue: an item out of nowhere.")
-    ((kind, sentence),) = told((0, E, 9, 0, 1, "fail"), (0, D, 9, 2, 3))
+    ((kind, sentence),) = reported((0, E, 9, 0, 1, "fail"), (0, D, 9, 2, 3))
     assert kind == "failed-write-read"
     assert "the enqueue of 9 (process 0 on n0, at 0.000 s) was answered as failed" in sentence
     assert "the client's mapping of outcomes may be wrong" in sentence
-    assert told((0, E, 9, 0, None, "info"), (0, D, 9, 2, 3)) == []
+    assert reported((0, E, 9, 0, None, "info"), (0, D, 9, 2, 3)) == []
 
 
 def test_an_item_from_the_future() -> None:
-    ((kind, sentence),) = told((0, D, 9, 0, 1), (1, E, 9, 2, 3))
+    ((kind, sentence),) = reported((0, D, 9, 0, 1), (1, E, 9, 2, 3))
     assert kind == "future-read"
     assert sentence.endswith(
         "the only enqueue of 9 was begun later, by process 1 on n1 at 0.002 s: an item from the future."
     )
-    assert told((0, D, 9, 0, 2), (1, E, 9, 1, 3)) == []
+    assert reported((0, D, 9, 0, 2), (1, E, 9, 1, 3)) == []
 
 
 def test_an_item_that_was_dequeued_twice() -> None:
-    ((kind, sentence),) = told((0, E, 9, 0, 1), (0, D, 9, 2, 3), (1, D, 9, 4, 5), (2, D, 9, 6, 7))
+    ((kind, sentence),) = reported((0, E, 9, 0, 1), (0, D, 9, 2, 3), (1, D, 9, 4, 5), (2, D, 9, 6, 7))
     assert kind == "duplicate"
     assert sentence == (
         "process 0 on n0 enqueued 9 once (0.000–0.001 s) on the queue, but it was dequeued more than once: process 0 "
@@ -328,7 +328,7 @@ OVERTAKEN = ((0, E, 1, 0, 1), (0, E, 2, 2, 3), (1, D, 2, 4, 6))
     ],
 )
 def test_an_item_that_is_overtaken(more: tuple[Any, ...], expected: str | None) -> None:
-    assert [kind for kind, _ in told(*OVERTAKEN, more)] == ([expected] if expected else [])
+    assert [kind for kind, _ in reported(*OVERTAKEN, more)] == ([expected] if expected else [])
 
 
 def test_an_overtaken_item_is_told_of_by_what_became_of_it() -> None:
@@ -336,22 +336,22 @@ def test_an_overtaken_item_is_told_of_by_what_became_of_it() -> None:
         "On the queue, process 0 on n0 enqueued 1 (0.000–0.001 s), and process 0 on n0 enqueued 2 only after that "
         "(0.002–0.003 s), so 1 had to leave before 2. But process 1 on n1 dequeued 2 (0.004–0.006 s)"
     )
-    assert told(*OVERTAKEN)[0][1] == f"{start}, and 1 was never dequeued: it is lost, or was overtaken."
-    ((_, sentence),) = told(*OVERTAKEN, (2, D, 1, 7, 8))
+    assert reported(*OVERTAKEN)[0][1] == f"{start}, and 1 was never dequeued: it is lost, or was overtaken."
+    ((_, sentence),) = reported(*OVERTAKEN, (2, D, 1, 7, 8))
     assert sentence == f"{start} before anybody began to dequeue 1: 2 overtook 1."
 
 
 def test_a_queue_that_was_found_empty_and_was_not() -> None:
     rows = ((0, E, 1, 0, 1), (1, D, None, 2, 4))
-    assert [kind for kind, _ in told(*rows)] == ["lost-element"]
-    assert [kind for kind, _ in told(*rows, (2, D, 1, 5, 6))] == ["stale-read"]
-    assert told(*rows, (2, D, 1, 3, 6)) == []
-    assert told(*rows, (2, D, None, 3, None, "info")) == []
+    assert [kind for kind, _ in reported(*rows)] == ["lost-element"]
+    assert [kind for kind, _ in reported(*rows, (2, D, 1, 5, 6))] == ["stale-read"]
+    assert reported(*rows, (2, D, 1, 3, 6)) == []
+    assert reported(*rows, (2, D, None, 3, None, "info")) == []
 
 
 def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
     rows = [(0, E, 1, 0, 1), (1, D, None, 2, 9), (2, E, 2, 3, 4), (3, D, 1, 5, 6), (3, D, 2, 10, 11)]
-    ((kind, sentence),) = told(*rows)
+    ((kind, sentence),) = reported(*rows)
     assert kind == "stale-read"
     assert sentence == (
         "process 1 on n1 found the queue empty (0.002–0.009 s), but at every moment of that something was in it: "
@@ -359,27 +359,27 @@ def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
         "process 2 on n2 enqueued 2 (0.003–0.004 s), which nobody is known to have begun to dequeue before that was "
         "over."
     )
-    assert told(*rows[:-1], (3, D, 2, 8, 11)) == []
-    assert told(*rows[:2], (2, E, 2, 5, 6), (3, D, 1, 3, 4), (3, D, 2, 10, 11)) == []
+    assert reported(*rows[:-1], (3, D, 2, 8, 11)) == []
+    assert reported(*rows[:2], (2, E, 2, 5, 6), (3, D, 1, 3, 4), (3, D, 2, 10, 11)) == []
 
 
 def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     rows = ((0, E, 1, 0, 1), (0, E, 2, 2, 3), (0, E, 3, 4, 5), (1, D, 3, 8, 9), (2, D, None, 3, None, "info"))
-    ((kind, sentence),) = told(*rows)
+    ((kind, sentence),) = reported(*rows)
     assert kind == "lost-element"
     assert sentence.endswith(
         "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). Nobody is known to have taken "
         "them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done so, "
         "each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
     )
-    assert told(*rows, (3, D, None, 7, None, "info")) == []
-    assert [kind for kind, _ in told(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
+    assert reported(*rows, (3, D, None, 7, None, "info")) == []
+    assert [kind for kind, _ in reported(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
 
 
 def test_of_many_items_only_some_are_told() -> None:
     rows = [(0, E, item, 2 * item, 2 * item + 1) for item in range(7)]
     taking = [(1, D, None, 20 + item, None, "info") for item in range(6)]
-    ((kind, sentence),) = told(*rows, *taking, (0, E, 8, 40, 41), (2, D, 8, 42, 43))
+    ((kind, sentence),) = reported(*rows, *taking, (0, E, 8, 40, 41), (2, D, 8, 42, 43))
     assert kind == "lost-element"
     assert (
         "process 0 on n0 enqueued 5 (0.010–0.011 s) and 1 more, and process 0 on n0 enqueued 8 only after" in sentence
@@ -387,7 +387,7 @@ def test_of_many_items_only_some_are_told() -> None:
     assert "enqueued 6" not in sentence
     assert "only 6 had begun by then" in sentence
     assert "0 more" not in sentence
-    assert told(*rows, *taking, (1, D, None, 30, None, "info"), (0, E, 8, 40, 41), (2, D, 8, 42, 43)) == []
+    assert reported(*rows, *taking, (1, D, None, 30, None, "info"), (0, E, 8, 40, 41), (2, D, 8, 42, 43)) == []
 
 
 def test_an_enqueue_that_answers_its_item_takes_nothing_out() -> None:
@@ -399,9 +399,9 @@ def test_an_enqueue_that_answers_its_item_takes_nothing_out() -> None:
 
 def test_a_lost_item_is_one_violation_whatever_is_dequeued_afterwards() -> None:
     pairs = [(0, f, n, 20 * n + place, 20 * n + place + 5) for n in range(2, 60) for place, f in ((0, E), (10, D))]
-    assert [kind for kind, _ in told((0, E, 1, 0, 1), *pairs)] == ["lost-element"]
+    assert [kind for kind, _ in reported((0, E, 1, 0, 1), *pairs)] == ["lost-element"]
     empty = [(0, D, None, 10 * n, 10 * n + 5) for n in range(1, 60)]
-    assert [kind for kind, _ in told((0, E, 1, 0, 1), *empty)] == ["lost-element"]
+    assert [kind for kind, _ in reported((0, E, 1, 0, 1), *empty)] == ["lost-element"]
 
 
 def test_all_violations_are_counted_and_the_earliest_are_told() -> None:

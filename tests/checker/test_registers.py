@@ -86,9 +86,9 @@ def test_counterexamples_are_invalid_and_minimal_and_their_moments_are_real() ->
                 orphan = left_out.f != "read" and any(asks(other, left_out) for other in fewer)
                 assert orphan or is_linearizable(fewer), (example, left_out)
             moments = {t for o in history for t in (o.invoked, o.returned)}
-            told = re.findall(r"(\d+\.\d+)", example.sentence)
-            assert told
-            assert all(round(float(text) * 1e9) in moments for text in told), example.sentence
+            reported = re.findall(r"(\d+\.\d+)", example.sentence)
+            assert reported
+            assert all(round(float(text) * 1e9) in moments for text in reported), example.sentence
 
 
 def test_kinds() -> None:

@@ -54,7 +54,7 @@ def by_columns(samples: int, seed: int, *, cas: bool) -> None:
         truth = truths(some, strict=False, anywhere=False)
         report = check_columns(columns_of(some), "cas-register" if cas else "register", CheckOptions(proofs=False))
         for number, verdict in enumerate(report.keys):
-            assert verdict.verdict == ("valid" if truth[number] else "invalid"), told(some, number)
+            assert verdict.verdict == ("valid" if truth[number] else "invalid"), reported(some, number)
             seen[bool(truth[number])] += 1
     assert min(seen.values()) > samples / 10
 
@@ -78,7 +78,7 @@ def from_anywhere(samples: int, seed: int, *, cas: bool) -> None:
             else:
                 columns = timeline_columns(kind == 1, value, invoke, ret, names.size)
                 found = not timeline(columns, np.arange(names.size), NO_LIMITS).dead
-            assert found == truth, told(some, number)
+            assert found == truth, reported(some, number)
             seen[bool(truth)] += 1
     assert min(seen.values()) > samples / 20
 
@@ -108,7 +108,7 @@ def calls_in(some: Histories, number: int, *, strict: bool) -> list[Call]:
     return calls
 
 
-def told(some: Histories, number: int) -> list[Call]:
+def reported(some: Histories, number: int) -> list[Call]:
     return calls_in(some, number, strict=True)
 
 
@@ -117,7 +117,7 @@ def strictly(samples: int, seed: int) -> None:
     for some in batches(samples, seed, 8, cas=True):
         for number, truth in enumerate(truths(some, strict=True, anywhere=False)):
             answer = decide(calls_in(some, number, strict=True), model, NO_LIMITS)
-            assert answer.verdict == ("valid" if truth else "invalid"), told(some, number)
+            assert answer.verdict == ("valid" if truth else "invalid"), reported(some, number)
             seen[bool(truth)] += 1
     assert min(seen.values()) > samples / 10
 

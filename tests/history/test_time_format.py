@@ -33,8 +33,9 @@ def test_as_many_digits_as_tell_the_moments_apart() -> None:
 def test_texts_keep_the_order_and_are_half_a_unit_away_at_most(times: list[tuple[int, int]]) -> None:
     digits = digits_of([operation(low, high) for low, high in times])
     moments = sorted({moment for pair in times for moment in pair})
-    told = [float(seconds_text(moment, digits)) for moment in moments]
-    assert told == sorted(set(told))
+    reported = [float(seconds_text(moment, digits)) for moment in moments]
+    assert reported == sorted(set(reported))
     assert all(
-        abs(round(text * 1e9) - moment) <= 10 ** (9 - digits) / 2 for text, moment in zip(told, moments, strict=True)
+        abs(round(text * 1e9) - moment) <= 10 ** (9 - digits) / 2
+        for text, moment in zip(reported, moments, strict=True)
     )

@@ -24,8 +24,8 @@ def test_a_wrong_clock_is_seen_in_the_probes_and_healed(name):
     seen = fault.witness(ctx, targets)["clock_off_ms"]
     for node, shift in seen.items():
         assert shift == pytest.approx(1000 * targets.detail["offsets_s"][node][-1], abs=20)
-    told = fault.heal(ctx, targets)["clock_off_ms_now"]
-    assert all(abs(shift) < 20 for shift in told.values())
+    reported = fault.heal(ctx, targets)["clock_off_ms_now"]
+    assert all(abs(shift) < 20 for shift in reported.values())
 
 
 def test_a_clock_that_does_not_follow_is_doubt():

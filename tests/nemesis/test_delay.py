@@ -27,14 +27,14 @@ class Scripted(ToyNodes):
 
 def answering(measured, *, system=5, counts=None):
     """The rules have seen packets of the system, the helper has treated some, and measurements are as given."""
-    told = json.dumps(counts or {"seen": 9, "overtook": 3, "doubled": 2})
+    reported = json.dumps(counts or {"seen": 9, "overtook": 3, "doubled": 2})
 
     def answer(node, command):
         argv = command.argv
         if "counters" in argv[2] or '-nvxL "$0"' in argv[2]:
             return f"  {system}  99  tcp  --  *  *  10.0.0.1  0.0.0.0/0  tcp dpt:20911 /* before n1 */\n"
         if argv[2] == _COUNTS:
-            return told
+            return reported
         return measured(command) if argv[0] == "python3" else "gone"
 
     return answer

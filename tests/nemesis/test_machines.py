@@ -139,12 +139,12 @@ def test_a_process_whose_pid_cannot_be_read_from_the_failed_disk_is_ended_all_th
     ctx, fault, targets = ready(
         "disk-error", {power._WRITE: lambda *_: "refused", "shutdown -f": lambda *_: "", "rm": lambda *_: ""}
     )
-    system, told = ctx.system, ctx.system.pids
+    system, reported = ctx.system, ctx.system.pids
     system.pids = lambda nodes: dict.fromkeys(nodes)
 
     def remount(node, command):
         assert not ctx.nodes.states[node, targets.detail["pids"][node]], "umount: target is busy"
-        system.pids = told
+        system.pids = reported
         return "canary lost"
 
     ctx.nodes.answers[power._REMOUNT] = remount

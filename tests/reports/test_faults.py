@@ -133,21 +133,21 @@ def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> 
     own = '"family":"partition","summary":"what a partition-majorities-ring does"'
     assert own in history
 
-    def page(told: str) -> str:
-        files.history.write_text(history.replace(own, told))
+    def page(reported: str) -> str:
+        files.history.write_text(history.replace(own, reported))
         reports.write_report(files)
         return files.report.read_text()
 
-    told = page('"family":"disk","summary":"cuts <all> links"')
-    assert told.count('<dd class="quiet">cuts &lt;all&gt; links</dd>') == 1
-    assert 'class="f-disk"' in told
+    reported = page('"family":"disk","summary":"cuts <all> links"')
+    assert reported.count('<dd class="quiet">cuts &lt;all&gt; links</dd>') == 1
+    assert 'class="f-disk"' in reported
     older = page('"older":true')
     assert 'class="does"' not in older
     assert 'class="f-other"' in older
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "reported"),
     [
         ({"command": "harness run --seed 1"}, [("run again", "harness run --seed 1")]),
         (
@@ -165,9 +165,9 @@ def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> 
         ({}, []),
     ],
 )
-def test_a_command_says_what_it_repeats(plan: dict[str, object], told: list[tuple[str, str]]) -> None:
-    assert commands_of(plan) == told
-    assert commands_of(plan, faults=False) == [one for one in told if one[0] != "replay the faults"]
+def test_a_command_says_what_it_repeats(plan: dict[str, object], reported: list[tuple[str, str]]) -> None:
+    assert commands_of(plan) == reported
+    assert commands_of(plan, faults=False) == [one for one in reported if one[0] != "replay the faults"]
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "moment", "told"),
+    ("name", "kind", "moment", "reported"),
     [
         (
             "log-order", "commit-beyond-log", {"above": "committed", "index": 13015, "bound": 4012},
@@ -182,9 +182,9 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
     ],
 )  # fmt: skip
 def test_what_nodes_say_of_their_state_is_told_with_its_moment(
-    fresh: Maker, name: str, kind: str, moment: dict[str, Any], told: str
+    fresh: Maker, name: str, kind: str, moment: dict[str, Any], reported: str
 ) -> None:
     details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}
     (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": name, "details": details}))
-    assert [one.text.replace("\u2009", ",") for one in broken.moments] == [told]
+    assert [one.text.replace("\u2009", ",") for one in broken.moments] == [reported]
     assert (broken.picture is not None) == (kind != "replicas-differ")

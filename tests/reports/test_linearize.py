@@ -81,8 +81,8 @@ def test_the_read_of_a_value_that_nobody_wrote_is_the_culprit() -> None:
 
 
 def refused(old: int, new: int, seen: int | None, invoked: int, returned: int) -> Operation:
-    asked, told = [old, new], [old, new, seen]
-    return Operation(4, "cas", "k", asked, told, "ok", invoked, returned, invoked, returned, "n1")
+    asked, answered = [old, new], [old, new, seen]
+    return Operation(4, "cas", "k", asked, answered, "ok", invoked, returned, invoked, returned, "n1")
 
 
 def test_a_refused_cas_has_seen_a_value_and_changed_nothing() -> None:

@@ -166,18 +166,18 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     run = SimpleNamespace(operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, nodes=("n1", "n2"))
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
 
-    def told(moves: dict[float, int]) -> list[str]:
+    def reported(moves: dict[float, int]) -> list[str]:
         found = timelines.timelines_of(replica(moves), ("n1", "n2"))
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
     still = "n2 has been behind since 8.0 s in #0 bridge, when it stood at 800; it "
-    assert told({8.0: 800}) == [still + "has not moved since"]
-    assert told({8.0: 800, 14.0: 900}) == [still + "moved once since, at 14.0 s"]
-    assert told({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
+    assert reported({8.0: 800}) == [still + "has not moved since"]
+    assert reported({8.0: 800, 14.0: 900}) == [still + "moved once since, at 14.0 s"]
+    assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
         still + "moved 2 times since, the last time at 17.0 s"
     ]
-    assert told({8.0: 800, 19.0: 1900}) == []
-    assert told({}) == []
+    assert reported({8.0: 800, 19.0: 1900}) == []
+    assert reported({}) == []
     early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
     assert lagging_nodes(early, windows)[0].faults == ()
     assert lagging_nodes([], []) == []

@@ -58,8 +58,8 @@ def test_a_node_stands_on_a_side_only_while_the_cut_stands(fresh: Maker) -> None
 
 
 def op(f: str, value: object, invoked: int, returned: int, outcome: str = "ok") -> Operation:
-    asked, told = (None, value) if f == "read" else (value, None)
-    return Operation(0, f, "k", asked, told, outcome, invoked, returned, invoked, returned, "n1")  # type: ignore[arg-type]
+    asked, answered = (None, value) if f == "read" else (value, None)
+    return Operation(0, f, "k", asked, answered, outcome, invoked, returned, invoked, returned, "n1")  # type: ignore[arg-type]
 
 
 def test_what_a_read_missed_is_the_last_change_acknowledged_before_it() -> None:

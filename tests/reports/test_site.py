@@ -216,20 +216,20 @@ def test_the_pages_of_the_site_name_their_scripts_and_load_nothing(store: Path) 
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "reported"),
     [
         ("valid", "linearizable: yes"),
         ("unknown", "faults installed: "),
         ("no-recovery", "recovery: no, n1 and n3 stuck"),
     ],
 )
-def test_a_run_is_listed_with_what_was_wrong_first(tmp_path: Path, kind: str, told: str) -> None:
+def test_a_run_is_listed_with_what_was_wrong_first(tmp_path: Path, kind: str, reported: str) -> None:
     files = make(tmp_path / "register" / "one", Shape(kind=kind, operations=600, rate=60.0, interval_s=2.0))
     results = json.loads(files.results.read_text())
     results["sentence"] = "linearizable: yes; all else at length"
     files.results.write_text(json.dumps(results))
     sentence = row_of(files).sentence
-    assert sentence.startswith(told)
+    assert sentence.startswith(reported)
     assert "linearizable: yes" in sentence
 
 

@@ -85,8 +85,8 @@ def test_two_runs_are_compared(listed: Tab) -> None:
     assert [listed.js(f"page.Compare.{letter}.place") for letter in "ab"] == [valid, invalid]
     assert listed.page.locator(".versus-run .verdict").all_inner_texts() == ["valid", "invalid"]
     legend = listed.page.inner_text("#cmp-legend")
-    for told in ("some ok", "answers, none of them ok", "no answer"):
-        assert told in legend
+    for reported in ("some ok", "answers, none of them ok", "no answer"):
+        assert reported in legend
     assert "linearizability" in listed.page.inner_text("#cmp-checks tr.differs")
     drawn = "page.Charts.plots.map(({plot}) => plot.data.slice(1).map(row => row.filter(v => v > 0).length))"
     assert all(points > 5 for rows in listed.js(drawn) for points in rows)

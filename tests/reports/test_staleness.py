@@ -19,28 +19,28 @@ def judged_again(files: RunFiles, **changes: Any) -> None:
     files.results.write_text(json.dumps({**json.loads(files.results.read_text()), **changes}))
 
 
-def told(files: RunFiles) -> tuple[bool, bool]:
+def reported(files: RunFiles) -> tuple[bool, bool]:
     """Whether the list of runs and the terminal call the page stale."""
     return STALE in row_of(files).sentence, STALE in reports.render_run(files)
 
 
 def test_a_page_is_stale_from_another_verdict_until_it_is_drawn_again(fresh: Maker) -> None:
     files = fresh("invalid")
-    assert told(files) == (False, False)
+    assert reported(files) == (False, False)
     reports.write_report(files)
-    assert told(files) == (False, False)
+    assert reported(files) == (False, False)
     judged_again(files, sentence="in other words")
-    assert told(files) == (True, True)
+    assert reported(files) == (True, True)
     assert row_of(files).sentence == f"({STALE}) in other words"
     reports.write_report(files)
-    assert told(files) == (False, False)
+    assert reported(files) == (False, False)
 
 
 def test_a_run_that_was_only_judged_faster_has_the_same_page(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_report(files)
     judged_again(files, timings={"tables": 99.0})
-    assert told(files) == (False, False)
+    assert reported(files) == (False, False)
 
 
 @pytest.mark.parametrize("part", ["verdict", "checks", "keys"])
@@ -57,7 +57,7 @@ def test_a_page_that_does_not_say_is_taken_as_it_is(fresh: Maker) -> None:
     reports.write_report(files)
     files.report.write_text(files.report.read_text().replace(f'name="{NAME}"', 'name="other"'))
     judged_again(files, sentence="in other words")
-    assert told(files) == (False, False)
+    assert reported(files) == (False, False)
 
 
 @pytest.mark.parametrize("examples", [None, 5, "text", [5, None], [{}]])

@@ -29,8 +29,8 @@ def run_record(number: int, **changes: Any) -> dict[str, Any]:
 def trend_record(**changes: Any) -> dict[str, Any]:
     plain = {field.name: EMPTY[field.type] for field in TRENDS}
     kind = {"system_version": "0.4.0", "nemesis": "kill", "workload": "register"}
-    told = {"verdicts": '{"valid": 5, "invalid": 1}', "recovery_histogram": "[]", "regressions": "[]"}
-    return {**plain, **kind, **told, **changes}
+    reported = {"verdicts": '{"valid": 5, "invalid": 1}', "recovery_histogram": "[]", "regressions": "[]"}
+    return {**plain, **kind, **reported, **changes}
 
 
 def write(store: Path, runs: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:

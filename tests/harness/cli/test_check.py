@@ -47,9 +47,9 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (results["verdict"], results["harness_failure"]) == ("valid", None)
     assert run.table("operations").exists()
     assert "VALID" in run.summary.read_text()
-    told = capsys.readouterr()
-    assert told.out == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
-    assert told.err == "judging in this process: as asked\n"
+    output = capsys.readouterr()
+    assert output.out == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+    assert output.err == "judging in this process: as asked\n"
 
 
 def test_a_run_beyond_todays_bounds_is_judged_and_not_replayed(
@@ -75,7 +75,7 @@ def test_a_history_that_was_cut_is_judged_as_far_as_it_goes_with_a_warning(tmp_p
     assert "the last line was torn" in run.summary.read_text()
 
 
-def told(run: RunFiles, store: Path) -> set[str]:
+def output(run: RunFiles, store: Path) -> set[str]:
     """The verdict in the results, on the page, in the list of runs, in junit.xml, in the warehouse."""
     (row,) = StoreIndex(store).rows()
     assert "earlier verdict" not in row.sentence
@@ -97,11 +97,11 @@ def test_a_run_that_is_judged_again_is_told_alike_everywhere(tmp_path: Path, plo
     """Its verdict changes twice, with what stands in a node's log."""
     run = record(tmp_path)
     log = run.nodes / "n2" / "console.log"
-    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    assert (check(tmp_path), output(run, tmp_path)) == (0, {"valid"})
     log.write_text("ERROR truncate for data file error 17\n")
-    assert (check(tmp_path), told(run, tmp_path)) == (1, {"invalid"})
+    assert (check(tmp_path), output(run, tmp_path)) == (1, {"invalid"})
     log.write_text("INFO fine\n")
-    assert (check(tmp_path), told(run, tmp_path)) == (0, {"valid"})
+    assert (check(tmp_path), output(run, tmp_path)) == (0, {"valid"})
     assert plotted == ["valid", "invalid", "valid"]
 
 
@@ -245,9 +245,9 @@ def document(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int,
     """Code, what standard output holds (one line of JSON and nothing else), and the other stream."""
     capsys.readouterr()
     code = run_command(words)
-    told = capsys.readouterr()
-    assert told.out.count("\n") == 1
-    return code, json.loads(told.out), told.err
+    output = capsys.readouterr()
+    assert output.out.count("\n") == 1
+    return code, json.loads(output.out), output.err
 
 
 @pytest.mark.parametrize(("last_read", "code", "verdict"), [(2, 0, "valid"), (1, 1, "invalid")])
@@ -255,15 +255,15 @@ def test_check_and_show_as_a_document(
     tmp_path: Path, last_read: int, code: int, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = record(tmp_path, last_read=last_read)
-    ended, told, aside = document(["check", "latest", "--json", "--store", str(tmp_path)], capsys)
-    assert (ended, told["exit_code"], told["verdict"], told["spark"]) == (code, code, verdict, False)
+    ended, output, aside = document(["check", "latest", "--json", "--store", str(tmp_path)], capsys)
+    assert (ended, output["exit_code"], output["verdict"], output["spark"]) == (code, code, verdict, False)
     assert verdict.upper() in aside
     results = json.loads(run.results.read_text())
-    assert (told["sentence"], told["checks"]) == (results["sentence"], results["checks"])
-    assert (told["harness_failure"], told["report"]) == (None, str(run.report))
+    assert (output["sentence"], output["checks"]) == (results["sentence"], results["checks"])
+    assert (output["harness_failure"], output["report"]) == (None, str(run.report))
     ended, shown, aside = document(["show", "--json", "--store", str(tmp_path)], capsys)
     assert (ended, aside) == (0, "")
-    assert shown == {name: value for name, value in told.items() if name != "spark"}
+    assert shown == {name: value for name, value in output.items() if name != "spark"}
 
 
 def test_a_run_that_broke_off_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,9 +272,9 @@ def test_a_run_that_broke_off_as_a_document(tmp_path: Path, capsys: pytest.Captu
     state.path = run.state
     state.fail("n2: no SSH server answered")
     state.save()
-    _, told, _ = document(["show", "--json", "--store", str(tmp_path)], capsys)
-    assert (told["verdict"], told["exit_code"], told["results"], told["checks"]) == (None, 255, None, [])
-    assert told["harness_failure"] == "n2: no SSH server answered"
+    _, output, _ = document(["show", "--json", "--store", str(tmp_path)], capsys)
+    assert (output["verdict"], output["exit_code"], output["results"], output["checks"]) == (None, 255, None, [])
+    assert output["harness_failure"] == "n2: no SSH server answered"
 
 
 def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,11 +316,11 @@ def test_spark_is_for_large_histories(
     monkeypatch.setattr("pipeline.WarmSession", Session)
     monkeypatch.setattr(importlib.import_module("pipeline.warehouse.ingest"), "staged_size", lambda place: size)
     record(tmp_path)
-    code, told, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
-    assert (code, told["spark"]) == (0, False)  # it was judged, if not as asked
+    code, output, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
+    assert (code, output["spark"]) == (0, False)  # it was judged, if not as asked
     assert aside.startswith(f"judging {way}\n")
     assert bool(asked) == way.startswith("through")
-    assert any("judged without Spark" in text for text in told["warnings"]) == bool(asked)
+    assert any("judged without Spark" in text for text in output["warnings"]) == bool(asked)
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ def test_what_a_pipe_brings_is_checked_and_nothing_of_it_stays(
     ours.unlink()
     with piped(data, tmp_path, monkeypatch, name) as typed:
         assert run_command(["check", typed]) == code
-    told = capsys.readouterr()
-    assert said in told.out + told.err
+    output = capsys.readouterr()
+    assert said in output.out + output.err
     assert not list(tmp_path.iterdir())
 
 
@@ -233,8 +233,8 @@ def test_what_was_seen_stands_in_what_shrink_writes(
     model: str, events: list[tuple[str, object, object]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else the history that is written would be wrong for another reason."""
-    told = [pair for f, asked, answer in events for pair in (("invoke", 0, f, asked), ("ok", 0, f, answer))]
-    path, small = history(tmp_path / "history.jsonl", *told), tmp_path / "small.jsonl"
+    output = [pair for f, asked, answer in events for pair in (("invoke", 0, f, asked), ("ok", 0, f, answer))]
+    path, small = history(tmp_path / "history.jsonl", *output), tmp_path / "small.jsonl"
     assert run_command(["shrink", str(path), "--model", model, "-o", str(small)]) == 0
     assert f"2 operations, and 2 that made what they saw: {small}" in capsys.readouterr().out
     found = [check(file, model).counterexamples for file in (path, small)]

@@ -48,9 +48,9 @@ def test_all_runs_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shutil.copytree(run.root, other)
     (other / "history.jsonl").write_text("no history\n")
     assert run_command(["ingest", "--store", str(tmp_path)]) == 255
-    told = capsys.readouterr()
-    assert "1 added, 0 unchanged, 1 failed" in told.out
-    said = told.err
+    output = capsys.readouterr()
+    assert "1 added, 0 unchanged, 1 failed" in output.out
+    said = output.err
     assert f"{other.name}: FormatError: {other}/history.jsonl: line 1: expected a JSON object" in said
     shutil.rmtree(other)
     assert run_command(["ingest", "--store", str(tmp_path)]) == 0

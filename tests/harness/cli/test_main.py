@@ -146,8 +146,8 @@ def test_list_nemeses_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     from nemesis.faults.registry import FAULTS
 
     assert run_command(["list-nemeses", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["faults"]
-    assert {fault["name"]: (fault["family"], fault["summary"]) for fault in told} == {
+    output = json.loads(capsys.readouterr().out)["faults"]
+    assert {fault["name"]: (fault["family"], fault["summary"]) for fault in output} == {
         name: (fault.family, fault.summary) for name, fault in FAULTS.items()
     }
 
@@ -177,12 +177,12 @@ def test_the_state_of_a_cluster_as_a_document(
     toy = SimpleNamespace(name="x", status=lambda: status)
     monkeypatch.setattr("harness.cli.cluster.open_cluster", lambda spec, say: say("looking") or toy)
     assert run_command(["cluster", "status", "--json"]) == code
-    told = capsys.readouterr()
-    assert json.loads(told.out) == {
+    output = capsys.readouterr()
+    assert json.loads(output.out) == {
         "cluster": "x",
         "up": code == 0,
         "nodes": [asdict(node) for node in status.nodes],
         "holder": status.holder,
         "notes": [],
     }
-    assert told.err == "looking\n"
+    assert output.err == "looking\n"

@@ -249,9 +249,9 @@ class TestMachine:
         assert (tmp_path / "new").read_text() == "root:*:1::\nx:!:1::\n"
 
     def test_a_new_sshd_is_told_not_to_shut_us_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for version, told in (((9, 2), False), ((10, 0), True)):
+        for version, reported in (((9, 2), False), ((10, 0), True)):
             monkeypatch.setattr("harness.clusters.node_start.sshd_version", lambda version=version: version)
-            assert ("PerSourcePenalties no" in _sshd_config("/etc/x")) is told
+            assert ("PerSourcePenalties no" in _sshd_config("/etc/x")) is reported
 
     @pytest.mark.parametrize(
         ("said", "version"),

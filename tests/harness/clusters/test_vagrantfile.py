@@ -68,8 +68,8 @@ def test_nodes_as_vagrant_itself_tells_them(
 ) -> None:
     monkeypatch.setenv("VAGRANT_HOME", str(vagrant_home))
     shutil.copy(PRESENT, tmp_path)
-    told = {f"n{i}": {"host": f"10.0.0.{i}", "port": 22, "username": "debian"} for i in range(1, 6)}
-    (tmp_path / "machines.json").write_text(json.dumps(told))
+    reported = {f"n{i}": {"host": f"10.0.0.{i}", "port": 22, "username": "debian"} for i in range(1, 6)}
+    (tmp_path / "machines.json").write_text(json.dumps(reported))
     monkeypatch.setattr("harness.clusters.vagrant.shown_host_key", lambda node: f"ssh-ed25519 {node.name}")
     # The control machine is not up, for which Vagrant refuses to tell of all the others.
     assert vagrant(tmp_path, "ssh-config").returncode == 1

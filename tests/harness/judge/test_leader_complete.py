@@ -29,12 +29,12 @@ def leads(begin: float, *, end: int = 40, term: int = 3, answers: int = 3) -> li
 KNOWN = [probe(at, "n1", end=90, committed=90) for at in (1, 1.25)]
 
 
-def told(*probes: Probe, damages: Damages = NONE) -> Check:
+def reported(*probes: Probe, damages: Damages = NONE) -> Check:
     return leader_complete(sorted(probes, key=lambda one: one.time), damages)
 
 
 def test_a_leader_whose_log_lacks_what_was_committed_is_a_violation() -> None:
-    check = told(*KNOWN, *leads(5))
+    check = reported(*KNOWN, *leads(5))
     assert (check.verdict, check.details["kind"], check.details["nodes"]) == (
         "invalid", "leader-lacks-committed", ["n4"],
     )  # fmt: skip
@@ -46,45 +46,46 @@ def test_a_leader_whose_log_lacks_what_was_committed_is_a_violation() -> None:
 
 
 def test_a_leader_that_holds_it_all_is_valid() -> None:
-    check = told(*KNOWN, *leads(5, end=90))
+    check = reported(*KNOWN, *leads(5, end=90))
     assert (check.verdict, check.seen) == ("valid", "1 leader followed")
 
 
 def test_a_leader_of_an_earlier_term_does_not_know_yet_that_it_was_succeeded() -> None:
-    assert told(*KNOWN, *leads(5, term=1)).verdict == "valid"
-    assert told(*KNOWN, *leads(5, term=2)).verdict == "invalid"
+    assert reported(*KNOWN, *leads(5, term=1)).verdict == "valid"
+    assert reported(*KNOWN, *leads(5, term=2)).verdict == "invalid"
 
 
 def test_the_term_of_a_commit_index_is_at_most_that_of_the_next_answer() -> None:
     """The answer's term was read before its commit index: the entry is of term 4."""
     torn = [KNOWN[0], replace(KNOWN[1], term=4)]
-    assert told(*torn, *leads(5)).verdict == "valid"
-    assert told(KNOWN[0], *leads(5)).verdict == "valid"
+    assert reported(*torn, *leads(5)).verdict == "valid"
+    assert reported(KNOWN[0], *leads(5)).verdict == "valid"
 
 
 def test_one_answer_as_leader_is_no_instant() -> None:
     """It said leader of its old term, and read its new one afterwards."""
     assert (
-        told(*KNOWN, *leads(5, answers=1), *[replace(one, role="follower") for one in leads(5.25)]).verdict == "valid"
+        reported(*KNOWN, *leads(5, answers=1), *[replace(one, role="follower") for one in leads(5.25)]).verdict
+        == "valid"
     )
 
 
 def test_what_is_committed_later_need_not_be_there_before() -> None:
-    assert told(*leads(0), *KNOWN).verdict == "valid"
+    assert reported(*leads(0), *KNOWN).verdict == "valid"
 
 
 def test_entries_in_a_snapshot_are_not_missing() -> None:
     first, second, third = leads(5)
-    assert told(*KNOWN, first, second, replace(third, ledger_begin=91)).verdict == "valid"
-    assert told(*KNOWN, first, second, replace(third, ledger_begin=90)).verdict == "invalid"
+    assert reported(*KNOWN, first, second, replace(third, ledger_begin=91)).verdict == "valid"
+    assert reported(*KNOWN, first, second, replace(third, ledger_begin=90)).verdict == "invalid"
 
 
 @pytest.mark.parametrize(("kind", "verdict"), [("data", "valid"), ("term", "valid"), ("snapshot", "invalid")])
 def test_after_a_fault_of_ours_cut_a_log_nothing_is_asked(kind: Any, verdict: str) -> None:
     damages = Damages((Damage("n3", "f", kind, 3 * S, 4 * S),))
-    assert told(*KNOWN, *leads(5), damages=damages).verdict == verdict
+    assert reported(*KNOWN, *leads(5), damages=damages).verdict == verdict
     late = Damages((replace(damages.all[0], begin=8 * S, end=9 * S),))
-    assert told(*KNOWN, *leads(5), damages=late).verdict == "invalid"
+    assert reported(*KNOWN, *leads(5), damages=late).verdict == "invalid"
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def probe(at: float, node: str = "n1", *, end: int, committed: int, applied: int
     return Probe(round(at * S), node, "follower", 1, **{**figures, **rest})
 
 
-def told(*probes: Probe, damages: Damages = NONE) -> Check:
+def reported(*probes: Probe, damages: Damages = NONE) -> Check:
     return log_order(probes, damages)
 
 
@@ -33,7 +33,7 @@ SHORT = (probe(1, end=90, committed=90), probe(1.25, end=40, committed=90), prob
 
 
 def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
-    check = told(*SHORT, probe(1.75, end=91, committed=91))
+    check = reported(*SHORT, probe(1.75, end=91, committed=91))
     assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "commit-beyond-log", ["n1"])
     assert check.details["by_node"] == {"n1": 2}
     assert [(one["index"], one["bound"]) for one in check.details["moments"]] == [(90, 40), (90, 45)]
@@ -45,24 +45,24 @@ def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
 def test_every_node_that_breaks_it_is_named_and_no_other() -> None:
     other = [replace(one, node="n2", time=one.time + 1) for one in SHORT]
     fine = [probe(at, "n3", end=90, committed=90) for at in (1, 1.25, 1.5)]
-    check = told(*sorted([*SHORT, *other, *fine], key=lambda one: one.time))
+    check = reported(*sorted([*SHORT, *other, *fine], key=lambda one: one.time))
     assert check.details["nodes"] == ["n1", "n2"]
     assert check.details["count"] == 2
 
 
 def test_all_are_counted_and_some_are_kept() -> None:
     many = [probe(n / 4, end=40 if n else 90, committed=90) for n in range(MOMENTS + 20)]
-    details = told(*many).details
+    details = reported(*many).details
     assert (details["count"], len(details["moments"])) == (MOMENTS + 18, MOMENTS)
 
 
 def test_one_answer_alone_proves_nothing() -> None:
     torn = probe(1.25, end=90, committed=95)
-    assert told(probe(1, end=80, committed=80), torn, probe(1.5, end=95, committed=95)).verdict == "valid"
+    assert reported(probe(1, end=80, committed=80), torn, probe(1.5, end=95, committed=95)).verdict == "valid"
 
 
 def test_what_was_applied_beyond_what_was_committed_is_a_violation() -> None:
-    check = told(probe(1, end=90, committed=40, applied=60), probe(1.25, end=90, committed=50, applied=60))
+    check = reported(probe(1, end=90, committed=40, applied=60), probe(1.25, end=90, committed=50, applied=60))
     assert (check.verdict, check.seen[:8]) == ("invalid", "broken i")
     assert "n1 had applied 60 at 1.2 s with 50 committed" in check.seen
 
@@ -70,22 +70,22 @@ def test_what_was_applied_beyond_what_was_committed_is_a_violation() -> None:
 def test_a_commit_index_that_another_node_had_told_covers_what_was_applied() -> None:
     leader = probe(1.1, "n2", end=90, committed=60)
     early = probe(1, end=90, committed=40, applied=60), leader, probe(1.25, end=90, committed=50, applied=60)
-    assert told(*early).verdict == "valid"
-    assert told(*early[:1], replace(leader, committed=59), *early[2:]).verdict == "invalid"
+    assert reported(*early).verdict == "valid"
+    assert reported(*early[:1], replace(leader, committed=59), *early[2:]).verdict == "invalid"
 
 
 def test_a_snapshot_may_be_applied_before_its_index_is_known_to_be_committed() -> None:
     loaded = [probe(at, end=90, committed=-1, applied=60, snapshots_loaded=1) for at in (1, 1.25, 1.5)]
-    assert told(*loaded).verdict == "valid"
-    assert told(*(replace(one, snapshots_loaded=0) for one in loaded)).verdict == "invalid"
+    assert reported(*loaded).verdict == "valid"
+    assert reported(*(replace(one, snapshots_loaded=0) for one in loaded)).verdict == "invalid"
 
 
 def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
     """Its begin was read before it was installed, its end afterwards: only the next answer tells the new begin."""
     before, torn = probe(1, end=90, committed=90), probe(1.25, end=-1, committed=200)
-    assert told(before, torn, probe(1.5, end=-1, committed=200, ledger_begin=201)).verdict == "valid"
-    assert told(before, torn, probe(1.5, end=-1, committed=200)).verdict == "invalid"
-    assert told(before, torn).verdict == "valid"
+    assert reported(before, torn, probe(1.5, end=-1, committed=200, ledger_begin=201)).verdict == "valid"
+    assert reported(before, torn, probe(1.5, end=-1, committed=200)).verdict == "invalid"
+    assert reported(before, torn).verdict == "valid"
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
 )
 def test_a_process_that_may_be_another_owes_nothing_to_the_one_before(between: list[Probe]) -> None:
     one, *later = SHORT[0], probe(1.25, end=40, committed=90), probe(1.5, end=91, committed=91)
-    assert told(one, *between, *later).verdict == "valid"
-    assert told(one, *later).verdict == "invalid"
+    assert reported(one, *between, *later).verdict == "valid"
+    assert reported(one, *later).verdict == "invalid"
 
 
 @pytest.mark.parametrize("changes", [{"pid": 8}, {"time": 4 * S}], ids=["another pid", "nobody asked for seconds"])
@@ -108,25 +108,25 @@ def test_another_pid_or_a_long_silence_is_another_process(changes: dict[str, Any
     later = [replace(one, **({**changes, "time": 4 * S + one.time} if "time" in changes else changes)) for one in SHORT]
     whole = [replace(later[1], committed=40, applied=40), replace(later[2], committed=45, applied=45)]
     assert len(stretches([first, *whole])) == 2
-    assert told(first, *whole).verdict == "valid"
+    assert reported(first, *whole).verdict == "valid"
 
 
 CUT = Damages((Damage("n1", "f", "data", round(1.1 * S), round(1.2 * S)),))
 
 
 def test_a_log_that_a_fault_of_ours_cut_is_left_out_until_it_is_whole_again() -> None:
-    check = told(*SHORT, damages=CUT)
+    check = reported(*SHORT, damages=CUT)
     assert check.verdict == "valid"
     assert check.seen.endswith("(1 left out on n1: a fault of ours had cut the log there)")
     whole = [probe(2, end=95, committed=95), probe(2.25, end=30, committed=95), probe(2.5, end=30, committed=95)]
-    assert told(*SHORT, probe(1.75, end=90, committed=90), *whole, damages=CUT).verdict == "invalid"
+    assert reported(*SHORT, probe(1.75, end=90, committed=90), *whole, damages=CUT).verdict == "invalid"
     assert committed_kept(SHORT, CUT).verdict == "valid"
     assert committed_kept(SHORT).verdict == "invalid"
 
 
 def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
     for damage in (replace(CUT.all[0], node="n2"), replace(CUT.all[0], kind="snapshot")):
-        assert told(*SHORT, damages=Damages((damage,))).verdict == "invalid"
+        assert reported(*SHORT, damages=Damages((damage,))).verdict == "invalid"
         assert committed_kept(SHORT, Damages((damage,))).verdict == "invalid"
 
 

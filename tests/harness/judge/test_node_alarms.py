@@ -69,9 +69,9 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
 def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: str) -> None:
     """Of each process the highest count: 4 of one that was restarted, and 3 of the next."""
     counts: list[dict[str, Any]] = [{count: 2}, {count: 4}, {count: 3}]
-    told = [probe(1, **counts[0]), probe(2, **counts[1]), probe(25, pid=78, **counts[2])]
+    reported = [probe(1, **counts[0]), probe(2, **counts[1]), probe(25, pid=78, **counts[2])]
     struck = receipt(nodes=("n2",), started=3 * S, stood=3 * S, heal_started=20 * S, healed=24 * S)
-    check = check_of(with_probes(*told, receipts=(struck,)))
+    check = check_of(with_probes(*reported, receipts=(struck,)))
     assert (check.verdict, check.details["notes"]) == ("valid", [words])
     assert f"noted: {words}" in check.seen
 
@@ -92,11 +92,11 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
 
 
 def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
-    told = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
-    assert setup_failures({}, told) == [
+    reported = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
+    assert setup_failures({}, reported) == [
         "1 times 'OutOfMemoryError' on n2 (the server ran out of the memory that the harness gave it)"
     ]
-    assert node_alarms(with_probes(*told)).verdict == "valid"
+    assert node_alarms(with_probes(*reported)).verdict == "valid"
 
 
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_nobody() -> None:

@@ -143,11 +143,11 @@ def test_more_probes_never_undo_a_recovery(probes: list[Probe], more: list[Probe
     st.lists(st.integers(0, 30)),
 )
 def test_asked_again_and_again_it_says_what_is_said_at_the_end(
-    told: list[tuple[str, int, int, bool]], heal: int, asked: list[int]
+    reported: list[tuple[str, int, int, bool]], heal: int, asked: list[int]
 ) -> None:
     whole = [
         Probe(number, node, "leader" if leads else "follower", 1, committed=committed, applied=applied)
-        for number, (node, committed, applied, leads) in enumerate(told)
+        for number, (node, committed, applied, leads) in enumerate(reported)
     ]
     so_far = whole[: heal + 1]
     catching_up = CatchingUp(so_far, NODES, heal)

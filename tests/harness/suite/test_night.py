@@ -57,8 +57,8 @@ def test_three_nights_are_three_points_of_a_trend(nights: Nights, capsys: pytest
     assert [row["runs"] for row in read_trends(nights.store / "warehouse").to_pylist()] == [3]
     assert "no fault 0.4.0: 3 runs, 3 valid" in capsys.readouterr().out
     assert (nights.store / "site" / "trends.html").exists()
-    told = (nights.store / "suites" / "toy" / "latest" / "night.txt").read_text()
-    assert [line for line in told.splitlines() if line.startswith("== ")] == [
+    reported = (nights.store / "suites" / "toy" / "latest" / "night.txt").read_text()
+    assert [line for line in reported.splitlines() if line.startswith("== ")] == [
         "== warehouse", "== trends", "== retention", "== site",
     ]  # fmt: skip
 

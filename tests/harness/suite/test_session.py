@@ -132,10 +132,10 @@ def test_as_a_document_it_is_its_results_and_the_rows_go_to_standard_error(
 ) -> None:
     world.ends = {BRIDGE: "violation"}
     assert world("--no-site", "--json") == 1
-    told = capsys.readouterr()
-    assert json.loads(told.out) == {**world.results, "directory": str(world.folder.resolve())}
-    assert told.out.count("\n") == 1
-    assert "1 violation" in told.err
+    output = capsys.readouterr()
+    assert json.loads(output.out) == {**world.results, "directory": str(world.folder.resolve())}
+    assert output.out.count("\n") == 1
+    assert "1 violation" in output.err
     assert world("--dry-run", "--json") == 254
 
 

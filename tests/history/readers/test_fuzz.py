@@ -53,12 +53,12 @@ def test_both_readers_of_jsonl_read_the_same_or_both_refuse(data: bytes, tmp_pat
     assert slow is not None
     assert [columns.operation(row) for row in range(columns.invoke.size)] == slow
     for row, operation in enumerate(slow):
-        told = operation.result if columns.kind[row] == READ else operation.value
+        reported = operation.result if columns.kind[row] == READ else operation.value
         if operation.refused:
-            told = operation.seen
+            reported = operation.seen
         if columns.kind[row] == READ and columns.outcome[row] != OK:
             continue
-        new = told[1] if columns.kind[row] == CAS else told
+        new = reported[1] if columns.kind[row] == CAS else reported
         assert columns.value[row] == (ABSENT if new is None else new)
         assert columns.keys[columns.key[row]] == operation.key
 

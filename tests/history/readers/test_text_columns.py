@@ -47,8 +47,8 @@ def columns_are_of(columns: OperationColumns, operations: list[Operation]) -> No
             one.invoke_index, -1 if one.return_index is None else one.return_index,
         )  # fmt: skip
         if columns.kind[row] == READ:
-            told = (one.seen if one.refused else one.result) if one.outcome == "ok" else None
-            assert one.outcome != "ok" or columns.value[row] == (ABSENT if told is None else told)
+            reported = (one.seen if one.refused else one.result) if one.outcome == "ok" else None
+            assert one.outcome != "ok" or columns.value[row] == (ABSENT if reported is None else reported)
         elif columns.kind[row] == CAS:
             assert [columns.old[row], columns.value[row]] == [ABSENT if v is None else v for v in one.value]
         else:

@@ -114,8 +114,8 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
         assert contradicts(with_what_explains(example, history), model), example
     moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
     moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
-    told = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}
-    assert told <= moments, example
+    answered = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}
+    assert answered <= moments, example
     for process, node, begun, ended in SPAN.findall(example.sentence):
         span = round(float(begun) * 1e9), round(float(ended) * 1e9)
         assert any(
@@ -153,9 +153,9 @@ SIDES = re.compile(r": ([\w ]+) went on with (\S+), ([\w ]+) with (\S+)\.(?: \(|
 
 
 def assert_two_sides(example: Counterexample) -> None:
-    told = SIDES.search(example.sentence)
-    assert told, example
-    sides = {told[2]: set(told[1].split(" and ")), told[4]: set(told[3].split(" and "))}
+    answered = SIDES.search(example.sentence)
+    assert answered, example
+    sides = {answered[2]: set(answered[1].split(" and ")), answered[4]: set(answered[3].split(" and "))}
     for value, nodes in sides.items():
         reads, writes = ([o for o in example.operations if value in touched(o)[kind]] for kind in (0, 1))
         assert {o.node for o in reads + writes} == nodes, example
@@ -173,5 +173,5 @@ def touched(operation: Operation) -> tuple[list[str], list[str]]:
 
 
 def op(process: int, f: str, value: Any, start: int, end: int, outcome: str = "ok", result: Any = None) -> Operation:
-    asked, told = (None, value) if f in ("read", "list", "dequeue", "get") else (value, result)
-    return Operation(process, f, None, asked, told, outcome, start * 10**6, end * 10**6, start, end, "n1")  # type: ignore[arg-type]
+    asked, answered = (None, value) if f in ("read", "list", "dequeue", "get") else (value, result)
+    return Operation(process, f, None, asked, answered, outcome, start * 10**6, end * 10**6, start, end, "n1")  # type: ignore[arg-type]

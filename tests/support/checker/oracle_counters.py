@@ -156,11 +156,11 @@ class Claims:
 
     def assert_answers(self) -> None:
         """Those that would have been right, from zero on, or from whatever the first read says."""
-        told = re.search(r"can only have been (.+?)( or others)? in that time", self.example.sentence)
-        assert bool(told) == (len(self.core) <= 8), self.example
-        if not told:
+        reported = re.search(r"can only have been (.+?)( or others)? in that time", self.example.sentence)
+        assert bool(reported) == (len(self.core) <= 8), self.example
+        if not reported:
             return
-        numbers = {int(number) for number in told[1].split(" or ")}
+        numbers = {int(number) for number in reported[1].split(" or ")}
         others = [o for o in self.core if o is not self.read]
         near = {self.read.result + off for off in range(-40, 41)} | numbers
         right = [
@@ -168,5 +168,5 @@ class Claims:
             for start in (0, None)
             if not possible(self.core, start)
         ]
-        partly = told[2] or max(numbers) > 1 << 30
+        partly = reported[2] or max(numbers) > 1 << 30
         assert any(some >= numbers if partly else some == numbers for some in right), self.example

@@ -18,8 +18,8 @@ def story(f: tuple[str, str] = ("write", "read"), value: Any = 7, key: Any = Non
     more = {} if key is None else {"key": key}
     shape = [("invoke", 0, f[0], value), ("ok", 0, f[0], value), ("invoke", 1, f[1], None), ("ok", 1, f[1], value)]
     return [
-        {"index": index, "time": 10 * index, "type": type_, "process": process, "f": name, "value": told, **more}
-        for index, (type_, process, name, told) in enumerate(shape)
+        {"index": index, "time": 10 * index, "type": type_, "process": process, "f": name, "value": reported, **more}
+        for index, (type_, process, name, reported) in enumerate(shape)
     ]
 
 
