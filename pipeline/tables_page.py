@@ -75,7 +75,8 @@ own rows whenever a run is added, changed or removed. Columns that the rows of a
 lists that were JSON text in it are lists.
 
 The tables `{"`, `".join(CONCLUSIONS)}` are in the warehouse alone. They say why a run
-has its verdict when its directory, with `results.json` in it, has been removed.
+has its verdict when its directory, with `results.json` in it, has been removed. What can be asked of all runs:
+[Questions](questions.md).
 
 {sections}
 {_section("runs", RUNS)}

@@ -27,7 +27,8 @@ SPLITS: Final = ("all", "key", "key+node", "node")
 
 _TEXTS: Final = pa.list_(pa.string())
 _TIMES: Final = pa.list_(pa.float64())
-_INSTANT: Final = pa.timestamp("us", "UTC")
+# Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
+_UTC: Final = pa.timestamp("us")
 
 
 def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
@@ -197,7 +198,7 @@ RUNS: Final = pa.schema(
         _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
         _field("test", pa.string(), "the test's name"),
         _field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
-        _field("started_at", _INSTANT, "UTC start; null if the directory is named otherwise", nullable=True),
+        _field("started_at", _UTC, "the same start, UTC; null if the directory is named otherwise", nullable=True),
         _field("system_version", pa.string(), "of the system under test, and its mode; empty if unknown"),
         _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
         _field("workload", pa.string(), "as in the plan; empty if unknown"),

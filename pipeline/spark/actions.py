@@ -19,7 +19,7 @@ def _spark_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"array<{_spark_type(kind.value_type)}>"
     names = {pa.int64(): "bigint", pa.float64(): "double", pa.string(): "string", pa.bool_(): "boolean"}
-    return "timestamp" if pa.types.is_timestamp(kind) else names[kind]
+    return "timestamp_ntz" if pa.types.is_timestamp(kind) else names[kind]
 
 
 def run_action(action: Callable[[], Any]) -> Any:
