@@ -26,6 +26,7 @@ EXTRAS: Final = {
     "report": Extra("the tables and pages of runs", ("jinja2", "markupsafe", "networkx", "pyarrow"), ("fast",)),
     "plots": Extra("the static plots", ("matplotlib",), ("report",)),
     "run": Extra("nodes and faults", ("cryptography", "paramiko"), ("report",)),
+    "query": Extra("questions over the warehouse in SQL", ("duckdb",)),
     "spark": Extra(
         "Spark", ("pandas", "py4j", "pyspark"), ("report",), ", or leave it out: --no-spark, or spark = false in a file"
     ),

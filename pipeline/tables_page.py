@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from history.metrics import recovery
-from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
+from history.tables.schemas import CONCLUSIONS, RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
 from pipeline.tables import windows
 from pipeline.warehouse import trends
 
@@ -20,6 +20,10 @@ _SUBJECTS: Final = {
     "runs": "One run as one row, by which runs are compared.",
     "trends": "How the runs of one kind went over time, one row a kind; computed again whenever `runs` changes.",
     "probes": "What every node reported of itself, about four times a second.",
+    "checks": "The checks and gates of a run, in the order of its results: what was asked, what was seen, the verdict.",
+    "coverage": "Which faults hit which phases of a run: from the receipts, not from what was asked for.",
+    "environment": "The machines and versions that a run recorded.",
+    "counterexamples": "The counterexamples that a run shows, each with its operations.",
 }
 _NOTES: Final = {
     "windows": "Quantiles are by nearest rank" + (windows.__doc__ or "").partition("Quantiles are by nearest rank")[2],
@@ -36,15 +40,20 @@ def page() -> str:
 
 Every run directory has `tables/<name>.parquet`: directories of Parquet files, derived from `history.jsonl` and
 `probes.jsonl` by `harness run` and again by `harness check`. Version {TABLES_VERSION}, which every file carries in its
-schema's metadata (`harness.table`, `harness.version`); version 1, which had no splits in `windows`, is read as the
-split `all`, and a reader refuses other versions by name. All tables of a run appear at once or not at all. Times are
-nanoseconds since the run's start unless a column says otherwise.
+schema's metadata (`harness.table`, `harness.version`). Older versions are read: columns that they lack are null, the
+windows of version 1, which had no splits, are those of the split `all`, and what was a list as JSON text (`nodes` of
+version 2, now `target_nodes`) is a list. Any other version is refused by name. All tables of a run appear at once or
+not at all. Times are nanoseconds since the run's start unless a column says otherwise.
+
+Lists and times of the calendar have Arrow's types. JSON text is what would need a union: keys, values and results may
+be any JSON, and `details` are whole records for programs.
 """
     sections = [_section(name, schema) for name, schema in TABLES.items()]
     return "\n".join([head, *sections, _warehouse()])
 
 
 def _warehouse() -> str:
+    sections = "\n".join(_section(name, schema) for name, schema in CONCLUSIONS.items())
     return f"""# The warehouse
 
 `store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
@@ -62,19 +71,33 @@ the former one, all tables at once. `harness run` and `harness check` add their 
 `store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
 `store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: from both the site
 is drawn. Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and computed again from the runs'
-own rows whenever a run is added, changed or removed. Columns that the rows of an older version lack are null.
+own rows whenever a run is added, changed or removed. Columns that the rows of an older version lack are null, and
+lists that were JSON text in it are lists.
 
+The tables `{"`, `".join(CONCLUSIONS)}` are in the warehouse alone. They say why a run
+has its verdict when its directory, with `results.json` in it, has been removed. What can be asked of all runs:
+[Questions](questions.md).
+
+{sections}
 {_section("runs", RUNS)}
 {_section("trends", TRENDS)}"""
 
 
 def _section(name: str, schema: pa.Schema) -> str:
     rows = [
-        f"| `{field.name}` | {field.type} | {'yes' if field.nullable else ''} | {_meaning(field)} |" for field in schema
+        f"| `{field.name}` | {_type(field.type)} | {'yes' if field.nullable else ''} | {_meaning(field)} |"
+        for field in schema
     ]
     lines = [f"## {name}", "", _SUBJECTS[name], "", "| column | type | null | meaning |", "| --- | --- | --- | --- |"]
     note = [_markdown(_NOTES[name])] if name in _NOTES else []
     return "\n".join([*lines, *rows, "", *note])
+
+
+def _type(kind: pa.DataType) -> str:
+    """The type in a few words; the fields of a struct are named in the column's meaning."""
+    if pa.types.is_list(kind):
+        return f"list of {_type(kind.value_type)}"
+    return "struct" if pa.types.is_struct(kind) else str(kind)
 
 
 def _meaning(field: pa.Field) -> str:

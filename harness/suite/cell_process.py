@@ -27,8 +27,9 @@ from harness.plan import Plan
 from harness.store import read_object_if_any
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
-from harness.suite.known_defects import Defect, Violation, unexplained, violations_of
+from harness.suite.known_defects import Defect, unexplained
 from history import RunFiles
+from history.records.violations import Violation, violations_of
 
 #: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0

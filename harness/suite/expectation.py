@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from harness.suite.known_defects import Defect, Violation
+from harness.suite.known_defects import Defect
 from history import Verdict
+from history.records.violations import Violation
 
 Outcome: TypeAlias = Literal[
     "passed", "violation", "missing-violation", "unknown", "harness-failure", "not-run", "skipped"

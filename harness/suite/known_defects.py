@@ -17,33 +17,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from harness.errors import UsageError
 from history import RunFiles
+from history.records.violations import Violation
 from history.schema import convert
 from history.toml_file import read_toml
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
-#: A violation that the checker proved without a counterexample to show.
-WITHOUT_KIND: Final = "not-linearizable"
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One kind of violation that one check of a run found; ``nodes`` are those that it names."""
-
-    check: str
-    kind: str
-    nodes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
 
 
 class Defect(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,22 +88,6 @@ def _count(mark: re.Pattern[str], directory: Path, enough: int) -> int:
                 if found >= enough:
                     return found
     return found
-
-
-def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
-    """Every violation in a run's ``results.json``, sorted: of the clients by kind, of the other checks with nodes."""
-    found: set[Violation] = set()
-    for check in results.get("checks", ()):
-        if check["verdict"] != "invalid":
-            continue
-        name, details = check["name"], check.get("details", {})
-        if name == "linearizable":
-            shown = {example["kind"] for key in results["keys"] for example in key.get("counterexamples") or ()}
-            found |= {Violation(name, kind) for kind in shown or {WITHOUT_KIND}}
-        else:
-            nodes = details.get("nodes") or details.get("behind") or ()
-            found.add(Violation(name, str(details.get("kind") or name), tuple(nodes)))
-    return tuple(sorted(found, key=lambda one: (one.kind, one.nodes)))
 
 
 def unexplained(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,14 +19,13 @@ from typing import Final, Literal, TypeAlias
 from harness.errors import StoreError, UsageError
 from harness.store import read_object_if_any
 from harness.suite.journal import SUITES
-from harness.suite.session import NOTE
 from history import RunFiles
+from history.records.layout import start_of
 from reports.load.store_index import runs_of
 
 ACKNOWLEDGED: Final = "acknowledged"
 GIB: Final = 2**30
 _GOING: Final = ".going-"
-_STARTED: Final = re.compile(r"(\d{8}T\d{6})")
 
 Standing: TypeAlias = Literal["passed", "acknowledged", "failed"]
 
@@ -188,7 +186,7 @@ def _standing(files: RunFiles) -> Standing:
             return "acknowledged"
     except (OSError, UnicodeDecodeError):
         pass
-    results, note = read_object_if_any(files.results), read_object_if_any(files.root / NOTE)
+    results, note = read_object_if_any(files.results), read_object_if_any(files.suite)
     if results.get("verdict") not in ("valid", "invalid", "unknown") or results.get("harness_failure"):
         return "failed"
     as_expected = note["as_expected"] is True if "as_expected" in note else results["verdict"] == "valid"
@@ -197,13 +195,7 @@ def _standing(files: RunFiles) -> Standing:
 
 def _started(root: Path) -> datetime:
     """The start, by the directory's name, or else by its time."""
-    found = _STARTED.match(root.name)
-    if found is not None:
-        try:
-            return datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-        except ValueError:
-            pass
-    return datetime.fromtimestamp(root.stat().st_mtime, UTC)
+    return start_of(root.name) or datetime.fromtimestamp(root.stat().st_mtime, UTC)
 
 
 def _size(root: Path) -> int:

@@ -28,10 +28,9 @@ from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
 from harness.systems.dledger import find_jar
 from harness.terminal import tables
+from history import RunFiles
 from history.extras import require
 
-#: In a run's directory: its cell and whether it ended as expected; read by retention.
-NOTE: Final = "suite.json"
 #: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
 OURS: Final = "cluster-is-ours"
 
@@ -205,9 +204,9 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
     record = {"cell": cell.name, "expected": cell.expected.to_json(), "outcome": attempt.outcome,
               "as_expected": is_as_expected(attempt.outcome)}  # fmt: skip
     try:
-        write_json(run / NOTE, record)
+        write_json(RunFiles(run).suite, record)
     except OSError as error:
-        raise StoreError(f"cannot write {run / NOTE}: {error.strerror}") from None
+        raise StoreError(f"cannot write {RunFiles(run).suite}: {error.strerror}") from None
 
 
 def site(store: Path) -> Iterator[str]:

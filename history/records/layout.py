@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 WAREHOUSE: Final = "warehouse"
 """The directory in a store that holds the tables of all runs."""
+_STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
+
+
+def start_of(name: str) -> datetime | None:
+    """When a run was started, by its directory's name; None if that does not begin with a time."""
+    found = _STARTED.match(name)
+    if found is None:
+        return None
+    try:
+        return datetime.strptime(f"{found[1]}{found[2] or '.0'}", "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,11 @@ class RunFiles:
     def state(self) -> Path:
         """``run.json``: times of the run (phases, heal, recovery) and harness failures, written as they happen."""
         return self.root / "run.json"
+
+    @property
+    def suite(self) -> Path:
+        """``suite.json``: its cell, what was expected of it, and whether it ended so; only for runs of a suite."""
+        return self.root / "suite.json"
 
     @property
     def tables(self) -> Path:

@@ -1,19 +1,34 @@
-"""The Arrow schemas of the Parquet tables: names, units, nullability.  Times are nanoseconds since the run's start."""
+"""The Arrow schemas of the Parquet tables: names, units, nullability.  Times are nanoseconds since the run's start.
+
+Lists, maps and times of the calendar are Arrow's own types.  JSON text is what would need a union: keys, values and
+results of operations (any JSON), and whole records that are kept for programs (``details``).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
 
-TABLES_VERSION: Final = 2
+TABLES_VERSION: Final = 3
 """Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
-RUNS_VERSION: Final = 4
-"""Version 3 had no ``machine`` and ``unrecovered_ms``: they are null in its rows."""
+RUNS_VERSION: Final = 5
+FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {
+    "faults": {"target_nodes": "nodes"},
+    "runs": {"recovery_times_ms": "recoveries_ms", "censored_times_ms": "unrecovered_ms"},
+}
+"""The columns of a table that hold as lists what older versions held as JSON text, and that text's column."""
 TRENDS_VERSION: Final = 3
 
 SPLITS: Final = ("all", "key", "key+node", "node")
 """By what the windows are split besides second, function and outcome."""
+
+
+_TEXTS: Final = pa.list_(pa.string())
+_TIMES: Final = pa.list_(pa.float64())
+# Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
+_UTC: Final = pa.timestamp("us")
 
 
 def _field(name: str, kind: pa.DataType, meaning: str, *, nullable: bool = False) -> pa.Field:
@@ -71,8 +86,10 @@ FAULTS: Final = pa.schema(
         _field("id", pa.int64(), "the fault's number in the run"),
         _field("fault", pa.string(), "its name"),
         _field("state", pa.string(), "installed, skipped or indeterminate"),
-        _field("nodes", pa.string(), "targets, as a JSON list"),
+        _field("family", pa.string(), "its family, as in nemeses.md; null in old recordings", nullable=True),
+        _field("target_nodes", _TEXTS, "the nodes that it was aimed at", nullable=True),
         _field("leader", pa.string(), "who led when it started", nullable=True),
+        _field("reason", pa.string(), "why it was skipped, or what is not known of it", nullable=True),
         _field("started", pa.int64(), "ns"),
         _field("stood", pa.int64(), "ns", nullable=True),
         _field("heal_started", pa.int64(), "ns", nullable=True),
@@ -116,18 +133,85 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "faults": FAULTS,
     "probes": PROBES,
 }
+"""The tables of a run's own directory, from what it recorded."""
+
+CHECKS: Final = pa.schema(
+    [
+        _field("name", pa.string(), "linearizable, recovery, operations, …"),
+        _field("kind", pa.string(), "check (of the system) or gate (of the run: it can only make it unknown)"),
+        _field("verdict", pa.string(), "valid, invalid or unknown"),
+        _field("asked", pa.string(), "what had to be so"),
+        _field("seen", pa.string(), "what was found: the reason for the verdict"),
+        _field("kinds", _TEXTS, "the kinds of violations that it found; empty unless it is invalid"),
+        _field("nodes", _TEXTS, "the nodes at fault; empty if none is named"),
+        _field("details", pa.string(), "all else that the check recorded, as JSON"),
+    ]
+)
+
+COVERAGE: Final = pa.schema(
+    [
+        _field("fault", pa.string(), "its name"),
+        _field("family", pa.string(), "its family; null in old recordings", nullable=True),
+        _field("phase", pa.string(), "warm-up, main or final, by the load (see above)"),
+        _field("installed", pa.int64(), "how often it was started in this phase, and had a witness"),
+        _field("skipped", pa.int64(), "how often it was to be started in this phase, and was not"),
+        _field("indeterminate", pa.int64(), "how often it was started in this phase, and nobody knows"),
+        _field("stood_s", pa.float64(), "s for which it was installed within this phase, two at once counted twice"),
+        _field("nodes", _TEXTS, "the nodes that were hit by one installed in this phase"),
+        _field("on_leader", pa.int64(), "how many of the installed were aimed at who led then"),
+        _field("ok", pa.int64(), "operations begun, answered and applied under it; null: not counted", nullable=True),
+    ]
+)
+
+ENVIRONMENT: Final = pa.schema(
+    [
+        _field("key", pa.string(), "machine, kernel, java, …; nodes.n1 is a key within nodes"),
+        _field("value", pa.string(), "text; anything else as JSON"),
+    ]
+)
+
+COUNTEREXAMPLES: Final = pa.schema(
+    [
+        _field("key", pa.string(), "the object, as JSON; null for an unkeyed one", nullable=True),
+        _field("place", pa.int64(), "0, 1, 2, … within the key, earliest first"),
+        _field("kind", pa.string(), "the kind of the anomaly"),
+        _field("sentence", pa.string(), "what cannot be, in words"),
+        _field("shown_at", pa.int64(), "ns, from when on it can be seen: the last invocation in it"),
+        _field("core", pa.list_(pa.struct(list(OPERATIONS))), "the operations, with the columns of that table"),
+        _field("suspects", pa.list_(pa.int64()), "invoke_index of those of which one must be wrong; empty if unknown"),
+    ]
+)
+
+CONCLUSIONS: Final[dict[str, pa.Schema]] = {
+    "checks": CHECKS,
+    "coverage": COVERAGE,
+    "environment": ENVIRONMENT,
+    "counterexamples": COUNTEREXAMPLES,
+}
+"""The tables of what was concluded from a run: only in the warehouse, since they are made when its results are."""
+
+ALL_TABLES: Final[dict[str, pa.Schema]] = {**TABLES, **CONCLUSIONS}
+"""The tables that the warehouse holds of each run, beside its row in ``runs``."""
 
 RUNS: Final = pa.schema(
     [
         _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
         _field("test", pa.string(), "the test's name"),
         _field("started", pa.string(), "UTC start and seed, as the run's directory is named: sorts by time"),
+        _field("started_at", _UTC, "the same start, UTC; null if the directory is named otherwise", nullable=True),
         _field("system_version", pa.string(), "of the system under test, and its mode; empty if unknown"),
         _field("nemesis", pa.string(), "faults, joined by +; empty if there were none"),
         _field("workload", pa.string(), "as in the plan; empty if unknown"),
         _field("settings", pa.string(), "whatever else of the plan moves a figure, as name=value, joined by spaces"),
         _field("machine", pa.string(), "processor, cores and memory of the control node", nullable=True),
         _field("verdict", pa.string(), "valid, invalid, unknown or harness failure; without a plan that of its keys"),
+        _field("sentence", pa.string(), "the verdict in one sentence; null without results", nullable=True),
+        _field("expected", _TEXTS, "the verdicts that its suite expects; null outside of suites", nullable=True),
+        _field("as_expected", pa.bool_(), "and did it end so; null outside of suites", nullable=True),
+        _field("kinds", _TEXTS, "the kinds of its violations, each once", nullable=True),
+        _field("failed_gates", _TEXTS, "the gates that it did not pass; null without results", nullable=True),
+        _field("warnings", _TEXTS, "null without results", nullable=True),
+        _field("harness_failure", pa.string(), "what went wrong with the harness; null: nothing", nullable=True),
         _field("operations", pa.int64(), "how many"),
         _field("ok", pa.int64(), "how many"),
         _field("violations", pa.int64(), "over all keys"),
@@ -138,11 +222,11 @@ RUNS: Final = pa.schema(
         _field("faults", pa.int64(), "how many were installed"),
         _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
         _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),
-        _field("recoveries_ms", pa.string(), "ms, all of them, as a JSON list in ascending order"),
+        _field("recovery_times_ms", _TIMES, "ms, all of them, in ascending order", nullable=True),
         _field(
-            "unrecovered_ms",
-            pa.string(),
-            "ms from healing to next (see above) of each that never recovered, as a JSON list in ascending order",
+            "censored_times_ms",
+            _TIMES,
+            "ms from healing to next (see above) of each that never recovered, in ascending order",
             nullable=True,
         ),
         _field("written", pa.int64(), "µs since 1970, when the run's tables were written here"),

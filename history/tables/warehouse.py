@@ -5,22 +5,22 @@ The pipeline writes the tables when a run is added to the warehouse; the site re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from history.errors import FormatError
-from history.tables.metadata import Readable, add_metadata, read_checked
+from history.tables.metadata import add_metadata, read_checked
 from history.tables.schemas import RUNS, RUNS_VERSION, TRENDS, TRENDS_VERSION
 from history.toml_file import read_toml
 
-_SINCE_4: Final = ("machine", "unrecovered_ms")
-"""Nullable columns of ``runs`` that version 3 did not have."""
-_READABLE: Final[dict[str, Readable]] = {
-    "runs": {3: pa.schema([field for field in RUNS if field.name not in _SINCE_4]), RUNS_VERSION: RUNS},
-    "trends": {TRENDS_VERSION: TRENDS},
+_TABLES: Final[Mapping[str, tuple[pa.Schema, tuple[int, ...]]]] = {
+    "runs": (RUNS, (3, 4, RUNS_VERSION)),
+    "trends": (TRENDS, (TRENDS_VERSION,)),
 }
+"""The columns of each, and the versions that this release reads."""
 BASELINES: Final = "baselines.toml"
 
 
@@ -39,8 +39,8 @@ def read_trends(warehouse: Path) -> pa.Table:
 
 def written_schema(name: str) -> pa.Schema:
     """The schema of ``runs`` or ``trends`` with its name and version in the metadata, as it is written."""
-    version = max(_READABLE[name])
-    return add_metadata(_READABLE[name][version], name, version)
+    schema, versions = _TABLES[name]
+    return add_metadata(schema, name, max(versions))
 
 
 def read_rows(path: Path, name: str) -> pa.Table:
@@ -48,13 +48,9 @@ def read_rows(path: Path, name: str) -> pa.Table:
 
     Raises FileNotFoundError, FormatError.
     """
-    readable = _READABLE[name]
-    table, version = read_checked(path, name, readable, "`harness ingest` makes it anew")
-    if version == max(readable):
-        return table
-    schema = written_schema(name)
-    columns = [table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in schema]
-    return pa.Table.from_arrays(columns, schema=schema)
+    schema, versions = _TABLES[name]
+    table, version = read_checked(path, name, schema, versions, "`harness ingest` makes it anew")
+    return table if version == max(versions) else table.cast(written_schema(name))
 
 
 def read_baselines(warehouse: Path) -> list[dict[str, Any]]:

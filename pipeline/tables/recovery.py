@@ -10,7 +10,7 @@ import pyarrow as pa
 from history import Receipt
 from history.metrics.recovery import Load, Times, figures, surroundings
 from history.tables.schemas import FAULTS
-from pipeline.tables.columns import clean, json_text
+from pipeline.tables.columns import clean
 
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:
@@ -25,8 +25,10 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
         "id": receipt.id,
         "fault": clean(receipt.fault),
         "state": receipt.state,
-        "nodes": json_text(list(receipt.nodes)),
+        "family": clean(receipt.family) or None,
+        "target_nodes": [clean(node) for node in receipt.nodes],
         "leader": receipt.leader,
+        "reason": None if receipt.reason is None else clean(receipt.reason),
         "started": receipt.started,
         "stood": receipt.stood,
         "heal_started": receipt.heal_started,

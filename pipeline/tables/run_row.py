@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import Receipt, RunFiles
-from history.json_object import read_object
 from history.metrics.recovery import Load, never_recovered, surroundings
+from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from pipeline.tables.columns import clean
+from pipeline.tables.sources import object_in
 
 
 def run_row(
@@ -29,37 +28,53 @@ def run_row(
 ) -> dict[str, Any]:
     """The row of a run; what plan and results do not say is left empty.
 
-    ``of_load`` is what ``pipeline.tables.load_figures`` returns, ``tables`` holds the run's verdicts and faults.
+    ``of_load`` is what ``pipeline.tables.load_figures`` returns; ``tables`` holds verdicts, faults and checks.
     """
     figures, load = of_load
-    plan, results = _object(run.plan), _object(run.results)
+    plan, results, suite = map(object_in, (run.plan, run.results, run.suite))
     test, _, started = name.rpartition("/")
     verdicts = tables["verdicts"]
     row = {
         "run": name,
         "test": test,
         "started": started,
+        "started_at": start_of(started),
         "system_version": system_version(plan),
         "nemesis": nemesis_name(plan),
         "workload": str(plan.get("workload", "")),
         "settings": settings_of(plan),
         "machine": machine_of(results),
-        "verdict": _verdict(results, _object(run.state), verdicts, planned=bool(plan)),
+        "verdict": _verdict(results, object_in(run.state), verdicts, planned=bool(plan)),
+        **_reasons(results, tables["checks"]),
+        "expected": (suite.get("expected") or {}).get("verdicts"),
+        "as_expected": suite.get("as_expected"),
         "violations": int(pc.sum(verdicts["violations"]).as_py() or 0),
         "written": written,
         "fingerprint": fingerprint,
         **figures,
         **_fault_figures(tables["faults"].to_pylist(), load),
     }
-    return {key: clean(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
+    return {key: _cleaned(cell) for key, cell in row.items()}
 
 
-def _object(path: Path) -> dict[str, Any]:
-    """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
-    try:
-        return read_object(path)
-    except ValueError:
+def _cleaned(cell: Any) -> Any:
+    if isinstance(cell, list):
+        return [_cleaned(item) for item in cell]
+    return clean(cell) if isinstance(cell, str) else cell
+
+
+def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
+    """Why the verdict is what it is; nothing without results."""
+    if "checks" not in results:
         return {}
+    gates = checks.filter((pc.field("kind") == "gate") & (pc.field("verdict") != "valid"))
+    return {
+        "sentence": results.get("sentence"),
+        "kinds": sorted(set(pc.list_flatten(checks["kinds"]).to_pylist())),
+        "failed_gates": gates["name"].to_pylist(),
+        "warnings": list(results.get("warnings") or ()),
+        "harness_failure": results.get("harness_failure"),
+    }
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
@@ -88,8 +103,8 @@ def _fault_figures(faults: list[dict[str, Any]], load: Load) -> dict[str, Any]:
         "faults": len(installed),
         "never_recovered": len(never),
         "recovery_ms": float(np.median(times)) if times else None,
-        "recoveries_ms": json.dumps(times),
-        "unrecovered_ms": json.dumps(sorted((around[row["id"]].next - row["healed"]) / 1e6 for row in never)),
+        "recovery_times_ms": times,
+        "censored_times_ms": sorted((around[row["id"]].next - row["healed"]) / 1e6 for row in never),
         "longest_gap_ms": max(gaps, default=None),
     }
 

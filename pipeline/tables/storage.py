@@ -20,18 +20,17 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history.tables.metadata import Readable, add_metadata, read_checked, version_of
-from history.tables.schemas import TABLES, TABLES_VERSION
+from history.tables.metadata import add_metadata, read_checked, version_of
+from history.tables.schemas import ALL_TABLES, TABLES_VERSION
 
 _ATTEMPTS: Final = 10
-_SINCE_2: Final = {"windows": ("split", "key", "node")}
-"""Columns that version 1 did not have."""
+_VERSIONS: Final = range(1, TABLES_VERSION + 1)
 _MEND: Final = "`harness check` of the run makes it anew"
 
 
 def written_schema(name: str) -> pa.Schema:
     """The schema of a table as it is written into every file."""
-    return add_metadata(TABLES[name], name, TABLES_VERSION)
+    return add_metadata(ALL_TABLES[name], name, TABLES_VERSION)
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
@@ -54,7 +53,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory; one of version 1 is converted to the current columns.
+    """Read the table ``name`` from its directory; one of an older version gets the current columns.
 
     Raises FormatError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
     """
@@ -65,8 +64,11 @@ def read_table(path: Path, name: str) -> pa.Table:
 
 
 def _checked(part: Path, name: str) -> pa.Table:
-    table, version = read_checked(part, name, _readable(name), _MEND)
-    return table if version == TABLES_VERSION else _of_version_1(table, name)
+    table, version = read_checked(part, name, ALL_TABLES[name], _VERSIONS, _MEND)
+    if version == 1 and name == "windows":
+        place = table.column_names.index("split")
+        table = table.set_column(place, table.schema.field(place), pa.repeat("all", table.num_rows))
+    return table if version == TABLES_VERSION else exact(table, written_schema(name))
 
 
 def versions_of(path: Path, name: str) -> set[int]:
@@ -74,21 +76,7 @@ def versions_of(path: Path, name: str) -> set[int]:
     parts = sorted(path.glob("*.parquet"))
     if not parts:
         raise FileNotFoundError(f"{path}: no table here")
-    return {version_of(part, name, _readable(name), _MEND) for part in parts}
-
-
-def _readable(name: str) -> Readable:
-    first = pa.schema([field for field in TABLES[name] if field.name not in _SINCE_2.get(name, ())])
-    return {1: first, TABLES_VERSION: TABLES[name]}
-
-
-def _of_version_1(table: pa.Table, name: str) -> pa.Table:
-    if name == "windows":
-        rows = table.num_rows
-        table = table.append_column("split", pa.repeat("all", rows))
-        for column in ("key", "node"):
-            table = table.append_column(column, pa.nulls(rows, pa.string()))
-    return exact(table, written_schema(name))
+    return {version_of(part, name, ALL_TABLES[name], _VERSIONS, _MEND) for part in parts}
 
 
 def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:

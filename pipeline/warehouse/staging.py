@@ -19,7 +19,7 @@ GROWTH: Final = 2
 """How many times longer our ``history.jsonl`` is than a foreign history of the same events, about."""
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
-RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json")
+RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "suite.json")
 """The files of a run that its tables and its row are made from."""
 
 

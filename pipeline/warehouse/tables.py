@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 from history import FormatError, RunFiles
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import read_rows, written_schema
+from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
-from pipeline.tables.storage import exact, is_dead, read_table, replacing, versions_of, write_part
+from pipeline.tables.storage import exact, is_dead, read_table, replacing, versions_of, write_part, write_tables
 
 _PREFIX: Final = "run="
 _ROW: Final = "runs.parquet"
@@ -62,11 +63,13 @@ def add_tables(
     written = now() // 1000
     batches = made["operations"].to_batches if made else batches_of(run.table("operations"))
     of_load = load_figures(batches, last_moment(small["faults"]))
-    row = run_row(run, name, of_load, small, mark, written)
+    concluded = conclusion_tables(run, small, of_load[1])
+    row = run_row(run, name, of_load, {**small, **concluded}, mark, written)
     whole = exact(pa.Table.from_pylist([row], schema=RUNS), written_schema("runs"))
     with replacing(place, sweeping=False) as fresh:
         for table in TABLES:
             _copy(run.table(table), fresh, table, rewrite=table in old)
+        write_tables(fresh, concluded)
         (fresh / _ROW).mkdir()
         pq.write_table(whole, fresh / _ROW / "part-00000.parquet")
         # By the directory's time the index knows whether its row of the run is current.
@@ -96,7 +99,7 @@ def _link(source: str, target: str) -> None:
 def fingerprint(run: RunFiles) -> str:
     """A hash of what was recorded and concluded, and of the tables' version.  Raises FileNotFoundError, OSError."""
     total = hashlib.sha256(f"{TABLES_VERSION} {RUNS_VERSION}".encode())
-    for path in (run.history, run.probes, run.plan, run.results):
+    for path in (run.history, run.probes, run.plan, run.results, run.suite):
         if path == run.history or path.exists():
             with path.open("rb") as file:
                 total.update(hashlib.file_digest(file, "sha256").digest())

@@ -90,9 +90,9 @@ def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
     seen: list[float] = []
     censored: list[float] = []
     for row in rows:
-        seen += json.loads(row["recoveries_ms"])
+        seen += row["recovery_times_ms"] or []
         unknown = [math.inf] * row["never_recovered"]
-        censored += unknown if row["unrecovered_ms"] is None else json.loads(row["unrecovered_ms"])
+        censored += unknown if row["censored_times_ms"] is None else row["censored_times_ms"]
     return Times(seen, censored)
 
 

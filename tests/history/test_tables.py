@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from history import Operation, Probe
-from history.tables.schemas import OPERATIONS, PROBES, TABLES
+from history.tables.schemas import ALL_TABLES, OPERATIONS, PROBES, RUNS, TRENDS
 
 
 def test_every_column_says_what_it_means() -> None:
-    for name, schema in TABLES.items():
+    for name, schema in {**ALL_TABLES, "runs": RUNS, "trends": TRENDS}.items():
         for field in schema:
             assert field.metadata[b"meaning"], f"{name}.{field.name}"
 

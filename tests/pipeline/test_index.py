@@ -77,19 +77,29 @@ def test_an_index_that_cannot_be_read_is_made_anew(three, tmp_path, spoil: str) 
     assert read_trends(warehouse).num_rows == 1
 
 
+def of_version_3(rows: pa.Table) -> pa.Table:
+    """The rows as the third version had them: times as JSON text, and no reasons."""
+    lists = ["recovery_times_ms", "censored_times_ms"]
+    reasons = ["started_at", "sentence", "expected", "as_expected", "kinds", "failed_gates", "warnings"]
+    old = rows.drop_columns([*lists, *reasons, "harness_failure", "machine"])
+    old = old.append_column("recoveries_ms", [["[400.0, 500.5]"] * len(rows)])
+    return old.replace_schema_metadata({**rows.schema.metadata, b"harness.version": b"3"})
+
+
 def test_rows_of_the_version_before_are_read(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
     row = warehouse / "run=t%2F20260101" / "runs.parquet" / "part-00000.parquet"
     for file in (row, warehouse / "runs.parquet"):
-        old = pq.ParquetFile(file).read().drop_columns(["machine", "unrecovered_ms"])
-        pq.write_table(old.replace_schema_metadata({**old.schema.metadata, b"harness.version": b"3"}), file)
+        pq.write_table(of_version_3(pq.ParquetFile(file).read()), file)
     written = row.parents[1].stat().st_mtime_ns
     shutil.rmtree(three[0].root)
     append_run(warehouse, three[1])
     assert names(warehouse) == ["t/20260101", "t/20260102"]
-    assert read_runs(warehouse)["unrecovered_ms"].to_pylist()[0] is None
-    assert read_runs(warehouse)["machine"].to_pylist() == [None, None]
+    rows = read_runs(warehouse)
+    assert rows["recovery_times_ms"].to_pylist()[0] == [400.0, 500.5]
+    for name in ("censored_times_ms", "started_at", "sentence", "kinds"):
+        assert rows[name].to_pylist()[0] is None
     assert row.parents[1].stat().st_mtime_ns == written
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from history import FormatError, Probe, RunFiles, pair, read_history
-from history.tables.schemas import TABLES
+from history.tables.schemas import TABLES, TABLES_VERSION
 from pipeline import JobError, local_tables, read_table
 
 
@@ -23,7 +23,7 @@ def test_all_tables_have_exactly_the_written_down_schema(make_random) -> None:
     for name, schema in TABLES.items():
         found = read_table(run.table(name), name).schema
         assert found.equals(schema, check_metadata=False)
-        assert found.metadata[b"harness.version"] == b"2"
+        assert found.metadata[b"harness.version"] == str(TABLES_VERSION).encode()
         assert [field.metadata for field in found] == [field.metadata for field in schema]
 
 

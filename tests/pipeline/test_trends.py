@@ -20,7 +20,7 @@ def row(number: int, **fields: Any) -> dict[str, Any]:
         "workload": "register", "settings": "rate=200.0", "verdict": "valid",
         "operations": 100, "ok": 90, "violations": 0, "rate": 200.0,
         "unavailable_s": 1.0, "longest_gap_ms": 400.0, "p99_ms": 20.0, "faults": 3, "never_recovered": 0,
-        "recovery_ms": 500.0, "recoveries_ms": "[400.0, 500.0, 600.0]", "unrecovered_ms": "[]", "machine": None,
+        "recovery_ms": 500.0, "recovery_times_ms": [400.0, 500.0, 600.0], "censored_times_ms": [], "machine": None,
         "written": 0, "fingerprint": "",
     }  # fmt: skip
     return {**base, **fields}
@@ -41,7 +41,7 @@ def test_kinds_are_told_apart_and_in_order() -> None:
 
 def test_figures_of_a_kind() -> None:
     verdicts = ["valid", "invalid", "invalid", "valid", "harness failure"]
-    rows = [row(n, verdict=verdict, recoveries_ms=f"[{100.0 * n}]", violations=n, rate=None if n == 4 else 200.0 + n)
+    rows = [row(n, verdict=verdict, recovery_times_ms=[100.0 * n], violations=n, rate=None if n == 4 else 200.0 + n)
             for n, verdict in enumerate(verdicts)]  # fmt: skip
     (trend,) = trends(rows)
     assert json.loads(trend["verdicts"]) == {"valid": 2, "invalid": 2, "harness failure": 1}
@@ -54,22 +54,22 @@ def test_figures_of_a_kind() -> None:
 
 def test_nothing_to_tell_from_nothing() -> None:
     assert trends([]) == []
-    (trend,) = trends([row(1, rate=None, recovery_ms=None, recoveries_ms="[]", unavailable_s=None)])
+    (trend,) = trends([row(1, rate=None, recovery_ms=None, recovery_times_ms=[], unavailable_s=None)])
     assert (trend["flakiness"], trend["rate_median"], trend["recovery_ms_p50"]) == (None, None, None)
 
 
 def test_faults_without_a_way_back_count() -> None:
-    rows = [row(n, recoveries_ms="[100.0]", never_recovered=1, unrecovered_ms="[5000.0]") for n in range(3)]
-    (half,) = trends([*rows, row(9, recoveries_ms="[200.0]")])
+    rows = [row(n, recovery_times_ms=[100.0], never_recovered=1, censored_times_ms=[5000.0]) for n in range(3)]
+    (half,) = trends([*rows, row(9, recovery_times_ms=[200.0])])
     assert (half["recoveries"], half["never_recovered"], half["recovery_ms_p50"]) == (4, 3, 200)
     assert half["recovery_ms_p95"] is None
-    (most,) = trends([*rows, row(9, recoveries_ms="[]", never_recovered=1, unrecovered_ms=None)])
+    (most,) = trends([*rows, row(9, recovery_times_ms=[], never_recovered=1, censored_times_ms=None)])
     assert (most["recovery_ms_p50"], most["recovery_ms_max"]) == (None, 100)
 
 
 def test_a_version_is_compared_with_the_one_before_it() -> None:
     old = [row(n, system_version="0.3.2") for n in range(5)]
-    slower = [row(n, recoveries_ms="[900.0, 1000.0]") for n in range(5, 10)]
+    slower = [row(n, recovery_times_ms=[900.0, 1000.0]) for n in range(5, 10)]
     first, second = trends([*old, *slower])
     assert (first["compared_with"], first["recovery_p"]) == (None, None)
     assert (second["compared_with"], second["recovery_log_rank"] > 2, second["recovery_p"] < 0.05) == (
@@ -83,7 +83,7 @@ def test_a_version_is_compared_with_the_one_before_it() -> None:
 )
 def test_versions_are_compared_within_equal_settings_on_equal_machines(change: dict[str, Any]) -> None:
     old = [row(n, system_version="0.3.2", machine="EPYC") for n in range(5)]
-    slower = [row(n, recoveries_ms="[900.0, 1000.0]", **{"machine": "EPYC"} | change) for n in range(5, 10)]
+    slower = [row(n, recovery_times_ms=[900.0, 1000.0], **{"machine": "EPYC"} | change) for n in range(5, 10)]
     assert [trend["compared_with"] for trend in trends([*old, *slower])] == [None, None]
 
 
@@ -130,8 +130,8 @@ def test_runs_of_earlier_releases_without_a_machine_are_what_later_ones_are_comp
 
 
 def test_a_run_after_which_the_rate_never_came_back_is_the_slowest() -> None:
-    never = {"recoveries_ms": "[]", "recovery_ms": None, "never_recovered": 3, "unrecovered_ms": "[9.0, 9.0, 9.0]"}
-    rows = [row(n, recoveries_ms=f"[{400.0 + n * 7 % 5}]") for n in range(60)]
+    never = {"recovery_times_ms": [], "recovery_ms": None, "never_recovered": 3, "censored_times_ms": [9.0, 9.0, 9.0]}
+    rows = [row(n, recovery_times_ms=[400.0 + n * 7 % 5]) for n in range(60)]
     (trend,) = trends([*rows, *(row(n, **never) for n in range(60, 64))])
     (worse,) = json.loads(trend["regressions"])
     assert (worse["figure"], worse["onset"], worse["median_since"]) == ("recovery_ms", "t/060", None)

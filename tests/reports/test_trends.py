@@ -21,7 +21,7 @@ EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
 
 
 def run_record(number: int, **changes: Any) -> dict[str, Any]:
-    plain = {field.name: EMPTY[field.type] for field in RUNS}
+    plain = {field.name: EMPTY.get(field.type) for field in RUNS}
     named = {"run": f"t/2026030{number}T020000.000Z-1", "started": f"2026030{number}", "verdict": "valid"}
     return {**plain, **named, "system_version": "0.4.0", "nemesis": "kill", "workload": "register", **changes}
 

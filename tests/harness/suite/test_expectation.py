@@ -9,7 +9,8 @@ import pytest
 
 from harness.exits import exit_code, worst_code
 from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare
-from harness.suite.known_defects import Defect, Violation
+from harness.suite.known_defects import Defect
+from history.records.violations import Violation
 
 VALID = Expectation()
 PLANTED = Expectation(("invalid",), ("no-recovery", "lost-write"))

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.suite.known_defects import Defect, Violation, read_defects, unexplained, violations_of
+from harness.suite.known_defects import Defect, read_defects, unexplained
 from harness.suite.suitefile import read_suite
 from history import RunFiles
+from history.records.violations import Violation, violations_of
 
 STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", times=3)
 CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")

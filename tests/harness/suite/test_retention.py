@@ -104,7 +104,7 @@ def test_a_store_is_read_with_moments_and_sizes_and_links_are_not_followed(tmp_p
     odd = leave_run(tmp_path, Plan(seed=2, nemesis=("x",)), name="by hand", **VALID)
     found = stored(tmp_path)
     assert [run.root for run in found] == [first, odd]
-    assert found[0].started == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert found[0].started == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
     assert 100_000 <= found[0].size < 1_000_000
     assert stored(tmp_path / "none") == []
 

@@ -1,0 +1,165 @@
+"""The tables of what was concluded from a run: checks, coverage, environment, counterexamples.
+
+They are made when the run is added to the warehouse, from ``results.json`` and the tables of faults and verdicts, since
+``results.json`` itself may be removed later.  Without it (a history alone, or a run that was never judged) there are no
+checks and no environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from history import SECOND, FormatError, RunFiles
+from history.metrics.recovery import Load, moment_or
+from history.records.violations import violations_of
+from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
+from pipeline.tables.columns import clean, json_text, operations_table
+from pipeline.tables.judging import verdicts_of
+from pipeline.tables.sources import object_in
+
+PHASES: Final = ("warm-up", "main", "final")
+_OWN: Final = ("name", "kind", "verdict", "asked", "seen")
+
+
+def conclusion_tables(run: RunFiles, tables: Mapping[str, pa.Table], load: Load) -> dict[str, pa.Table]:
+    """The tables ``history.tables.schemas.CONCLUSIONS`` of a run.
+
+    ``tables`` holds its verdicts and faults, ``load`` is when its clients were at work.  Raises FormatError if
+    ``results.json`` is not what we write.
+    """
+    results = object_in(run.results)
+    try:
+        return {
+            "checks": pa.Table.from_pylist(list(_checks(results)), CHECKS),
+            "coverage": coverage_table(tables["faults"].to_pylist(), load, _ok_under(results)),
+            "environment": _environment(results.get("environment") or {}),
+            "counterexamples": counterexample_table(tables["verdicts"]),
+        }
+    except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
+        raise FormatError(str(run.results), "the file", f"not what we write: {type(error).__name__}: {error}") from None
+
+
+# -- checks, environment ----------------------------------------------------------------------------------------------
+
+
+def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = violations_of(results)
+    for check in results.get("checks", ()):
+        details = dict(check.get("details") or {})
+        nodes = details.get("nodes") or details.get("behind") or ()
+        yield {
+            **{name: clean(check[name]) for name in _OWN},
+            "kinds": sorted({clean(one.kind) for one in found if one.check == check["name"]}),
+            "nodes": [clean(str(node)) for node in nodes],
+            "details": json_text(details),
+        }
+
+
+def _environment(found: Mapping[str, Any]) -> pa.Table:
+    pairs = list(_flat(found))
+    return pa.table([[key for key, _ in pairs], [value for _, value in pairs]], schema=ENVIRONMENT)
+
+
+def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Keys with dots for what is nested; text as it is, anything else as JSON."""
+    for key, value in found.items():
+        name = clean(f"{before}{key}")
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, clean(value) if isinstance(value, str) else json_text(value)
+
+
+# -- coverage ---------------------------------------------------------------------------------------------------------
+
+
+def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
+    """How many operations began and ended under a fault in the main phase, by its id, as the gate counted them."""
+    gates = [check for check in results.get("checks", ()) if check["name"] == "under-fault"]
+    return {fault["id"]: fault["ok"] for gate in gates for fault in (gate.get("details") or {}).get("faults", ())}
+
+
+def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[int, int]) -> pa.Table:
+    """Which faults hit which phases, from rows of the table of faults, in the order of the faults' first start.
+
+    A phase that a fault neither was started in nor stood in has no row.
+    """
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for fault in faults:
+        phases = rows.setdefault(fault["fault"], {})
+        begun = _phase(fault["started"], load)
+        _count(phases.setdefault(begun, _nothing(fault, begun)), fault)
+        for phase, seconds in _stood(fault, load).items():
+            phases.setdefault(phase, _nothing(fault, phase))["stood_s"] += seconds
+        if fault["id"] in ok:
+            row = phases.setdefault("main", _nothing(fault, "main"))
+            row["ok"] = (row["ok"] or 0) + ok[fault["id"]]
+    ordered = [phases[phase] for phases in rows.values() for phase in PHASES if phase in phases]
+    return pa.Table.from_pylist(ordered, COVERAGE)
+
+
+def _nothing(fault: Mapping[str, Any], phase: str) -> dict[str, Any]:
+    counts = dict.fromkeys(("installed", "skipped", "indeterminate", "on_leader"), 0)
+    same = {name: fault[name] for name in ("fault", "family")}
+    return {**same, "phase": phase, **counts, "stood_s": 0.0, "nodes": [], "ok": None}
+
+
+def _count(row: dict[str, Any], fault: Mapping[str, Any]) -> None:
+    row[fault["state"]] += 1
+    if fault["state"] == "installed":
+        nodes = fault["target_nodes"] or []
+        row["on_leader"] += fault["leader"] in nodes
+        row["nodes"] = sorted({*row["nodes"], *nodes})
+
+
+def _phase(time: int, load: Load) -> str:
+    """The phase at a time; without a load there is only the main one."""
+    if load.begin == load.end:
+        return "main"
+    return "warm-up" if time < load.begin else "main" if time <= load.end else "final"
+
+
+def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
+    """For how many seconds an installed fault stood in each phase, where it did."""
+    if fault["state"] != "installed":
+        return {}
+    begin, end = fault["started"], moment_or(fault["healed"], load.last)
+    edges = (begin, load.begin, load.end, end) if load.begin < load.end else (begin, begin, end, end)
+    cuts = [min(max(edge, begin), max(end, begin)) for edge in edges]
+    spans = {phase: cuts[place + 1] - cuts[place] for place, phase in enumerate(PHASES)}
+    return {phase: span / SECOND for phase, span in spans.items() if span}
+
+
+# -- counterexamples --------------------------------------------------------------------------------------------------
+
+
+def counterexample_table(verdicts: pa.Table) -> pa.Table:
+    """The counterexamples in the details of a table of verdicts."""
+    found = [
+        (verdict.key, place, example)
+        for verdict in verdicts_of(verdicts.filter(pc.equal(verdicts["verdict"], "invalid")))
+        for place, example in enumerate(verdict.counterexamples)
+    ]
+    examples = [example for _, _, example in found]
+    operations = operations_table([one for example in examples for one in example.operations]).combine_chunks()
+    fields = list(operations.schema)
+    structs = pa.StructArray.from_arrays([operations[field.name].combine_chunks() for field in fields], fields=fields)
+    ends = np.cumsum([0, *(len(example.operations) for example in examples)]).astype(np.int32)
+    columns: dict[str, Any] = {
+        "key": [None if key is None else json_text(key) for key, _, _ in found],
+        "place": [place for _, place, _ in found],
+        "kind": [clean(example.kind) for example in examples],
+        "sentence": [clean(example.sentence) for example in examples],
+        "shown_at": [example.shown_at for example in examples],
+        "core": pa.ListArray.from_arrays(pa.array(ends), structs),
+        "suspects": [[one.invoke_index for one in example.suspects] for example in examples],
+    }
+    arrays = [cells if isinstance(cells, pa.Array) else pa.array(cells, field.type)
+              for field, cells in ((field, columns[field.name]) for field in COUNTEREXAMPLES)]  # fmt: skip
+    return pa.Table.from_arrays([array.cast(field.type) for field, array in zip(COUNTEREXAMPLES, arrays, strict=True)],
+                                schema=COUNTEREXAMPLES)  # fmt: skip
