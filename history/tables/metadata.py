@@ -1,21 +1,28 @@
-"""The name and version of a table in its Parquet files' metadata: written into each, checked at each reading."""
+"""The name and version of a table in its Parquet files' metadata, and what a file of another release is read as.
+
+Schemas grow: a column that a file lacks is null (or what :data:`MISSING` says), and one that this release does not know
+is left out.  Only a column of another type is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history.errors import FormatError
+from history.tables.schemas import FORMERLY
 
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
-
-Readable: TypeAlias = Mapping[int, pa.Schema]
-"""The versions of a table that this release reads, with their columns."""
+MISSING: Final[dict[str, dict[str, Any]]] = {"windows": {"split": "all"}}
+"""What a column holds in files that lack it, where that is not null."""
 
 
 def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
@@ -23,37 +30,67 @@ def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
 
-def version_of(path: Path, name: str, readable: Readable, mend: str) -> int:
-    """The version of the table ``name`` in a file.
+def schema_of(path: Path, name: str) -> pa.Schema:
+    """The schema of a file of the table ``name``.
 
-    Raises FileNotFoundError, and FormatError for what is no Parquet, another table, a version that is not ``readable``
-    (``mend`` names the command that writes it again), or has other columns than its version says.
+    Raises FileNotFoundError, and FormatError for what is no Parquet, or another table.
     """
     try:
         schema = pq.read_schema(path)
     except pa.ArrowInvalid as error:
-        raise _no_parquet(path, error) from None
-    metadata = schema.metadata or {}
-    found, text = metadata.get(TABLE, b"no table").decode(), metadata.get(VERSION, b"none").decode()
+        raise no_parquet(path, error) from None
+    found = (schema.metadata or {}).get(TABLE, b"no table").decode()
     if found != name:
         raise FormatError(str(path), "the schema", f"expected the table {name}, found {found}")
-    version = next((version for version in readable if str(version) == text), None)
-    if version is None:
-        complaint = f"version {text} of {name} is not one that this release reads; {mend}"
-        raise FormatError(str(path), "the schema", complaint)
-    if not schema.equals(readable[version], check_metadata=False):
-        raise FormatError(str(path), "the schema", f"the columns are not those of {name} version {version}")
-    return version
+    return schema
 
 
-def read_checked(path: Path, name: str, readable: Readable, mend: str) -> tuple[pa.Table, int]:
-    """A whole file and its version.  Raises as :func:`version_of` does."""
-    version = version_of(path, name, readable, mend)
+def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
+    """A whole file with the columns of ``schema``.
+
+    Raises as :func:`schema_of` does, and FormatError for a column of another type.
+    """
+    schema_of(path, name)
     try:
-        return pq.ParquetFile(path).read(), version
-    except pa.ArrowInvalid as error:
-        raise _no_parquet(path, error) from None
+        table = pq.ParquetFile(path).read()
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise no_parquet(path, error) from None
+    return fit(table, name, schema, path)
 
 
-def _no_parquet(path: Path, error: pa.ArrowInvalid) -> FormatError:
+def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
+    """A table of any release with the columns of ``schema``.  Raises FormatError for a column of another type."""
+    return pa.Table.from_arrays([_column(table, name, field, path) for field in schema], schema=schema)
+
+
+def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.ChunkedArray | pa.Array:
+    text = FORMERLY.get(name, {}).get(field.name)
+    if field.name in table.column_names:
+        found = table[field.name]
+        if found.type != field.type:
+            complaint = f"the column {field.name} of {name} is {found.type}, where this release has {field.type}"
+            raise FormatError(str(path), "the schema", complaint)
+        return found
+    if text in table.column_names:
+        cells = [None if cell is None else json.loads(cell) for cell in table[text].to_pylist()]
+        return pa.array(cells, field.type)
+    value = MISSING.get(name, {}).get(field.name)
+    return pa.repeat(pa.scalar(value, field.type), table.num_rows)
+
+
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let an OSError name the file: Arrow's do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+def no_parquet(path: Path, error: Exception) -> FormatError:
+    """The error of a file that is no Parquet, or damaged."""
     return FormatError(str(path), "byte 0", f"expected Parquet: {error}")

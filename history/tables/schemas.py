@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pyarrow as pa
 TABLES_VERSION: Final = 2
 """Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
 RUNS_VERSION: Final = 4
-"""Version 3 had no ``machine`` and ``unrecovered_ms``: they are null in its rows."""
+FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {}
+"""The columns of a table that hold as lists what older versions held as JSON text, and that text's column."""
 TRENDS_VERSION: Final = 3
 
 SPLITS: Final = ("all", "key", "key+node", "node")
