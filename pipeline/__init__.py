@@ -11,6 +11,7 @@ Importing this package does not import pyspark.
 ===============  ======================================================================
 """
 
+from history.tables.warehouse import read_all
 from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError
 from pipeline.spark.jobs import run_tables
 from pipeline.spark.session import start_session
@@ -20,7 +21,6 @@ from pipeline.tables.run_tables import Tables
 from pipeline.tables.storage import read_table
 from pipeline.warehouse.index import append_run, refresh
 from pipeline.warehouse.ingest import Outcome, ingest
-from pipeline.warehouse.tables import read_all
 from pipeline.warehouse.trends import trend_table
 
 __all__ = [

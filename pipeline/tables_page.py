@@ -40,10 +40,11 @@ def page() -> str:
 
 Every run directory has `tables/<name>.parquet`: directories of Parquet files, derived from `history.jsonl` and
 `probes.jsonl` by `harness run` and again by `harness check`. Version {TABLES_VERSION}, which every file carries in its
-schema's metadata (`harness.table`, `harness.version`). Older versions are read: columns that they lack are null, the
-windows of version 1, which had no splits, are those of the split `all`, and what was a list as JSON text (`nodes` of
-version 2, now `target_nodes`) is a list. Any other version is refused by name. All tables of a run appear at once or
-not at all. Times are nanoseconds since the run's start unless a column says otherwise.
+schema's metadata (`harness.table`, `harness.version`). Schemas grow: a column that an older file lacks is null (in
+`windows`, `split` is `all`), what was a list as JSON text in it (`nodes` of version 2, now `target_nodes`) is a list,
+one of a later release is left out, and only a column of another type is refused, by name. All tables of a run appear at
+once, read back before, or not at all; `tables/manifest.json` says how many rows each has. Times are nanoseconds since
+the run's start unless a column says otherwise.
 
 Lists and times of the calendar have Arrow's types. JSON text is what would need a union: keys, values and results may
 be any JSON, and `details` are whole records for programs.
@@ -56,23 +57,20 @@ def _warehouse() -> str:
     sections = "\n".join(_section(name, schema) for name, schema in CONCLUSIONS.items())
     return f"""# The warehouse
 
-`store/warehouse/run=<test name>%2F<UTC start>-<seed>/` holds the tables of each run under the names above, and
-`runs.parquet` with one row for the run itself. No file but that one holds the run's name: the column `run` comes from
-the directory's name, if the reader is asked for it. `pipeline.read_all(warehouse, "faults")` puts it in front; Spark
-needs the base path (without it there is no such column), and Arrow the files themselves:
+`store/warehouse/tables/` holds the tables of all runs under the names above, by the month in which a run started, with
+the columns `run` and `month` in front; `runs`, with one row a run (version {RUNS_VERSION}); and `trends.parquet`, with
+one row a kind of run (version {TRENDS_VERSION}). Any reader of Parquet takes them as they are:
 
-    spark.read.option("basePath", "store/warehouse").parquet("store/warehouse/run=*/faults.parquet")
-    pyarrow.dataset.dataset(glob("store/warehouse/run=*/faults.parquet/*.parquet"), partitioning="hive")
+    spark.read.parquet("store/warehouse/tables/faults")
+    pyarrow.dataset.dataset("store/warehouse/tables/faults", partitioning="hive")
+    duckdb.read_parquet("store/warehouse/tables/faults/*/*.parquet").count("*")
 
-A run that is there with the same fingerprint is not written again; one that was judged again replaces
-the former one, all tables at once. `harness run` and `harness check` add their run when everything else is done;
-`harness ingest` adds many.
+From Python: `pipeline.read_all(warehouse, "faults")`, and `read_runs` and `read_trends` of `history.tables.warehouse`,
+which the site is drawn from. `harness run` and `harness check` add their run when everything else is done; `harness
+ingest` adds many. A run with the same fingerprint (of what was recorded and concluded, and of the rows in each table)
+is not written again; one that was judged again replaces the former one.
 
-`store/warehouse/runs.parquet` (version {RUNS_VERSION}) is one file with the rows of all runs, and
-`store/warehouse/trends.parquet` (version {TRENDS_VERSION}) one with the trends: from both the site
-is drawn. Both are read by `history.tables.warehouse` (`read_runs`, `read_trends`), and computed again from the runs'
-own rows whenever a run is added, changed or removed. Columns that the rows of an older version lack are null, and
-lists that were JSON text in it are lists.
+How writers put it there, all tables of a run at once: [The warehouse](warehouse.md).
 
 The tables `{"`, `".join(CONCLUSIONS)}` are in the warehouse alone. They say why a run
 has its verdict when its directory, with `results.json` in it, has been removed. What can be asked of all runs:

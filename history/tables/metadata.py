@@ -1,14 +1,17 @@
-"""The name and version of a table in its Parquet files' metadata: written into each, checked at each reading.
+"""The name and version of a table in its Parquet files' metadata, and what a file of another release is read as.
 
-Schemas are additive: a column that an older file lacks is null, or taken from the JSON text that it was before.
+Schemas grow: a column that a file lacks is null (or what :data:`MISSING` says), and one that this release does not know
+is left out.  Only a column of another type is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +21,8 @@ from history.tables.schemas import FORMERLY
 
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
+MISSING: Final[dict[str, dict[str, Any]]] = {"windows": {"split": "all"}}
+"""What a column holds in files that lack it, where that is not null."""
 
 
 def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
@@ -25,65 +30,67 @@ def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
 
-def version_of(path: Path, name: str, schema: pa.Schema, versions: Sequence[int], mend: str) -> int:
-    """The version of the table ``name`` in a file; ``schema`` is today's.
+def schema_of(path: Path, name: str) -> pa.Schema:
+    """The schema of a file of the table ``name``.
 
-    Raises FileNotFoundError, and FormatError for what is no Parquet, another table, a version that is not among
-    ``versions`` (``mend`` names the command that writes it again), or has columns that are not ``schema``'s.
+    Raises FileNotFoundError, and FormatError for what is no Parquet, or another table.
     """
     try:
-        found = pq.read_schema(path)
+        schema = pq.read_schema(path)
     except pa.ArrowInvalid as error:
-        raise _no_parquet(path, error) from None
-    metadata = found.metadata or {}
-    table, text = metadata.get(TABLE, b"no table").decode(), metadata.get(VERSION, b"none").decode()
-    if table != name:
-        raise FormatError(str(path), "the schema", f"expected the table {name}, found {table}")
-    version = next((version for version in versions if str(version) == text), None)
-    if version is None:
-        complaint = f"version {text} of {name} is not one that this release reads; {mend}"
-        raise FormatError(str(path), "the schema", complaint)
-    if not _fits(found, name, schema, exact=version == max(versions)):
-        raise FormatError(str(path), "the schema", f"the columns are not those of {name} version {version}")
-    return version
+        raise no_parquet(path, error) from None
+    found = (schema.metadata or {}).get(TABLE, b"no table").decode()
+    if found != name:
+        raise FormatError(str(path), "the schema", f"expected the table {name}, found {found}")
+    return schema
 
 
-def _fits(found: pa.Schema, name: str, schema: pa.Schema, *, exact: bool) -> bool:
-    """Can a file with these columns be read as today's?"""
-    if exact:
-        return bool(found.equals(schema, check_metadata=False))
-    formerly = FORMERLY.get(name, {})
-    texts = [column for column in found.names if column in formerly.values()]
-    known = [column for column in found.names if column not in texts]
-    return all(found.field(column).type == pa.string() for column in texts) and all(
-        column in schema.names and found.field(column).type == schema.field(column).type for column in known
-    )
+def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
+    """A whole file with the columns of ``schema``.
 
-
-def read_checked(path: Path, name: str, schema: pa.Schema, versions: Sequence[int], mend: str) -> tuple[pa.Table, int]:
-    """A whole file with the columns of ``schema``, and its version.  Raises as :func:`version_of` does."""
-    version = version_of(path, name, schema, versions, mend)
+    Raises as :func:`schema_of` does, and FormatError for a column of another type.
+    """
+    schema_of(path, name)
     try:
         table = pq.ParquetFile(path).read()
-    except pa.ArrowInvalid as error:
-        raise _no_parquet(path, error) from None
-    return (table if version == max(versions) else _converted(table, name, schema)), version
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise no_parquet(path, error) from None
+    return fit(table, name, schema, path)
 
 
-def _converted(table: pa.Table, name: str, schema: pa.Schema) -> pa.Table:
-    """The table with the columns of ``schema``."""
-    formerly = FORMERLY.get(name, {})
-    columns = []
-    for field in schema:
-        if field.name in table.column_names:
-            columns.append(table[field.name])
-        elif (text := formerly.get(field.name)) in table.column_names:
-            cells = [None if cell is None else json.loads(cell) for cell in table[text].to_pylist()]
-            columns.append(pa.chunked_array([pa.array(cells, field.type)]))
-        else:
-            columns.append(pa.nulls(len(table), field.type))
-    return pa.Table.from_arrays(columns, schema=schema.with_metadata(table.schema.metadata))
+def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
+    """A table of any release with the columns of ``schema``.  Raises FormatError for a column of another type."""
+    return pa.Table.from_arrays([_column(table, name, field, path) for field in schema], schema=schema)
 
 
-def _no_parquet(path: Path, error: pa.ArrowInvalid) -> FormatError:
+def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.ChunkedArray | pa.Array:
+    text = FORMERLY.get(name, {}).get(field.name)
+    if field.name in table.column_names:
+        found = table[field.name]
+        if found.type != field.type:
+            complaint = f"the column {field.name} of {name} is {found.type}, where this release has {field.type}"
+            raise FormatError(str(path), "the schema", complaint)
+        return found
+    if text in table.column_names:
+        cells = [None if cell is None else json.loads(cell) for cell in table[text].to_pylist()]
+        return pa.array(cells, field.type)
+    value = MISSING.get(name, {}).get(field.name)
+    return pa.repeat(pa.scalar(value, field.type), table.num_rows)
+
+
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let an OSError name the file: Arrow's do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+def no_parquet(path: Path, error: Exception) -> FormatError:
+    """The error of a file that is no Parquet, or damaged."""
     return FormatError(str(path), "byte 0", f"expected Parquet: {error}")

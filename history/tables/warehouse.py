@@ -1,56 +1,109 @@
-"""The files over all runs of a store: ``warehouse/runs.parquet``, ``trends.parquet`` and ``baselines.toml``.
+"""The tables over all runs of a store, and how they are read.
 
-The pipeline writes the tables when a run is added to the warehouse; the site reads them.  People write the baselines.
+::
+
+    warehouse/
+      versions/00000042/                every version is whole: all tables of all runs
+        faults/month=2026-11/*.parquet  one row a fault; `run` and `month` are columns
+        runs/month=2026-11/*.parquet    one row a run
+        trends.parquet                  one row a kind of run
+      tables -> versions/00000042       the newest, for whoever reads with other tools
+      landing/                          what writers finished and no version holds yet
+      baselines.toml
+
+A version never changes, so all its tables belong together.  The pipeline writes them, people the baselines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
 from history.errors import FormatError
 from history.tables.metadata import add_metadata, read_checked
-from history.tables.schemas import RUNS, RUNS_VERSION, TRENDS, TRENDS_VERSION
+from history.tables.schemas import ALL_TABLES, RUNS, RUNS_VERSION, TABLES_VERSION, TRENDS, TRENDS_VERSION
 from history.toml_file import read_toml
 
-_TABLES: Final[Mapping[str, tuple[pa.Schema, tuple[int, ...]]]] = {
-    "runs": (RUNS, (3, 4, RUNS_VERSION)),
-    "trends": (TRENDS, (TRENDS_VERSION,)),
-}
-"""The columns of each, and the versions that this release reads."""
+VERSIONS: Final = "versions"
+NEWEST: Final = "tables"
 BASELINES: Final = "baselines.toml"
+_Value = TypeVar("_Value")
+
+
+def newest_version(warehouse: Path) -> Path | None:
+    """The directory of the newest version; None if there is none."""
+    try:
+        numbers = [path.name for path in (warehouse / VERSIONS).iterdir() if path.name.isdigit()]
+    except FileNotFoundError:
+        return None
+    return warehouse / VERSIONS / max(numbers) if numbers else None
+
+
+def files_of(version: Path, table: str) -> list[Path]:
+    """The files of a table, in the order of their months."""
+    return sorted(version.glob(f"{table}/month=*/*.parquet"))
+
+
+def in_newest(warehouse: Path, read: Callable[[Path], _Value]) -> _Value:
+    """Read from the newest version, again if it was replaced and removed meanwhile.
+
+    Raises FileNotFoundError if there is none.
+    """
+    while True:
+        version = newest_version(warehouse)
+        if version is None:
+            raise FileNotFoundError(f"{warehouse}: no run was ever added")
+        try:
+            return read(version)
+        except FileNotFoundError:
+            if newest_version(warehouse) == version:
+                raise
+
+
+def read_all(warehouse: Path, table: str) -> pa.Table:
+    """One table of all runs, the column ``run`` in front, in the order of their names.
+
+    Raises FileNotFoundError if no run was ever added, FormatError for columns of other types.
+    """
+
+    def read(version: Path) -> pa.Table:
+        schema = written_schema(table)
+        parts = [read_checked(path, table, schema) for path in files_of(version, table)]
+        return pa.concat_tables([schema.empty_table(), *parts]).sort_by("run")
+
+    return in_newest(warehouse, read)
 
 
 def read_runs(warehouse: Path) -> pa.Table:
     """All runs, one row each (``history.tables.schemas.RUNS``), in the order of their names.
 
-    Raises FileNotFoundError if no run was ever added, FormatError for a file of another kind or version.
+    Raises as :func:`read_all` does.
     """
-    return read_rows(warehouse / "runs.parquet", "runs")
+    first = warehouse / "runs.parquet"
+    if newest_version(warehouse) is None and first.exists():
+        return read_checked(first, "runs", written_schema("runs"))
+    return read_all(warehouse, "runs")
 
 
 def read_trends(warehouse: Path) -> pa.Table:
-    """All kinds of runs, one row each (``history.tables.schemas.TRENDS``).  Raises as :func:`read_runs` does."""
-    return read_rows(warehouse / "trends.parquet", "trends")
+    """All kinds of runs, one row each (``history.tables.schemas.TRENDS``).  Raises as :func:`read_all` does."""
+    first = warehouse / "trends.parquet"
+    if newest_version(warehouse) is None and first.exists():
+        return read_checked(first, "trends", written_schema("trends"))
+    schema = written_schema("trends")
+    return in_newest(warehouse, lambda version: read_checked(version / "trends.parquet", "trends", schema))
 
 
 def written_schema(name: str) -> pa.Schema:
-    """The schema of ``runs`` or ``trends`` with its name and version in the metadata, as it is written."""
-    schema, versions = _TABLES[name]
-    return add_metadata(schema, name, max(versions))
-
-
-def read_rows(path: Path, name: str) -> pa.Table:
-    """Read one file of ``runs`` or ``trends``; columns that an older version lacks are null.
-
-    Raises FileNotFoundError, FormatError.
-    """
-    schema, versions = _TABLES[name]
-    table, version = read_checked(path, name, schema, versions, "`harness ingest` makes it anew")
-    return table if version == max(versions) else table.cast(written_schema(name))
+    """The schema of a table over all runs, with its name and version in the metadata, as it is written."""
+    if name == "trends":
+        return add_metadata(TRENDS, name, TRENDS_VERSION)
+    if name == "runs":
+        return add_metadata(RUNS, name, RUNS_VERSION)
+    return add_metadata(pa.schema([RUNS.field("run"), *ALL_TABLES[name]]), name, TABLES_VERSION)
 
 
 def read_baselines(warehouse: Path) -> list[dict[str, Any]]:

@@ -1,8 +1,12 @@
 """Parquet tables on disk: exact schemas, a version in every file, written all or nothing.
 
 A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
-the final one, which then takes its name; a job that is killed leaves the old tables, or none.  A later job removes
-what killed ones left behind.
+the final one, read back, and listed in ``manifest.json``; then that directory takes the final name.  A job that is
+killed leaves the old tables, or none.
+
+Nobody asks whether another writer lives, which no process can know of one on another host.  What a writer left is
+removed once it was not written to for a day, and it is renamed first: a writer that was only paused so long finds its
+directory gone, and fails, and never publishes what is left of it.
 """
 
 from __future__ import annotations
@@ -10,8 +14,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
-import os
+import json
 import shutil
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,26 +25,38 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history.tables.metadata import add_metadata, read_checked, version_of
-from history.tables.schemas import ALL_TABLES, TABLES_VERSION
+from history import FormatError
+from history.json_object import read_object
+from history.tables.metadata import add_metadata, named, no_parquet, read_checked, schema_of
+from history.tables.schemas import TABLES, TABLES_VERSION
 
+MANIFEST: Final = "manifest.json"
+"""Beside the tables of a run: how many rows each of them has."""
+ABANDONED_S: Final = 24 * 3600
+"""What was not written to for so long is removed."""
 _ATTEMPTS: Final = 10
-_VERSIONS: Final = range(1, TABLES_VERSION + 1)
-_MEND: Final = "`harness check` of the run makes it anew"
 
 
 def written_schema(name: str) -> pa.Schema:
-    """The schema of a table as it is written into every file."""
-    return add_metadata(ALL_TABLES[name], name, TABLES_VERSION)
+    """The schema of a table of one run as it is written into every file."""
+    return add_metadata(TABLES[name], name, TABLES_VERSION)
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
-    """Write one file of the table ``name`` under ``root``; return the number of rows."""
+    """Write one file of the table ``name`` under ``root``, which must be there; return the number of rows.
+
+    Raises OSError that names the file.
+    """
     directory = root / f"{name}.parquet"
-    directory.mkdir(parents=True, exist_ok=True)
-    schema = written_schema(name)
+    # Never its parents: a directory that was taken for abandoned must not come back with half of its tables.
+    directory.mkdir(exist_ok=True)
+    return write_file(directory / f"part-{part:05d}.parquet", written_schema(name), batches)
+
+
+def write_file(path: Path, schema: pa.Schema, batches: Iterable[pa.Table | pa.RecordBatch]) -> int:
+    """Write one Parquet file; return the number of rows.  Raises OSError that names the file."""
     rows = 0
-    with pq.ParquetWriter(directory / f"part-{part:05d}.parquet", schema) as writer:
+    with named(path), pq.ParquetWriter(path, schema) as writer:
         for batch in batches:
             table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
             writer.write_table(exact(table, schema))
@@ -53,30 +70,50 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory; one of an older version gets the current columns.
+    """Read the table ``name`` from its directory, with today's columns.
 
-    Raises FormatError if it is another table, another version or has other columns, FileNotFoundError if it is absent.
+    Raises FormatError if it is another table or its columns have other types, FileNotFoundError if it is absent.
     """
+    return pa.concat_tables([read_checked(part, name, written_schema(name)) for part in _parts(path)])
+
+
+def rows_of(root: Path, names: Iterable[str] = TABLES) -> dict[str, int]:
+    """How many rows each of the tables under ``root`` has; what their manifest says must be there.
+
+    Raises FormatError for tables that are not whole or not readable, FileNotFoundError if one is absent.
+    """
+    found = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in names}
+    expected = _manifest(root / MANIFEST)
+    for name, rows in found.items():
+        if expected.get(name, rows) != rows:
+            complaint = f"{rows} rows of {name}, where {MANIFEST} says {expected[name]}"
+            raise FormatError(str(root / f"{name}.parquet"), "the table", complaint)
+    return found
+
+
+def _manifest(path: Path) -> dict[str, int]:
+    """Table -> rows; empty where none was written yet."""
+    try:
+        return read_object(path)
+    except ValueError as error:
+        raise FormatError(str(path), "the file", str(error)) from None
+
+
+def rows_in(part: Path, name: str | None = None) -> int:
+    """How many rows a file has, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
+    try:
+        if name is not None:
+            schema_of(part, name)
+        return int(pq.read_metadata(part).num_rows)
+    except pa.ArrowInvalid as error:
+        raise no_parquet(part, error) from None
+
+
+def _parts(path: Path) -> list[Path]:
     parts = sorted(path.glob("*.parquet"))
     if not parts:
         raise FileNotFoundError(f"{path}: no table here")
-    return pa.concat_tables([_checked(part, name) for part in parts])
-
-
-def _checked(part: Path, name: str) -> pa.Table:
-    table, version = read_checked(part, name, ALL_TABLES[name], _VERSIONS, _MEND)
-    if version == 1 and name == "windows":
-        place = table.column_names.index("split")
-        table = table.set_column(place, table.schema.field(place), pa.repeat("all", table.num_rows))
-    return table if version == TABLES_VERSION else exact(table, written_schema(name))
-
-
-def versions_of(path: Path, name: str) -> set[int]:
-    """The versions of the table ``name`` in a directory.  Raises as :func:`read_table` does."""
-    parts = sorted(path.glob("*.parquet"))
-    if not parts:
-        raise FileNotFoundError(f"{path}: no table here")
-    return {version_of(part, name, ALL_TABLES[name], _VERSIONS, _MEND) for part in parts}
+    return parts
 
 
 def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
@@ -86,20 +123,22 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
 
 
 @contextlib.contextmanager
-def replacing(final: Path, *, sweeping: bool = True) -> Iterator[Path]:
+def replacing(final: Path) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
-    What killed jobs left beside it is removed first; without ``sweeping`` it is not, since listing a directory of very
-    many runs for each of them takes longer than all else.
+    Before it does, the tables in it are read back.  Raises FormatError, OSError if they are not whole.
     """
-    if sweeping:
-        sweep(final)
-    mark = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    for kind in ("tmp", "old"):
+        sweep(final.parent, f"{final.name}.{kind}-")
+    mark = uuid.uuid4().hex
     fresh, old = (final.with_name(f"{final.name}.{kind}-{mark}") for kind in ("tmp", "old"))
     fresh.mkdir(parents=True)
     aside: list[Path] = []
     try:
         yield fresh
+        tables = rows_of(fresh, sorted(path.stem for path in fresh.glob("*.parquet")))
+        with named(fresh / MANIFEST):
+            (fresh / MANIFEST).write_text(json.dumps(tables))
         _swap(fresh, final, old, aside)
     finally:
         for rest in (fresh, *aside):
@@ -126,10 +165,27 @@ def _swap(fresh: Path, final: Path, old: Path, aside: list[Path]) -> None:
             return
 
 
-def sweep(final: Path) -> None:
-    """Remove what killed jobs left beside ``final``; what a living process works on stays."""
-    for kind in ("tmp", "old"):
-        sweep_dead(final.parent, f"{final.name}.{kind}")
+def sweep(directory: Path, prefix: str) -> None:
+    """Remove the directories whose names begin with ``prefix`` and that were not written to for a day."""
+    for rest in directory.glob(f"{glob.escape(prefix)}*"):
+        if time.time() - _last_write(rest) > ABANDONED_S:
+            remove(rest)
+
+
+def remove(directory: Path) -> None:
+    """Remove a directory, under another name first: a user of the old name finds nothing, and never a part of it."""
+    dead = directory.with_name(f"{directory.name}.dead-{uuid.uuid4().hex}")
+    with contextlib.suppress(OSError):
+        directory.rename(dead)
+        shutil.rmtree(dead, ignore_errors=True)
+
+
+def _last_write(directory: Path) -> float:
+    """The latest time of anything in a directory; of one that goes away meanwhile, now."""
+    try:
+        return max(path.lstat().st_mtime for path in (directory, *directory.rglob("*")))
+    except OSError:
+        return time.time()
 
 
 def sweep_dead(directory: Path, prefix: str) -> None:

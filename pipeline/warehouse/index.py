@@ -1,64 +1,91 @@
-"""``warehouse/runs.parquet`` and ``trends.parquet``: the rows of all runs in one file, and the trends over them.
+"""Keep the warehouse up to date: add a run, bring landings into a version, compute the trends over all runs.
 
-Both are derived from the runs' own directories: a refresh looks at every directory's time, reads the rows that are new
-or changed, and drops those of runs that are gone.  So the next refresh repairs what a process left that was killed
-after adding a run.  One process at a time refreshes; each file is replaced as a whole.
+A refresh repeats its steps until nothing is left to do, so the next one repairs what a killed writer left.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
 from history.metrics.regressions import FIGURES, VERDICT, Baseline
-from history.tables.schemas import RUNS
-from history.tables.warehouse import BASELINES, read_baselines, read_runs, read_trends, written_schema
-from pipeline.tables.storage import exact
-from pipeline.warehouse.tables import add_tables, read_row, runs_written
+from history.tables.metadata import read_checked
+from history.tables.warehouse import BASELINES, files_of, newest_version, read_baselines, written_schema
+from pipeline.tables.storage import write_file
+from pipeline.warehouse.first_layout import land_first_layout, remove_first_layout
+from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
+from pipeline.warehouse.versions import build, landings, next_version, tidy
 
 _DIGEST: Final = b"harness.baselines"
 """The metadata of ``trends.parquet`` that says with which baselines it was computed."""
+_TRENDS: Final = "trends.parquet"
 
 
 def append_run(warehouse: Path, run: RunFiles) -> bool:
-    """Add the finished tables of a run to the warehouse and its row to the index; False if nothing changed.
+    """Add the finished tables of a run to the warehouse; False if it is there already.
 
-    Raises as ``pipeline.warehouse.tables.add_tables`` does.
+    A run that was judged again replaces the former one.  Raises FileNotFoundError without tables or history,
+    FormatError for tables that are not whole or have columns of other types, OSError.
     """
-    warehouse.mkdir(parents=True, exist_ok=True)
-    row = add_tables(warehouse, run)
-    refresh(warehouse, [] if row is None else [row])
-    return row is not None
+    landing = Landing(warehouse)
+    added = landing.add(run, run_name(run))
+    landing.publish()
+    refresh(warehouse)
+    return added
 
 
-def refresh(warehouse: Path, rows: Sequence[pa.Table] = ()) -> None:
-    """Bring the index and the trends up to date; ``rows`` are new ones that need not be read again.
+def refresh(warehouse: Path) -> None:
+    """Make a version of what was added since the last one, unless nothing was; and remove what it replaces.
 
-    Raises OSError, and FormatError for bad ``baselines.toml``.
+    Raises OSError, and FormatError for bad ``baselines.toml`` or for files that cannot be read.
     """
-    with _locked(warehouse):
-        baselines, digest = _baselines(warehouse)
-        known = _known(warehouse)
-        table = _updated(warehouse, known, pa.concat_tables([RUNS.empty_table(), *(row.cast(RUNS) for row in rows)]))
-        if known is not None and table.equals(known) and _trends_digest(warehouse) == digest:
-            return
-        _write(warehouse / "runs.parquet", exact(table, written_schema("runs")))
-        trends = trend_table(table, baselines)
-        schema = written_schema("trends")
-        schema = schema.with_metadata({**schema.metadata, _DIGEST: digest})
-        _write(warehouse / "trends.parquet", exact(trends, schema))
+    baselines, digest = _baselines(warehouse)
+    land_first_layout(warehouse)
+    while not _is_current(warehouse, baselines, digest):
+        pass
+    tidy(warehouse)
+    remove_first_layout(warehouse)
+
+
+def _is_current(warehouse: Path, baselines: list[Baseline], digest: bytes) -> bool:
+    """Is there nothing to do?  If there is, try to do it."""
+    base = newest_version(warehouse)
+    try:
+        known = known_runs(base)
+        landed = landings(warehouse, known)
+        if not landed and base is not None and _digest_of(base) == digest:
+            return True
+        with next_version(warehouse, base) as fresh:
+            build(fresh, base, known, landed)
+            _write_trends(fresh, baselines, digest)
+    except FileNotFoundError:
+        # A faster writer has removed what this one was reading; else it is an error.
+        if newest_version(warehouse) == base:
+            raise
+    return False
+
+
+def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None:
+    runs = written_schema("runs")
+    rows = [runs.empty_table(), *(read_checked(path, "runs", runs) for path in files_of(fresh, "runs"))]
+    schema = written_schema("trends")
+    schema = schema.with_metadata({**schema.metadata, _DIGEST: digest})
+    write_file(fresh / _TRENDS, schema, [trend_table(pa.concat_tables(rows), baselines)])
+
+
+def _digest_of(version: Path) -> bytes | None:
+    """With which baselines the trends were computed; None if they cannot be read."""
+    try:
+        return (pq.read_schema(version / _TRENDS).metadata or {}).get(_DIGEST)
+    except (OSError, pa.ArrowInvalid):
+        return None
 
 
 def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
@@ -71,59 +98,3 @@ def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
             complaint = f"no figure {baseline.figure!r}; there are {', '.join(known)}"
             raise FormatError(str(warehouse / BASELINES), "the file", complaint)
     return found, hashlib.sha256(json.dumps(rows).encode()).hexdigest().encode()
-
-
-def _updated(warehouse: Path, known: pa.Table | None, fresh: pa.Table) -> pa.Table:
-    there = runs_written(warehouse)
-    kept = [_current(table, there) for table in (known, fresh) if table is not None]
-    rows = pa.concat_tables([RUNS.empty_table(), *kept])
-    missing = sorted(set(there) - set(rows["run"].to_pylist()))
-    rows = pa.concat_tables([rows, *_read_rows(warehouse, missing)]).sort_by("run")
-    # The same row may have come from both sides.
-    first = [True, *pc.not_equal(rows["run"][1:], rows["run"][:-1]).to_pylist()] if rows.num_rows else []
-    return rows.filter(pa.array(first, pa.bool_()))
-
-
-def _current(table: pa.Table, there: dict[str, int]) -> pa.Table:
-    """The rows whose directories have not changed since."""
-    names, written = table["run"].to_pylist(), table["written"].to_pylist()
-    same = [there.get(name) == moment for name, moment in zip(names, written, strict=True)]
-    return table.filter(pa.array(same, pa.bool_())).replace_schema_metadata(None).cast(RUNS)
-
-
-def _read_rows(warehouse: Path, names: Sequence[str]) -> Iterator[pa.Table]:
-    for name in names:
-        # Removed meanwhile, or of another version: `ingest` of the run writes it again.
-        with contextlib.suppress(OSError, FormatError):
-            yield read_row(warehouse, name).cast(RUNS)
-
-
-def _known(warehouse: Path) -> pa.Table | None:
-    try:
-        return read_runs(warehouse).cast(RUNS)
-    except (FileNotFoundError, FormatError):
-        return None
-
-
-def _trends_digest(warehouse: Path) -> bytes | None:
-    try:
-        return (read_trends(warehouse).schema.metadata or {}).get(_DIGEST)
-    except (FileNotFoundError, FormatError):
-        return None
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    neighbour = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        pq.write_table(table, neighbour)
-        neighbour.replace(path)
-    finally:
-        neighbour.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _locked(warehouse: Path) -> Iterator[None]:
-    """Hold the warehouse's lock, which the kernel releases when its process ends."""
-    with (warehouse / ".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from history import FormatError, RunFiles
-from history.tables.schemas import RUNS
+from pipeline.errors import JobError
 from pipeline.spark.actions import ddl, run_action
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.jobs import LARGE_BYTES, run_tables
@@ -21,9 +21,9 @@ from pipeline.tables.columns import clean
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
-from pipeline.warehouse.remote import Files, contents, copied_here, is_foreign, look_at, staged_without_history
+from pipeline.warehouse.landing import Landing
+from pipeline.warehouse.remote import Files, contents, copied_here, look_at, staged_without_history
 from pipeline.warehouse.staging import staged, staged_bytes, staged_size
-from pipeline.warehouse.tables import add_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,11 +34,12 @@ Compute: TypeAlias = Callable[..., Mapping[str, pa.Table] | None]
 
 AT_ONCE: Final = 500
 """Runs that one task adds: what is done again if it dies."""
+_BATCH_BYTES: Final = 64 << 20
+"""Tables in memory that are published together."""
 _OUTCOME: Final = pa.schema(
-    [pa.field("_place", pa.int64()), *(pa.field(name, pa.string()) for name in ("_name", "_state", "_error"))]
+    [pa.field("place", pa.int64()), *(pa.field(name, pa.string()) for name in ("run", "state", "error"))]
 )
-_FOUND: Final = pa.schema([*_OUTCOME, *(pa.field(field.name, field.type) for field in RUNS)])
-"""What a task reports of a run: its place, the outcome, and its row if that is new (else nulls)."""
+"""What a task reports of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,15 @@ def ingest(
     itself cannot be written, FormatError for bad ``baselines.toml``, and JobError when Spark fails.
     """
     warehouse.mkdir(parents=True, exist_ok=True)
-    texts = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
+    texts = dict(enumerate(str(place.root if isinstance(place, RunFiles) else place) for place in places))
+    adder = Adder(warehouse, deadline_s)
     if spark is None:
-        parts = [_one(number, text, warehouse, deadline_s) for number, text in enumerate(texts)]
+        adder.add_here(texts)
     else:
-        parts = _by_spark(spark, texts, warehouse, deadline_s, large)
-    found = pa.concat_tables([_FOUND.empty_table(), *parts]).sort_by("_place")
-    rows = found.filter(pc.is_valid(found["run"])).select(RUNS.names)
-    refresh(warehouse, [rows])
-    return [Outcome(*cells) for cells in zip(*(found[name].to_pylist() for name in _OUTCOME.names[1:]), strict=True)]
+        _by_spark(spark, adder, texts, large)
+    adder.publish()
+    refresh(warehouse)
+    return [adder.outcomes[number] for number in texts]
 
 
 def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:
@@ -84,54 +85,142 @@ def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:
     return staged_size(Path(place)) > large
 
 
-def _by_spark(spark: SparkSession, texts: list[str], warehouse: Path, deadline_s: float, large: int) -> list[pa.Table]:
-    remote = {number: text for number, text in enumerate(texts) if is_remote(text)}
-    here = {number: text for number, text in enumerate(texts) if number not in remote}
+class Adder:
+    """Adds runs, each on its own, and keeps their outcomes; those that cannot be published fail together."""
+
+    def __init__(self, warehouse: Path, deadline_s: float) -> None:
+        self.warehouse, self.deadline_s = warehouse, deadline_s
+        self.outcomes: dict[int, Outcome] = {}
+        self._landing = Landing(warehouse)
+        self._held: list[int] = []
+
+    def add_here(self, places: Mapping[int, str], compute: Compute = written_tables) -> None:
+        """Add the runs of local places."""
+        for number, place in places.items():
+            self.add(number, place, staged(Path(place)), compute)
+
+    def add(
+        self, number: int, place: str, staging: AbstractContextManager[tuple[str, RunFiles]], compute: Compute
+    ) -> None:
+        """Add the run that ``staging`` gives; ``compute`` makes its tables if it has none that can be read."""
+        try:
+            with staging as (name, run):
+                added = self._add(run, name, compute)
+        except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
+            self.fail(number, place, f"{type(error).__name__}: {error}")
+            return
+        self.outcomes[number] = Outcome(name, "added" if added else "unchanged")
+        if added:
+            self._held.append(number)
+        if self._landing.bytes > _BATCH_BYTES:
+            self.publish()
+
+    def fail(self, number: int, place: str, error: str) -> None:
+        """Note that the run in a place was not added."""
+        self.outcomes[number] = Outcome(_short(place), "failed", error)
+
+    def publish(self) -> None:
+        """Publish what is held."""
+        held, self._held = self._held, []
+        try:
+            self._landing.publish()
+        except (OSError, FormatError) as error:
+            for number in held:
+                self.fail(number, self.outcomes[number].run, f"{type(error).__name__}: {error}")
+
+    def take(self, reports: pa.Table) -> None:
+        """Note the outcomes that tasks reported (:data:`_OUTCOME`)."""
+        for row in reports.to_pylist():
+            self.outcomes[row["place"]] = Outcome(row["run"], row["state"], row["error"])
+
+    def report(self) -> pa.Table:
+        """The outcomes as a task reports them, when all is published."""
+        self.publish()
+        rows = [
+            {"place": number, "run": clean(one.run), "state": one.state, "error": one.error and clean(one.error)}
+            for number, one in self.outcomes.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=_OUTCOME)
+
+    def _add(self, run: RunFiles, name: str, compute: Compute) -> bool:
+        if run.tables.is_dir():
+            # They may be of another release, or damaged.
+            with contextlib.suppress(FileNotFoundError, FormatError):
+                return self._landing.add(run, name)
+        made = compute(run, model=read_header(run.history).model, deadline_s=self.deadline_s)
+        return self._landing.add(run, name, made)
+
+
+def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], large: int) -> None:
+    here = {number: text for number, text in places.items() if not is_remote(text)}
     big = {number: text for number, text in here.items() if is_large(text, large)}
     small = [(number, text) for number, text in here.items() if number not in big]
-    parts: list[pa.Table] = []
     if small:
         frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
-        parts.append(run_action(frame.mapInArrow(_task(warehouse, deadline_s), ddl(_FOUND)).toArrow).cast(_FOUND))
-    for number, text in big.items():
-        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark, large=large)))
-    return parts + _from_afar(spark, remote, warehouse, deadline_s, large)
+        task = _task(adder.warehouse, adder.deadline_s)
+        adder.take(run_action(frame.mapInArrow(task, ddl(_OUTCOME)).toArrow))
+    adder.add_here(big, _by_all_tasks(spark, large=large))
+    _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
 
 
-def _from_afar(
-    spark: SparkSession, places: dict[int, str], warehouse: Path, deadline_s: float, large: int
-) -> list[pa.Table]:
-    there, missing = look_at(spark, places)
-    foreign = [number for number, files in there.items() if is_foreign(spark, places[number], files)]
-    runs = {number: files for number, files in there.items() if number not in foreign}
-    big = {number: files for number, files in runs.items() if files["history.jsonl"][1] > large}
-    small = {number: files for number, files in runs.items() if number not in big}
-    parts: list[pa.Table] = []
-    if small:
-        job = (
-            contents(spark, small)
-            .groupBy("place")
-            .applyInArrow(_remote_task(warehouse, deadline_s, places), ddl(_FOUND))
-        )
-        parts.append(run_action(job.toArrow).cast(_FOUND))
-        gone = set(small) - set(parts[0]["_place"].to_pylist())
-        missing |= dict.fromkeys(gone, "FileNotFoundError: it went away meanwhile")
-    for number in foreign:
-
-        def add_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
-            with copied_here(spark, place) as path, staged(path) as (name, run):
-                compute = _by_all_tasks(spark, large=large) if is_large(path, large) else written_tables
-                return _add(run, name, warehouse, deadline_s, compute)
-
-        parts.append(_attempt(number, places[number], add_one))
+def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large: int) -> None:
+    found = look_at(spark, places)
+    for number, error in found.missing.items():
+        adder.fail(number, places[number], error)
+    for number in found.foreign:
+        adder.add(number, places[number], _copied(spark, places[number]), _by_size(spark, large))
+    big = {number: files for number, files in found.runs.items() if files["history.jsonl"][1] > large}
+    _read_by_tasks(spark, adder, places, {number: files for number, files in found.runs.items() if number not in big})
     for number, files in big.items():
+        staging = _without_history(spark, places[number], files)
+        adder.add(number, places[number], staging, _by_all_tasks(spark, history=files["history.jsonl"][0]))
 
-        def add(place: str = places[number], files: Files = files) -> tuple[str, pa.Table | None]:
-            with staged_without_history(spark, place, files) as (run, uri):
-                return _add(run, _short(_root(place)), warehouse, deadline_s, _by_all_tasks(spark, history=uri))
 
-        parts.append(_attempt(number, places[number], add))
-    return parts + [_describe(n, Outcome(_short(places[n]), "failed", error), None) for n, error in missing.items()]
+def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files]) -> None:
+    """Let tasks read the runs.  If that fails, halves are tried, so that in the end the bad run alone is named."""
+    if not runs:
+        return
+    task = _remote_task(adder.warehouse, adder.deadline_s, places)
+    try:
+        reports = run_action(contents(spark, runs).groupBy("place").applyInArrow(task, ddl(_OUTCOME)).toArrow)
+    except JobError as error:
+        numbers = list(runs)
+        if len(numbers) == 1:
+            adder.fail(numbers[0], places[numbers[0]], f"JobError: {error}")
+            return
+        for half in (numbers[::2], numbers[1::2]):
+            _read_by_tasks(spark, adder, places, {number: runs[number] for number in half})
+        return
+    adder.take(reports)
+    for number in set(runs) - set(adder.outcomes):
+        adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
+
+
+@contextlib.contextmanager
+def _copied(spark: SparkSession, place: str) -> Iterator[tuple[str, RunFiles]]:
+    with copied_here(spark, place) as path, staged(path) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[str, RunFiles]]:
+    with staged_without_history(spark, place, files) as run:
+        yield _short(_root(place)), run
+
+
+@contextlib.contextmanager
+def _from_bytes(uri: str, content: Mapping[str, bytes]) -> Iterator[tuple[str, RunFiles]]:
+    with staged_bytes(uri, content) as run:
+        yield _short(uri), run
+
+
+def _by_size(spark: SparkSession, large: int) -> Compute:
+    def compute(run: RunFiles, **options: Any) -> Mapping[str, pa.Table] | None:
+        if run.history.stat().st_size <= large:
+            return written_tables(run, **options)
+        return _by_all_tasks(spark, large=large)(run, **options)
+
+    return compute
 
 
 def _by_all_tasks(spark: SparkSession, **options: Any) -> Compute:
@@ -148,10 +237,10 @@ def _tasks(spark: SparkSession, runs: int) -> int:
 
 def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        adder = Adder(warehouse, deadline_s)
         for batch in batches:
-            places = zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)
-            found = [_one(number, root, warehouse, deadline_s) for number, root in places]
-            yield from pa.concat_tables(found).combine_chunks().to_batches()
+            adder.add_here(dict(zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)))
+        yield from adder.report().combine_chunks().to_batches()
 
     return work
 
@@ -161,38 +250,11 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
         number = files["place"][0].as_py()
         content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
         uri = _root(names[number])
-
-        def add() -> tuple[str, pa.Table | None]:
-            with staged_bytes(uri, content) as run:
-                return _add(run, _short(uri), warehouse, deadline_s, written_tables)
-
-        return _attempt(number, uri, add)
+        adder = Adder(warehouse, deadline_s)
+        adder.add(number, uri, _from_bytes(uri, content), written_tables)
+        return adder.report()
 
     return work
-
-
-def _one(number: int, place: str, warehouse: Path, deadline_s: float, compute: Compute = written_tables) -> pa.Table:
-    def work() -> tuple[str, pa.Table | None]:
-        with staged(Path(place)) as (name, run):
-            return _add(run, name, warehouse, deadline_s, compute)
-
-    return _attempt(number, place, work)
-
-
-def _attempt(number: int, place: str, work: Callable[[], tuple[str, pa.Table | None]]) -> pa.Table:
-    try:
-        name, row = work()
-    except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
-        return _describe(number, Outcome(_short(place), "failed", f"{type(error).__name__}: {error}"), None)
-    return _describe(number, Outcome(name, "unchanged" if row is None else "added"), row)
-
-
-def _describe(number: int, outcome: Outcome, row: pa.Table | None) -> pa.Table:
-    """One row of :data:`_FOUND`."""
-    texts = [None if cell is None else clean(cell) for cell in (outcome.run, outcome.state, outcome.error)]
-    cells = [pa.array([number]), *(pa.array([text], pa.string()) for text in texts)]
-    more = [pa.nulls(1, field.type) for field in RUNS] if row is None else row.columns
-    return pa.Table.from_arrays([*cells, *more], schema=_FOUND)
 
 
 def _root(uri: str) -> str:
@@ -203,12 +265,3 @@ def _short(place: str) -> str:
     """The name of a run: the last two parts of its path."""
     short = "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
     return unquote(short) if is_remote(place) else short
-
-
-def _add(run: RunFiles, name: str, warehouse: Path, deadline_s: float, compute: Compute) -> tuple[str, pa.Table | None]:
-    if run.tables.is_dir():
-        # They may be of another version, or damaged.
-        with contextlib.suppress(FileNotFoundError, FormatError):
-            return name, add_tables(warehouse, run, name)
-    made = compute(run, model=read_header(run.history).model, deadline_s=deadline_s)
-    return name, add_tables(warehouse, run, name, made=made)

@@ -7,6 +7,7 @@ import json
 import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
@@ -23,21 +24,30 @@ Files: TypeAlias = Mapping[str, tuple[str, int]]
 """Name in :data:`RECORDED` -> (URI, bytes) of a run's files."""
 
 
-def look_at(spark: SparkSession, places: Mapping[int, str]) -> tuple[dict[int, Files], dict[int, str]]:
-    """The recorded files of the runs in ``places``, and the errors of those that have none."""
-    there: dict[int, Files] = {}
-    missing: dict[int, str] = {}
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is in some places: runs with their files, single files of other formats, or an error."""
+
+    runs: dict[int, Files]
+    foreign: list[int]
+    missing: dict[int, str]
+
+
+def look_at(spark: SparkSession, places: Mapping[int, str]) -> Found:
+    """Look for runs; an error of one place is noted and does not end the others."""
+    found = Found({}, [], {})
     for number, place in places.items():
         try:
-            found = _files(spark, place)
+            files = _files(spark, place)
+            if "history.jsonl" not in files:
+                found.missing[number] = f"FileNotFoundError: {place}: there is no history here"
+            elif _is_foreign(spark, place, files):
+                found.foreign.append(number)
+            else:
+                found.runs[number] = files
         except Exception as error:  # noqa: BLE001 (whatever Java says of one place must not end the others)
-            missing[number] = f"OSError: {place}: {_first_line(error)}"
-            continue
-        if "history.jsonl" in found:
-            there[number] = found
-        else:
-            missing[number] = f"FileNotFoundError: {place}: there is no history here"
-    return there, missing
+            found.missing[number] = f"OSError: {place}: {_first_line(error)}"
+    return found
 
 
 def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
@@ -55,8 +65,8 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
 
 
 @contextlib.contextmanager
-def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[RunFiles, str]]:
-    """A run whose history is too large to be copied here, and the history's URI.
+def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[RunFiles]:
+    """A run whose history is too large to be copied here.
 
     The run's fingerprint is then computed from the first line of the history and its size.
     """
@@ -65,10 +75,10 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
     first = head(spark, uri).partition(b"\n")[0]
     small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
     with staged_bytes(place, small) as run:
-        yield run, uri
+        yield run
 
 
-def is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
+def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
     """Is ``place`` a single file that does not look like our own history?"""
     name = unquote(place.rpartition("/")[2])
     if name == "history.jsonl" or not unquote(files["history.jsonl"][0]).endswith(f"/{name}"):

@@ -13,7 +13,7 @@ from history import FormatError, RunFiles
 from history.readers.convert import Line, convert_history
 from history.readers.formats import kind_of
 from history.records.events import line_of_event
-from pipeline.warehouse.tables import run_name
+from pipeline.warehouse.landing import run_name
 
 GROWTH: Final = 2
 """How many times longer our ``history.jsonl`` is than a foreign history of the same events, about."""

@@ -1,4 +1,4 @@
-"""One file of all runs, which is right again whatever happened to it."""
+"""The tables over all runs are whole and right again, whatever happened to who wrote them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import pytest
 from history import FormatError, RunFiles
 from history.metrics.regressions import Baseline
 from history.tables.warehouse import read_runs, read_trends
-from pipeline import append_run, local_tables, refresh, trend_table
-from pipeline.warehouse import index
-from pipeline.warehouse.tables import add_tables, runs_written
+from pipeline import append_run, local_tables, read_all, refresh, trend_table
+from pipeline.warehouse import index, versions
+from pipeline.warehouse.landing import Landing, run_name
+from pipeline.warehouse.versions import FAN_IN
 
 
 @pytest.fixture
@@ -37,70 +38,110 @@ def names(warehouse: Path) -> list[str]:
     return read_runs(warehouse)["run"].to_pylist()
 
 
+def land(warehouse: Path, run: RunFiles) -> None:
+    landing = Landing(warehouse)
+    assert landing.add(run, run_name(run))
+    landing.publish()
+
+
 def test_a_process_that_was_killed_before_the_index_is_made_good_by_the_next(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    add_tables(warehouse, three[1])
+    land(warehouse, three[1])
     assert names(warehouse) == ["t/20260101"]
     assert append_run(warehouse, three[2])
-    assert names(warehouse) == sorted(runs_written(warehouse)) == ["t/20260101", "t/20260102", "t/20260103"]
+    assert names(warehouse) == ["t/20260101", "t/20260102", "t/20260103"]
     assert read_trends(warehouse)["runs"].to_pylist() == [3]
 
 
-def test_a_run_that_was_taken_out(three, tmp_path) -> None:
-    warehouse = tmp_path / "warehouse"
-    for run in three:
-        append_run(warehouse, run)
-    shutil.rmtree(warehouse / "run=t%2F20260102")
-    refresh(warehouse)
-    assert names(warehouse) == ["t/20260101", "t/20260103"]
-
-
-@pytest.mark.parametrize("spoil", ["cut", "gone", "version", "trends"])
-def test_an_index_that_cannot_be_read_is_made_anew(three, tmp_path, spoil: str) -> None:
+@pytest.mark.parametrize("spoil", ["cut", "gone"])
+def test_trends_that_cannot_be_read_are_made_anew(three, tmp_path, spoil: str) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    before, file = read_runs(warehouse), warehouse / "runs.parquet"
+    before, file = read_trends(warehouse), warehouse / "tables" / "trends.parquet"
     if spoil == "cut":
-        file.write_bytes(file.read_bytes()[:99])
-    elif spoil == "gone":
-        file.unlink()
-    elif spoil == "trends":
-        (warehouse / "trends.parquet").write_bytes(b"")
+        file.write_bytes(b"PAR1")
     else:
-        stamps = {**before.schema.metadata, b"harness.version": b"1"}
-        pq.write_table(before.replace_schema_metadata(stamps), file)
-        with pytest.raises(FormatError, match="version 1 of runs is not one that this release reads; `harness ingest`"):
-            read_runs(warehouse)
+        file.unlink()
     assert not append_run(warehouse, three[0])
-    assert read_runs(warehouse).equals(before)
-    assert read_trends(warehouse).num_rows == 1
+    assert read_trends(warehouse).equals(before)
 
 
-def of_version_3(rows: pa.Table) -> pa.Table:
-    """The rows as the third version had them: times as JSON text, and no reasons."""
-    lists = ["recovery_times_ms", "censored_times_ms"]
-    reasons = ["started_at", "sentence", "expected", "as_expected", "kinds", "failed_gates", "warnings"]
-    old = rows.drop_columns([*lists, *reasons, "harness_failure", "machine"])
-    old = old.append_column("recoveries_ms", [["[400.0, 500.5]"] * len(rows)])
-    return old.replace_schema_metadata({**rows.schema.metadata, b"harness.version": b"3"})
+def test_the_newest_attempt_counts_whoever_comes_first_and_whatever_the_clocks_say(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    late, early = (Landing(warehouse, lambda now=now: now * 1000) for now in (7, 5))
+    name = run_name(three[0])
+    assert late.add(three[0], name)
+    three[0].results.write_text('{"verdict": "unknown"}')
+    assert early.add(three[0], name)
+    late.publish()
+    refresh(warehouse)
+    early.publish()
+    refresh(warehouse)
+    first = read_runs(warehouse)
+    assert first["written"].to_pylist() == [7]
+    slow = Landing(warehouse, lambda: 1000)
+    assert slow.add(three[0], name)
+    slow.publish()
+    refresh(warehouse)
+    assert read_runs(warehouse).select(["verdict", "written"]).to_pylist() == [{"verdict": "unknown", "written": 8}]
+    assert read_all(warehouse, "operations").num_rows == first["operations"][0].as_py()
 
 
-def test_rows_of_the_version_before_are_read(three, tmp_path) -> None:
+def test_few_files_however_many_runs(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    for number in range(40):
+        landing = Landing(warehouse)
+        landing.add(three[number % 3], f"t/202601{number:02}")
+        landing.publish()
+        refresh(warehouse)
+    assert len(names(warehouse)) == 40
+    files = list((warehouse / "tables").glob("faults/month=*/*.parquet"))
+    assert len(files) < 3 * FAN_IN
+    assert len(set(read_all(warehouse, "operations")["run"].to_pylist())) == 40
+
+
+def test_a_version_that_others_read_stays_and_an_old_one_goes(three, tmp_path, monkeypatch) -> None:
+    warehouse = tmp_path / "warehouse"
+    for run in three[:2]:
+        append_run(warehouse, run)
+    there = sorted((warehouse / "versions").iterdir())
+    assert len(there) == 2
+    assert list(there[0].glob("runs/month=*/*.parquet"))
+    monkeypatch.setattr(versions, "_KEEP_S", -1)
+    refresh(warehouse)
+    assert sorted((warehouse / "versions").iterdir()) == there[1:]
+
+
+def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    row = warehouse / "run=t%2F20260101" / "runs.parquet" / "part-00000.parquet"
-    for file in (row, warehouse / "runs.parquet"):
-        pq.write_table(of_version_3(pq.ParquetFile(file).read()), file)
-    written = row.parents[1].stat().st_mtime_ns
-    shutil.rmtree(three[0].root)
-    append_run(warehouse, three[1])
-    assert names(warehouse) == ["t/20260101", "t/20260102"]
-    rows = read_runs(warehouse)
-    assert rows["recovery_times_ms"].to_pylist()[0] == [400.0, 500.5]
-    for name in ("censored_times_ms", "started_at", "sentence", "kinds"):
-        assert rows[name].to_pylist()[0] is None
-    assert row.parents[1].stat().st_mtime_ns == written
+    for file in (warehouse / "tables" / "faults").glob("*/*.parquet"):
+        table = pq.ParquetFile(file).read()
+        pq.write_table(table.append_column("colour", pa.repeat("red", table.num_rows)), file)
+    for number in range(FAN_IN - 1):
+        landing = Landing(warehouse)
+        landing.add(three[1], f"t/2026010{number + 2}")
+        landing.publish()
+        refresh(warehouse)
+    (file,) = (warehouse / "tables" / "faults").glob("*/*.parquet")
+    rows = pq.ParquetFile(file).read(columns=["run", "colour"]).to_pylist()
+    assert {row["colour"] for row in rows if row["run"] == "t/20260101"} == {"red"}
+    assert {row["colour"] for row in rows if row["run"] != "t/20260101"} == {None}
+
+
+@pytest.mark.parametrize("name", ["runs", "operations"])
+def test_a_column_of_another_type_is_refused_by_name(three, tmp_path, name: str) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    (file,) = (warehouse / "tables" / name).glob("*/*.parquet")
+    table = pq.ParquetFile(file).read()
+    place = table.column_names.index("ok" if name == "runs" else "process")
+    column = table.column_names[place]
+    texts = table[column].cast(pa.string())
+    pq.write_table(table.set_column(place, column, texts).replace_schema_metadata(table.schema.metadata), file)
+    with pytest.raises(FormatError, match=f"the column {column} of {name} is string, where this release has int64"):
+        read_all(warehouse, name)
 
 
 def test_baselines_are_used_from_the_next_refresh_on(three, tmp_path, monkeypatch) -> None:
@@ -139,7 +180,8 @@ def test_a_file_of_baselines_that_says_something_else_is_named(three, tmp_path, 
 def test_another_table_in_its_place(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    shutil.copy(warehouse / "trends.parquet", warehouse / "runs.parquet")
+    (file,) = (warehouse / "tables" / "runs").glob("*/*.parquet")
+    shutil.copy(warehouse / "tables" / "trends.parquet", file)
     with pytest.raises(FormatError, match="expected the table runs, found trends"):
         read_runs(warehouse)
 
@@ -153,26 +195,31 @@ KILLED = """
 import os, pathlib, signal, sys
 from history import RunFiles
 from pipeline import append_run
-from pipeline.warehouse import tables as warehouse
-copy = warehouse._copy
-def half(source, fresh, name, **options):
-    if name == "faults":
+from pipeline.warehouse import landing, versions
+place, table = sys.argv[3:]
+module = {"landing": landing, "versions": versions}[place]
+whole = module.month_in
+def half(root, name, month):
+    if name == table:
         os.kill(os.getpid(), signal.SIGKILL)
-    copy(source, fresh, name, **options)
-warehouse._copy = half
+    return whole(root, name, month)
+module.month_in = half
 append_run(pathlib.Path(sys.argv[1]), RunFiles(pathlib.Path(sys.argv[2])))
 """
 
 
-def test_a_killed_writer_leaves_no_half_run_and_no_lock(three, tmp_path) -> None:
+@pytest.mark.parametrize("place", ["landing", "versions"])
+def test_a_killed_writer_leaves_no_half_run_and_no_lock(three, tmp_path, place: str) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[1])
-    done = subprocess.run([sys.executable, "-c", KILLED, str(warehouse), str(three[0].root)], check=False)
+    words = [str(warehouse), str(three[0].root), place, "probes"]
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False)
     assert done.returncode == -signal.SIGKILL
+    assert names(warehouse) == ["t/20260102"]
     refresh(warehouse)
-    assert names(warehouse) == sorted(runs_written(warehouse)) == ["t/20260102"]
-    assert append_run(warehouse, three[0])
-    assert sorted(path.name for path in warehouse.glob("run=*")) == ["run=t%2F20260101", "run=t%2F20260102"]
+    assert names(warehouse) == ["t/20260101", "t/20260102"][place == "landing" :]
+    assert append_run(warehouse, three[0]) == (place == "landing")
+    assert set(read_all(warehouse, "verdicts")["run"].to_pylist()) == {"t/20260101", "t/20260102"}
 
 
 WRITER = """
@@ -191,4 +238,4 @@ def test_processes_that_write_at_the_same_time(three, tmp_path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(warehouse), *order]) for order in orders]
     assert [writer.wait(300) for writer in writers] == [0, 0, 0]
     assert names(warehouse) == ["t/20260101", "t/20260102", "t/20260103"]
-    assert not [path for path in warehouse.iterdir() if ".tmp-" in path.name or ".old-" in path.name]
+    assert not [path for path in warehouse.rglob("*") if path.suffix in (".tmp", ".old")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError
+from history.tables.metadata import named
 from history.tables.schemas import PROBES, TABLES
 from pipeline import read_table
-from pipeline.tables.storage import replacing, sweep_dead, write_part, written_schema
+from pipeline.tables.storage import remove, replacing, sweep_dead, write_part, written_schema
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
@@ -23,7 +25,7 @@ def test_a_failure_leaves_what_was_there(tmp_path) -> None:
         (fresh / "old").touch()
     with pytest.raises(FileNotFoundError), replacing(final) as fresh:
         (fresh / "no" / "such" / "directory").touch()
-    assert [path.name for path in tmp_path.rglob("*")] == ["tables", "old"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["manifest.json", "old", "tables"]
 
 
 def test_a_success_replaces_all_of_it(tmp_path) -> None:
@@ -31,7 +33,7 @@ def test_a_success_replaces_all_of_it(tmp_path) -> None:
     for name in ("old", "new"):
         with replacing(final) as fresh:
             (fresh / name).touch()
-    assert [path.name for path in tmp_path.rglob("*")] == ["tables", "new"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["manifest.json", "new", "tables"]
 
 
 KILLED = """
@@ -43,14 +45,52 @@ with replacing(pathlib.Path(sys.argv[1]) / "tables") as fresh:
 """
 
 
-def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path) -> None:
+def test_what_a_killed_job_left_is_removed_after_a_day(tmp_path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "tables").exists()
-    assert len(list(tmp_path.iterdir())) == 1
+    (left,) = tmp_path.iterdir()
+    with replacing(tmp_path / "tables"):
+        pass
+    assert left.exists()
+    for path in (left / "half", left):
+        os.utime(path, (1, 1))
     with replacing(tmp_path / "tables"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["tables"]
+
+
+@pytest.mark.parametrize("more", [["probes"], []])
+def test_a_writer_that_was_taken_for_dead_fails_and_publishes_nothing(tmp_path, more: list[str]) -> None:
+    """Paused for longer than a day, on whichever host."""
+
+    def write() -> None:
+        with replacing(tmp_path / "tables") as fresh:
+            write_part(fresh, "faults", [TABLES["faults"].empty_table()])
+            remove(fresh)
+            for name in more:
+                write_part(fresh, name, [TABLES[name].empty_table()])
+
+    with pytest.raises(FileNotFoundError):
+        write()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_whole_does_not_appear(tmp_path) -> None:
+    def write() -> None:
+        with replacing(tmp_path / "tables") as fresh:
+            write_part(fresh, "probes", [PROBES.empty_table()])
+            (fresh / "probes.parquet" / "part-00001.parquet").write_bytes(b"PAR1")
+
+    with pytest.raises(FormatError, match="expected Parquet"):
+        write()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path) -> None:
+    path = tmp_path / "probes.parquet"
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"), named(path):
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
 
 
 def test_what_a_living_process_works_on_stays(tmp_path) -> None:
@@ -75,10 +115,9 @@ def test_several_parts_are_one_table(tmp_path) -> None:
         (written_schema("faults"), "expected the table probes, found faults"),
         (PROBES, "found no table"),
         (
-            PROBES.with_metadata({**written_schema("probes").metadata, b"harness.version": b"99"}),
-            "version 99 of probes",
+            written_schema("probes").set(0, pa.field("time", pa.string())),
+            "the column time of probes is string, where this release has int64",
         ),
-        (written_schema("probes").remove(0), "the columns are not those of probes"),
     ],
 )
 def test_other_tables_are_refused_by_name(tmp_path, schema: pa.Schema, complaint: str) -> None:
@@ -86,6 +125,19 @@ def test_other_tables_are_refused_by_name(tmp_path, schema: pa.Schema, complaint
     pq.write_table(schema.empty_table(), tmp_path / "probes.parquet" / "part-00000.parquet")
     with pytest.raises(FormatError, match=complaint):
         read_table(tmp_path / "probes.parquet", "probes")
+
+
+def test_columns_of_other_releases(tmp_path) -> None:
+    """One that is not there yet is null, one that is not there any more is left out, and the version is no matter."""
+    schema = written_schema("probes").remove(0).append(pa.field("new", pa.int64()))
+    (tmp_path / "probes.parquet").mkdir()
+    rows = [{name: None if pa.types.is_string(schema.field(name).type) else 1 for name in schema.names}]
+    rows[0].update(node="n1", role="leader")
+    other = schema.with_metadata({**schema.metadata, b"harness.version": b"99"})
+    pq.write_table(pa.Table.from_pylist(rows, schema=other), tmp_path / "probes.parquet" / "part-00000.parquet")
+    table = read_table(tmp_path / "probes.parquet", "probes")
+    assert table.column_names == PROBES.names
+    assert (table["time"][0].as_py(), table["term"][0].as_py()) == (None, 1)
 
 
 def test_what_is_no_parquet_is_refused(tmp_path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
@@ -24,8 +25,7 @@ from history.readers.convert import convert_history
 from history.tables.schemas import ALL_TABLES, RUNS, TABLES, WINDOWS
 from history.tables.warehouse import read_runs
 from pipeline import append_run, ingest, local_tables, read_all, read_table
-from pipeline.warehouse import staging
-from pipeline.warehouse.tables import runs_written
+from pipeline.warehouse import landing, staging
 from tests.support.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 
 
@@ -67,7 +67,8 @@ def test_a_run_judged_anew_replaces_itself(judged, tmp_path) -> None:
     run.results.write_text(json.dumps({"verdict": "unknown"}))
     assert append_run(warehouse, run)
     assert read_runs(warehouse)["verdict"].to_pylist() == ["unknown"]
-    assert len(list(warehouse.glob("run=*"))) == 1
+    assert set(read_all(warehouse, "verdicts")["run"].to_pylist()) == {"register-kill-0.4.0/" + run.root.name}
+    assert read_all(warehouse, "operations").num_rows == read_runs(warehouse)["operations"][0].as_py()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,9 @@ def test_rows_and_tables_of_all_runs(judged, tmp_path) -> None:
         append_run(warehouse, run)
     rows = read_runs(warehouse)
     assert rows.schema.equals(RUNS, check_metadata=False)
-    assert rows["run"].to_pylist() == sorted(runs_written(warehouse))
+    assert rows["run"].to_pylist() == sorted(
+        set(read_all(warehouse, "faults")["run"].to_pylist()) | set(rows["run"].to_pylist())
+    )
     assert set(rows["nemesis"].to_pylist()) == {"kill"}
     operations = read_all(warehouse, "operations")
     assert operations.num_rows == sum(rows["operations"].to_pylist())
@@ -124,20 +127,34 @@ def test_writers_at_the_same_time(judged, tmp_path) -> None:
         thread.join()
     assert not failures
     assert not append_run(warehouse, run)
-    assert sorted(path.name for path in warehouse.iterdir()) == [
-        ".lock", "run=register-kill-0.4.0%2F20260101T000000.000Z-1", "runs.parquet", "trends.parquet",
-    ]  # fmt: skip
+    assert sorted(path.name for path in warehouse.iterdir()) == ["landing", "tables", "versions"]
+    assert not list((warehouse / "landing").iterdir())
     assert read_runs(warehouse).num_rows == 1
 
 
-def test_tables_of_another_version_are_refused(judged, tmp_path) -> None:
+def test_tables_with_a_column_of_another_type_are_refused(judged, tmp_path) -> None:
     run = judged(1)
     part = run.table("faults") / "part-00000.parquet"
-    table = pq.read_table(part)
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"harness.version": b"0"}), part)
-    with pytest.raises(FormatError, match="version 0 of faults"):
+    table = pq.ParquetFile(part).read()
+    texts = pa.array(["1"] * table.num_rows, pa.string())
+    pq.write_table(table.set_column(0, "id", texts).replace_schema_metadata(table.schema.metadata), part)
+    with pytest.raises(FormatError, match="the column id of faults is string, where this release has int64"):
         append_run(tmp_path / "warehouse", run)
-    assert not list((tmp_path / "warehouse").glob("run=*"))
+    with pytest.raises(FileNotFoundError):
+        read_runs(tmp_path / "warehouse")
+
+
+def test_tables_that_are_not_what_their_manifest_says_are_made_anew(judged, tmp_path) -> None:
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    part = run.table("operations") / "part-00000.parquet"
+    whole = pq.ParquetFile(part).read()
+    pq.write_table(whole.slice(1), part)
+    with pytest.raises(FormatError, match=r"rows of operations, where manifest\.json says"):
+        append_run(warehouse, run)
+    assert [outcome.state for outcome in ingest([run], warehouse, deadline_s=10)] == ["added"]
+    assert read_all(warehouse, "operations").num_rows == whole.num_rows
+    shutil.rmtree(run.table("probes"))
+    assert [outcome.state for outcome in ingest([run], warehouse, deadline_s=10)] == ["unchanged"]
 
 
 def bad_runs(judged) -> tuple[list[RunFiles], list[str]]:
@@ -165,27 +182,24 @@ def test_a_bad_run_is_named_and_all_others_are_done(judged, tmp_path) -> None:
     outcomes = ingest(runs, warehouse, deadline_s=10)
     check_outcomes(outcomes, runs, expected)
     assert "line 1: version 9 is not one that this release reads" in (outcomes[3].error or "")
-    assert len(runs_written(warehouse)) == 3
+    assert read_runs(warehouse).num_rows == 3
     again = ingest(runs, warehouse, deadline_s=10)
     assert [outcome.state for outcome in again if outcome.state != "failed"] == ["unchanged"] * 3
 
 
-def test_a_run_that_goes_away_while_it_is_copied(judged, tmp_path, monkeypatch) -> None:
-    from pipeline.warehouse import tables as module
-
+def test_a_run_that_goes_away_while_it_is_read(judged, tmp_path, monkeypatch) -> None:
     runs, warehouse = [judged(1), judged(2)], tmp_path / "warehouse"
-    copy = module._copy
 
-    def gone(source: Path, fresh: Path, name: str, **options: bool) -> None:
-        if name == "windows" and runs[0].root.name in str(source):
+    def gone(path: Path, name: str) -> pa.Table:
+        if name == "windows" and runs[0].root.name in str(path):
             shutil.rmtree(runs[0].root)
-        copy(source, fresh, name, **options)
+        return read_table(path, name)
 
-    monkeypatch.setattr(module, "_copy", gone)
+    monkeypatch.setattr(landing, "read_table", gone)
     outcomes = ingest(runs, warehouse, deadline_s=10)
     assert [outcome.state for outcome in outcomes] == ["failed", "added"]
     assert (outcomes[0].error or "").startswith("FileNotFoundError: ")
-    assert [path.name for path in warehouse.glob("run=*")] == [f"run=register-kill-0.4.0%2F{runs[1].root.name}"]
+    assert set(read_all(warehouse, "operations")["run"].to_pylist()) == {f"register-kill-0.4.0/{runs[1].root.name}"}
 
 
 def test_tables_that_cannot_be_read_are_made_anew_and_others_are_not(judged, tmp_path) -> None:
@@ -331,10 +345,11 @@ def test_tables_of_version_1_are_brought_as_todays(judged, tmp_path) -> None:
             table = table.filter(pc.equal(table["split"], "all")).drop(["split", "key", "node"])
         stamps = {**table.schema.metadata, b"harness.version": b"1"}
         pq.write_table(table.replace_schema_metadata(stamps), run.table(name) / "part-00000.parquet")
+    (run.tables / "manifest.json").unlink()
     assert append_run(warehouse, run)
-    brought = next(warehouse.glob("run=*")) / "windows.parquet" / "part-00000.parquet"
-    assert pq.read_schema(brought).equals(WINDOWS)
-    assert set(pq.read_table(brought, partitioning=None)["split"].to_pylist()) == {"all"}
+    (brought,) = (warehouse / "tables" / "windows").glob("month=2026-01/*.parquet")
+    assert pq.read_schema(brought).names == ["run", *WINDOWS.names]
+    assert set(read_all(warehouse, "windows")["split"].to_pylist()) == {"all"}
 
 
 def everything(warehouse: Path) -> dict[str, Any]:
@@ -459,24 +474,25 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes what it never invoked"
 
 
-def test_arrow_reads_the_warehouse_as_one_partitioned_table(judged, tmp_path) -> None:
+def test_arrow_reads_a_table_of_all_runs(judged, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     for seed in (1, 2):
         append_run(warehouse, judged(seed))
-    files = [str(file) for file in warehouse.glob("run=*/operations.parquet/*.parquet")]
-    table = pyarrow.dataset.dataset(files, partitioning="hive").to_table()
+    table = pyarrow.dataset.dataset(warehouse / "tables" / "operations", partitioning="hive").to_table()
     assert table.num_rows == read_all(warehouse, "operations").num_rows
-    assert set(table["run"].to_pylist()) == set(runs_written(warehouse))
+    assert set(table["run"].to_pylist()) == set(read_runs(warehouse)["run"].to_pylist())
+    assert set(table["month"].to_pylist()) == {"2026-01"}
 
 
 @pytest.mark.spark
-def test_spark_reads_the_warehouse_as_one_partitioned_table(spark, judged, tmp_path) -> None:
+def test_spark_reads_a_table_of_all_runs(spark, judged, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     for seed in (1, 2):
         append_run(warehouse, judged(seed))
-    frame = spark.read.option("basePath", str(warehouse)).parquet(f"{warehouse}/run=*/operations.parquet")
+    frame = spark.read.parquet(f"{warehouse}/tables/operations")
     assert frame.count() == read_all(warehouse, "operations").num_rows
-    assert {row.run for row in frame.select("run").distinct().collect()} == set(runs_written(warehouse))
+    assert {row.run for row in frame.select("run").distinct().collect()} == set(read_runs(warehouse)["run"].to_pylist())
+    assert {row.month for row in frame.select("month").distinct().collect()} == {"2026-01"}
 
 
 @pytest.mark.spark

@@ -158,15 +158,15 @@ def test_hostile_names_of_the_warehouse_stay_text(store: Path) -> None:
     assert page.count("<script>") == 1
 
 
-@pytest.mark.parametrize("spoilt", ["cut", "text", "version", "json"])
+@pytest.mark.parametrize("spoilt", ["cut", "text", "table", "json"])
 def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(store: Path, spoilt: str) -> None:
     path = store / "warehouse" / "trends.parquet"
     if spoilt == "cut":
         path.write_bytes(path.read_bytes()[:100])
     elif spoilt == "text":
         path.write_text("nonsense")
-    elif spoilt == "version":
-        old = written_schema("trends").with_metadata({b"harness.table": b"trends", b"harness.version": b"0"})
+    elif spoilt == "table":
+        old = written_schema("trends").with_metadata({b"harness.table": b"runs", b"harness.version": b"0"})
         pq.write_table(pa.Table.from_pylist([trend_record()], schema=old), path)
     else:
         write(store, [run_record(1)], [trend_record(regressions="{")])

@@ -1,0 +1,199 @@
+"""Bring finished tables of runs to the warehouse: ``landing/<id>/<table>/month=…/<id>.parquet``.
+
+A landing holds one run or many, in the form of a version (``history.tables.warehouse``), so that its files become part
+of the next version as they are.  It appears at once, after everything in it was read back; until a version holds its
+runs no reader looks at it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from history import FormatError, RunFiles
+from history.tables.metadata import fit
+from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
+from history.tables.warehouse import files_of, newest_version, written_schema
+from pipeline.tables import storage
+from pipeline.tables.conclusions import conclusion_tables
+from pipeline.tables.load_figures import batches_of, load_figures
+from pipeline.tables.run_row import last_moment, run_row
+from pipeline.tables.storage import exact, read_table, rows_in, rows_of, write_file
+
+LANDING: Final = "landing"
+TEMPORARY: Final = ".tmp"
+LARGE_BYTES: Final = 64 << 20
+"""Operations of more bytes are copied in pieces, and a run with so many gets a landing of its own."""
+_STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
+_BATCH: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the newest version says of a run; of two rows of one run the one that was ``written`` (µs) later counts."""
+
+    fingerprint: str
+    written: int
+    month: str
+
+
+def known_runs(root: Path | None) -> dict[str, Known]:
+    """The runs in a version or a landing, by their names.  Raises FileNotFoundError if it is removed meanwhile."""
+    found: dict[str, Known] = {}
+    for path in [] if root is None else files_of(root, "runs"):
+        columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
+        month = path.parent.name.partition("=")[2]
+        for name, mark, written in zip(columns["run"], columns["fingerprint"], columns["written"], strict=True):
+            found[name] = Known(mark, written, month)
+    return found
+
+
+def run_name(run: RunFiles) -> str:
+    """``<test name>/<UTC start>-<seed>``, which identifies a run in its store."""
+    root = run.root.resolve()
+    return f"{root.parent.name}/{root.name}"
+
+
+class Landing:
+    """Runs on their way into a warehouse; they appear there together when they are published."""
+
+    def __init__(self, warehouse: Path, now: Callable[[], int] = time.time_ns) -> None:
+        self.bytes = 0
+        self._warehouse, self._now = warehouse, now
+        self._known = known_runs(newest_version(warehouse))
+        self._parts: dict[tuple[str, str], list[pa.Table]] = {}
+
+    def add(self, run: RunFiles, name: str, made: Mapping[str, pa.Table] | None = None) -> bool:
+        """Add a run with finished tables; False if the warehouse has it already.
+
+        ``made`` are the tables if the caller still holds them.  A run with very many operations is published at once.
+        Raises FileNotFoundError without tables or history, FormatError for tables that are not whole, OSError.
+        """
+        rows = rows_of(run.tables)
+        mark = fingerprint(run, rows)
+        known = self._known.get(name)
+        if known is not None and known.fingerprint == mark:
+            return False
+        # Also where this machine's clock is behind that of the last writer.
+        written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
+        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > LARGE_BYTES
+        names = [table for table in TABLES if not (large and table == "operations")]
+        tables = {table: made[table] if made else read_table(run.table(table), table) for table in names}
+        batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
+        figures = load_figures(batches, last_moment(tables["faults"]))
+        tables |= conclusion_tables(run, tables, figures[1])
+        row = run_row(run, name, figures, tables, mark, written)
+        tables["runs"] = pa.Table.from_pylist([row], schema=RUNS)
+        month = month_of(row["started"])
+        parts = {(table, month): with_run(content, table, name) for table, content in tables.items()}
+        if large:
+            pieces = _pieces(run.table("operations"), name)
+            self._publish({**{place: [part] for place, part in parts.items()}, ("operations", month): pieces})
+        else:
+            self._hold(parts)
+        return True
+
+    def add_as_it_is(self, tables: Mapping[str, pa.Table]) -> None:
+        """Add a run of which ``tables`` holds the row, too: nothing is computed.
+
+        Raises FormatError if there are not as many operations as the row says.
+        """
+        (row,) = tables["runs"].select(["run", "started", "operations"]).to_pylist()
+        if (found := tables["operations"].num_rows) != row["operations"]:
+            raise FormatError(
+                row["run"], "operations", f"{found} rows, where the row of the run says {row['operations']}"
+            )
+        month = month_of(row["started"])
+        self._hold({(table, month): with_run(content, table, row["run"]) for table, content in tables.items()})
+
+    def publish(self) -> None:
+        """Let the runs appear in the warehouse, where the next refresh makes them part of a version.
+
+        Raises OSError that names a file, FormatError if what was written is not what is read back.
+        """
+        parts, self._parts, self.bytes = self._parts, {}, 0
+        if parts:
+            self._publish({place: [pa.concat_tables(held)] for place, held in parts.items()})
+
+    def _hold(self, parts: Mapping[tuple[str, str], pa.Table]) -> None:
+        for place, content in parts.items():
+            self._parts.setdefault(place, []).append(content)
+            self.bytes += content.nbytes
+
+    def _publish(self, parts: Mapping[tuple[str, str], Iterable[pa.Table]]) -> None:
+        mark = uuid.uuid4().hex
+        fresh = self._warehouse / LANDING / f"{mark}{TEMPORARY}"
+        fresh.mkdir(parents=True)
+        try:
+            for (table, month), content in parts.items():
+                write_month(fresh, table, month, written_schema(table), content)
+            fresh.rename(fresh.with_suffix(""))
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:
+    """Write a file of a table under ``root``, read its end back, and return the number of rows.
+
+    Raises OSError that names the file, FormatError if it is not whole.
+    """
+    directory = month_in(root, table, month)
+    path = directory / f"{uuid.uuid4().hex}.parquet"
+    rows = write_file(path, schema, content)
+    if (found := rows_in(path)) != rows:
+        raise FormatError(str(path), "the table", f"{found} rows, where {rows} were written")
+    return rows
+
+
+def month_in(root: Path, table: str, month: str) -> Path:
+    """The directory of a month of a table, which is made if need be; ``root`` must be there."""
+    directory = root / table / f"month={month}"
+    for part in (directory.parent, directory):
+        part.mkdir(exist_ok=True)
+    return directory
+
+
+def month_of(started: str) -> str:
+    """``2026-11`` of the UTC start in a run's name; ``unknown`` of any other name."""
+    found = _STARTED.match(started)
+    return f"{found[1]}-{found[2]}" if found else "unknown"
+
+
+def with_run(table: pa.Table, name: str, run: str) -> pa.Table:
+    """The rows of one run as they are written into the table of all runs."""
+    if "run" not in table.column_names:
+        table = table.add_column(0, RUNS.field("run"), pa.repeat(run, table.num_rows))
+    return exact(table, written_schema(name))
+
+
+def _pieces(operations: Path, run: str) -> Iterator[pa.Table]:
+    for part in sorted(operations.glob("*.parquet")):
+        schema = storage.written_schema("operations")
+        with pq.ParquetFile(part) as file:
+            for batch in file.iter_batches(_BATCH):
+                yield with_run(fit(pa.Table.from_batches([batch]), "operations", schema, part), "operations", run)
+
+
+def fingerprint(run: RunFiles, rows: Mapping[str, int]) -> str:
+    """A hash of what was recorded and concluded, of the tables' versions and of the number of ``rows`` in each.
+
+    Raises FileNotFoundError, OSError.
+    """
+    total = hashlib.sha256(f"{TABLES_VERSION} {RUNS_VERSION} {json.dumps(rows, sort_keys=True)}".encode())
+    for path in (run.history, run.probes, run.plan, run.results, run.suite):
+        if path == run.history or path.exists():
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "sha256").digest())
+        total.update(path.name.encode())
+    return total.hexdigest()

@@ -1,0 +1,235 @@
+"""Make the next version of the warehouse: the files of the one before, and of all landings.
+
+Files never change, so most of them are linked.  Small ones of one month are merged once there are several of about one
+size, as in a log-structured merge tree: the number of files grows with the months and the logarithm of the runs.
+
+Writers need no lock and no leases.  A version is built beside the others and then takes the next number, which only one
+directory can have: a writer that comes too late, or was paused meanwhile, builds the next one from what is there now.
+Landings are removed once the newest version holds their runs, whoever put them there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shutil
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from history import FormatError
+from history.tables.metadata import fit, schema_of
+from history.tables.schemas import FORMERLY
+from history.tables.warehouse import NEWEST, VERSIONS, newest_version, written_schema
+from pipeline.tables.storage import remove, rows_in, sweep
+from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
+
+FAN_IN: Final = 8
+"""So many files of about one size are merged."""
+_FULL: Final = 4
+"""Files of this level (128 MB) are not merged."""
+_KEEP_S: Final = 600
+"""A version is kept so long after the next one was built, for those who read it."""
+_BATCH: Final = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of a table, and the runs whose rows count in it; None: all."""
+
+    path: Path
+    runs: frozenset[str] | None
+    size: int
+
+
+def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, frozenset[str]]:
+    """The landings that hold something new, with the runs that count in each.
+
+    Raises FileNotFoundError if one is removed meanwhile.
+    """
+    newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
+    there = [path for path in _entries(warehouse / LANDING) if "." not in path.name]
+    for path in there:
+        for name, row in known_runs(path).items():
+            if name not in newest or (row.written, path) > newest[name]:
+                newest[name] = (row.written, path)
+    counts: dict[Path, set[str]] = defaultdict(set)
+    for name, (written, path) in newest.items():
+        if path in there and (name not in known or written > known[name].written):
+            counts[path].add(name)
+    return {path: frozenset(names) for path, names in counts.items()}
+
+
+def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, frozenset[str]]) -> None:
+    """Write the version that follows ``base`` into the directory ``fresh``.
+
+    Raises FileNotFoundError if a source is removed meanwhile, FormatError for columns of other types or for files that
+    are not whole, OSError that names a file.
+    """
+    replaced = {name: known[name].month for names in landed.values() for name in names if name in known}
+    places: dict[tuple[str, str], list[Source]] = defaultdict(list)
+    for root, runs in ((base, None), *landed.items()):
+        if root is None:
+            continue
+        keep = None if runs is None or runs == known_runs(root).keys() else runs
+        for path in root.glob("*/month=*/*.parquet"):
+            month = path.parent.name.partition("=")[2]
+            there = _others(path, replaced) if root == base and month in replaced.values() else keep
+            places[path.parents[1].name, month].append(Source(path, there, path.stat().st_size))
+    for (table, month), sources in places.items():
+        _lay(fresh, table, month, sources)
+
+
+def _others(path: Path, replaced: Collection[str]) -> frozenset[str] | None:
+    """The runs in a file without those that are replaced; None if there are none of those."""
+    there = frozenset(pc.unique(pq.ParquetFile(path).read(columns=["run"])["run"]).to_pylist())
+    return there - set(replaced) if there & set(replaced) else None
+
+
+def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
+    """Link the files of a month, or merge those that are to be merged."""
+    levels: dict[int, list[Source]] = defaultdict(list)
+    for source in sources:
+        if source.runs is None or source.runs:
+            levels[level_of(source.size)].append(source)
+    directory = month_in(fresh, table, month)
+    for level, group in levels.items():
+        if len(group) >= FAN_IN and level < _FULL:
+            _rewrite(fresh, table, month, group)
+            continue
+        for source in group:
+            if source.runs is None:
+                _link(source.path, directory / source.path.name)
+            else:
+                _rewrite(fresh, table, month, [source])
+
+
+def level_of(size: int) -> int:
+    """Which files are about as long: those below 256 KB, then below eight times as much, and so on."""
+    return (size >> 16).bit_length() // 3
+
+
+def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
+    schema = _union(table, [source.path for source in sources])
+    write_month(fresh, table, month, schema, _collected(_rows(sources, table, schema)))
+
+
+def _union(table: str, paths: Sequence[Path]) -> pa.Schema:
+    """This release's columns, and those of a later one that some file has: nothing that was written is lost."""
+    schema = written_schema(table)
+    formerly = FORMERLY.get(table, {}).values()
+    for path in paths:
+        for field in schema_of(path, table):
+            if field.name not in schema.names and field.name not in formerly:
+                schema = schema.append(pa.field(field.name, field.type, nullable=True))
+    return schema
+
+
+def _rows(sources: Sequence[Source], table: str, schema: pa.Schema) -> Iterator[pa.Table]:
+    for source in sources:
+        try:
+            with pq.ParquetFile(source.path) as file:
+                for batch in file.iter_batches(_BATCH):
+                    rows = pa.Table.from_batches([batch])
+                    if source.runs is not None:
+                        rows = rows.filter(pc.is_in(rows["run"], pa.array(sorted(source.runs), pa.string())))
+                    yield fit(rows, table, schema, source.path)
+        except pa.ArrowInvalid as error:
+            raise FormatError(str(source.path), "byte 0", f"expected Parquet: {error}") from None
+
+
+def _collected(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of :data:`_BATCH` or more, except the last."""
+    held: list[pa.Table] = []
+    for table in tables:
+        held.append(table)
+        if sum(part.num_rows for part in held) >= _BATCH:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Hard-link a file that never changes, or copy it where the file system cannot.  Raises FormatError, OSError."""
+    try:
+        target.hardlink_to(source)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copy2(source, target)
+        rows_in(target)
+
+
+@contextlib.contextmanager
+def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
+    """A fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises OSError."""
+    versions = warehouse / VERSIONS
+    versions.mkdir(parents=True, exist_ok=True)
+    fresh = versions / f"{uuid.uuid4().hex}{TEMPORARY}"
+    fresh.mkdir()
+    number = int(base.name) + 1 if base is not None else 1
+    try:
+        yield fresh
+        fresh.rename(versions / f"{number:08}")
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def tidy(warehouse: Path) -> None:
+    """Point ``tables`` to the newest version; remove what no one needs any more."""
+    version = newest_version(warehouse)
+    if version is None:
+        return
+    _point(warehouse, version)
+    known = known_runs(version)
+    for path in _entries(warehouse / LANDING):
+        with contextlib.suppress(FileNotFoundError):
+            if "." not in path.name and all(
+                name in known and known[name].written >= row.written for name, row in known_runs(path).items()
+            ):
+                remove(path)
+    there = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
+    for path, next_one in pairwise(there):
+        if _age(next_one) > _KEEP_S:
+            remove(path)
+    for place in (VERSIONS, LANDING):
+        for path in _entries(warehouse / place):
+            if "." in path.name:
+                sweep(path.parent, path.name)
+
+
+def _point(warehouse: Path, version: Path) -> None:
+    link = warehouse / NEWEST
+    with contextlib.suppress(OSError):  # Some file systems have no links; ours is not how the pipeline reads.
+        if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
+            return
+        fresh = warehouse / f".{NEWEST}.{uuid.uuid4().hex}"
+        fresh.symlink_to(f"{VERSIONS}/{version.name}")
+        fresh.replace(link)
+
+
+def _age(version: Path) -> float:
+    try:
+        return time.time() - version.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except FileNotFoundError:
+        return []

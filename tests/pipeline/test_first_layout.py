@@ -1,0 +1,88 @@
+"""A warehouse of the first release (0.1.0), as it wrote it: every later release reads all of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from history.tables.schemas import TABLES
+from history.tables.warehouse import read_runs, read_trends
+from pipeline import read_all, refresh
+
+FIXTURE = Path(__file__).parent / "data" / "warehouse-0.1.0.tar.gz"
+RUNS = [
+    f"register-kill-0.4.0/{name}"
+    for name in ("20260105T010000.000Z-1", "20260106T010000.000Z-2", "20260207T010000.000Z-3")
+]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    shutil.unpack_archive(FIXTURE, tmp_path)
+    return tmp_path / "warehouse"
+
+
+def place_of(warehouse: Path, run: str) -> Path:
+    return warehouse / f"run={run.replace('/', '%2F')}"
+
+
+def written(warehouse: Path, table: str) -> dict[str, pa.Table]:
+    """The rows of each run as they are in the files, whatever this release thinks of them."""
+    return {
+        run: pa.concat_tables(pq.ParquetFile(part).read() for part in place.glob(f"{table}.parquet/*.parquet"))
+        for run in RUNS
+        if (place := place_of(warehouse, run)).is_dir()
+    }
+
+
+def check_equal(now: pa.Table, then: pa.Table) -> None:
+    """Equal in all columns that are still there as they were."""
+    same = [name for name in then.column_names if name in now.column_names]
+    assert now.num_rows == then.num_rows
+    assert len(same) > then.num_columns - 4
+    for name in same:
+        assert now[name].to_pylist() == then[name].to_pylist(), name
+
+
+def test_it_is_read_before_anything_is_written(warehouse: Path) -> None:
+    before = written(warehouse, "runs")
+    check_equal(read_runs(warehouse), pa.concat_tables(before.values()))
+    assert read_trends(warehouse)["runs"].to_pylist() == [3]
+
+
+def test_it_is_brought_over_whole(warehouse: Path) -> None:
+    before = {table: written(warehouse, table) for table in (*TABLES, "runs")}
+    refresh(warehouse)
+    assert sorted(path.name for path in warehouse.iterdir()) == ["landing", "tables", "versions"]
+    for table, rows in before.items():
+        now = read_all(warehouse, table)
+        assert sorted(set(now["run"].to_pylist())) == [run for run in RUNS if rows[run].num_rows]
+        for run in RUNS:
+            check_equal(now.filter(pc.equal(now["run"], run)), rows[run])
+    assert [path.name for path in sorted((warehouse / "tables" / "runs").iterdir())] == [
+        "month=2026-01",
+        "month=2026-02",
+    ]
+    assert read_trends(warehouse)["runs"].to_pylist() == [3]
+    refresh(warehouse)
+    assert len(list((warehouse / "versions").iterdir())) == 1
+
+
+@pytest.mark.parametrize("lost", ["a table", "rows"])
+def test_what_is_half_there_stays_and_is_named(warehouse: Path, lost: str, caplog: pytest.LogCaptureFixture) -> None:
+    half = place_of(warehouse, RUNS[1])
+    if lost == "a table":
+        shutil.rmtree(half / "faults.parquet")
+    else:
+        part = half / "operations.parquet" / "part-00000.parquet"
+        pq.write_table(pq.ParquetFile(part).read().slice(2), part)
+    refresh(warehouse)
+    assert read_runs(warehouse)["run"].to_pylist() == [RUNS[0], RUNS[2]]
+    assert f"{half} is not whole, `harness ingest` of the run brings it again" in caplog.text
+    assert half.is_dir()
+    assert not place_of(warehouse, RUNS[0]).exists()
