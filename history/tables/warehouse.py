@@ -18,7 +18,7 @@ from history.toml_file import read_toml
 
 _TABLES: Final[Mapping[str, tuple[pa.Schema, tuple[int, ...]]]] = {
     "runs": (RUNS, (3, 4, RUNS_VERSION)),
-    "trends": (TRENDS, (TRENDS_VERSION,)),
+    "trends": (TRENDS, (3, TRENDS_VERSION)),
 }
 """The columns of each, and the versions that this release reads."""
 BASELINES: Final = "baselines.toml"
