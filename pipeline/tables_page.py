@@ -95,6 +95,8 @@ def _type(kind: pa.DataType) -> str:
     """The type in a few words; the fields of a struct are named in the column's meaning."""
     if pa.types.is_list(kind):
         return f"list of {_type(kind.value_type)}"
+    if pa.types.is_map(kind):
+        return f"map of {_type(kind.key_type)} to {_type(kind.item_type)}"
     return "struct" if pa.types.is_struct(kind) else str(kind)
 
 

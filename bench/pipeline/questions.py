@@ -26,7 +26,6 @@ from bench.pipeline.made_runs import made_tables, write_by_month
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "questions.md"
 NOTEBOOK = PAGE.with_suffix(".ipynb")
 _BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
-_FIGURES = "## How long they take"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +54,9 @@ def questions(page: str) -> list[Question]:
 
 
 def notebook(page: str) -> str:
-    """The page as a Jupyter notebook, without the figures at its end."""
+    """The page as a Jupyter notebook."""
     cells: list[dict[str, Any]] = []
-    text = page.partition(_FIGURES)[0]
-    pieces = _BLOCK.split(text)
+    pieces = _BLOCK.split(page)
     for place in range(0, len(pieces), 3):
         if pieces[place].strip():
             _add(cells, "markdown", pieces[place].strip())

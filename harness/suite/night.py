@@ -6,7 +6,6 @@ runs that it links to are those that stay.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -111,7 +110,7 @@ def trends(warehouse: Path) -> Iterator[str]:
     from history.tables.warehouse import read_trends
 
     for row in read_trends(warehouse).to_pylist():
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in json.loads(row["verdicts"]).items())
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in row["verdict_counts"])
         name = " ".join(part for part in (row["workload"], row["nemesis"] or "no fault", row["system_version"]) if part)
         yield f"{name}: {row['runs']} runs, {verdicts}; {_figure(row, 'rate_median', 'ok/s')}"
         yield from (f"  worse: {regression}" for regression in open_regressions(row["regressions"]))

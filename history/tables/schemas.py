@@ -17,15 +17,17 @@ RUNS_VERSION: Final = 5
 FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {
     "faults": {"target_nodes": "nodes"},
     "runs": {"recovery_times_ms": "recoveries_ms", "censored_times_ms": "unrecovered_ms"},
+    "trends": {"verdict_counts": "verdicts", "recovery_buckets": "recovery_histogram"},
 }
-"""The columns of a table that hold as lists what older versions held as JSON text, and that text's column."""
-TRENDS_VERSION: Final = 3
+"""The columns of a table that hold as lists or maps what older versions held as JSON text, and that text's column."""
+TRENDS_VERSION: Final = 4
 
 SPLITS: Final = ("all", "key", "key+node", "node")
 """By what the windows are split besides second, function and outcome."""
 
 
 _TEXTS: Final = pa.list_(pa.string())
+_BUCKETS: Final = pa.list_(pa.list_(pa.int64()))
 _TIMES: Final = pa.list_(pa.float64())
 # Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
 _UTC: Final = pa.timestamp("us")
@@ -242,7 +244,7 @@ TRENDS: Final = pa.schema(
         _field("workload", pa.string(), "as in runs"),
         _field("runs", pa.int64(), "how many"),
         _field("newest", pa.string(), "the last of them"),
-        _field("verdicts", pa.string(), "how many of each, as a JSON object"),
+        _field("verdict_counts", pa.map_(pa.string(), pa.int64()), "how many of each", nullable=True),
         _field("violations", pa.int64(), "over all runs"),
         _field("flakiness", pa.float64(), "share of neighbouring runs with different verdicts", nullable=True),
         _field("rate_median", pa.float64(), "ok operations a second, over the runs", nullable=True),
@@ -255,11 +257,11 @@ TRENDS: Final = pa.schema(
         ),
         _field("recovery_ms_p95", pa.float64(), "ms, likewise; null: over 5 % never recovered", nullable=True),
         _field("recovery_ms_max", pa.float64(), "ms, over the faults with a way back", nullable=True),
-        _field("recovery_histogram", pa.string(), "JSON list of [more than ms, up to ms, how many faults]"),
+        _field("recovery_buckets", _BUCKETS, "each more than ms, up to ms (null: any), how many faults", nullable=True),
         _field("compared_with", pa.string(), "the version before, with runs of equal settings", nullable=True),
         _field("recovery_log_rank", pa.float64(), "z of the log-rank test; positive: slower than it", nullable=True),
         _field("recovery_p", pa.float64(), "two-sided p-value of that test", nullable=True),
-        _field("regressions", pa.string(), "open and closed, as a JSON list of history.metrics.regressions.Regression"),
+        _field("regressions", pa.string(), "open and closed, as JSON: what is compared may be a number or a verdict"),
     ]
 )
 """One row a kind of run: ``warehouse/trends.parquet``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +42,7 @@ def _groups(runs: list[dict[str, Any]], trends: list[dict[str, Any]]) -> tuple[G
 
 
 def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
-    verdicts = json.loads(trend["verdicts"])
+    verdicts = dict(trend["verdict_counts"])
     flakiness = trend["flakiness"]
     return Group(
         nemesis=trend["nemesis"],
@@ -60,8 +59,7 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
         violations=trend["violations"],
         never=trend["never_recovered"],
         histogram=tuple(
-            (low / 1000, None if high is None else high / 1000, count)
-            for low, high, count in json.loads(trend["recovery_histogram"])
+            (low / 1000, None if high is None else high / 1000, count) for low, high, count in trend["recovery_buckets"]
         ),
         compared=_compared(trend),
     )

@@ -44,11 +44,11 @@ def test_figures_of_a_kind() -> None:
     rows = [row(n, verdict=verdict, recovery_times_ms=[100.0 * n], violations=n, rate=None if n == 4 else 200.0 + n)
             for n, verdict in enumerate(verdicts)]  # fmt: skip
     (trend,) = trends(rows)
-    assert json.loads(trend["verdicts"]) == {"valid": 2, "invalid": 2, "harness failure": 1}
+    assert dict(trend["verdict_counts"]) == {"valid": 2, "invalid": 2, "harness failure": 1}
     assert trend["flakiness"] == pytest.approx(2 / 3)
     assert (trend["violations"], trend["rate_median"]) == (6, 201)
     assert (trend["recoveries"], trend["recovery_ms_p50"], trend["recovery_ms_max"]) == (4, 100, 300)
-    assert json.loads(trend["recovery_histogram"]) == [[0, 100, 2], [100, 200, 1], [200, 500, 1]]
+    assert trend["recovery_buckets"] == [[0, 100, 2], [100, 200, 1], [200, 500, 1]]
     assert trend["newest"] == "t/004"
 
 

@@ -27,9 +27,9 @@ def run_record(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def trend_record(**changes: Any) -> dict[str, Any]:
-    plain = {field.name: EMPTY[field.type] for field in TRENDS}
+    plain = {field.name: EMPTY.get(field.type) for field in TRENDS}
     kind = {"system_version": "0.4.0", "nemesis": "kill", "workload": "register"}
-    reported = {"verdicts": '{"valid": 5, "invalid": 1}', "recovery_histogram": "[]", "regressions": "[]"}
+    reported = {"verdict_counts": {"valid": 5, "invalid": 1}, "recovery_buckets": [], "regressions": "[]"}
     return {**plain, **kind, **reported, **changes}
 
 
@@ -57,7 +57,7 @@ REGRESSIONS: list[dict[str, Any]] = [
 def store(tmp_path: Path) -> Path:
     runs = [run_record(n, recovery_ms=1900.0 + 50 * n) for n in range(1, 6)]
     runs.append(run_record(6, recovery_ms=9000.0, verdict="invalid"))
-    histogram = json.dumps([[0, 100, 1], [100, 200, 0], [200, None, 5]])
+    buckets = [[0, 100, 1], [100, 200, 0], [200, None, 5]]
     kind = trend_record(
         runs=6,
         flakiness=0.2,
@@ -67,7 +67,7 @@ def store(tmp_path: Path) -> Path:
         rate_median=190.0,
         unavailable_s_median=1.5,
         never_recovered=2,
-        recovery_histogram=histogram,
+        recovery_buckets=buckets,
         regressions=json.dumps(REGRESSIONS),
     )
     write(tmp_path, runs, [kind])

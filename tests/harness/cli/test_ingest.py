@@ -32,7 +32,7 @@ def test_a_check_brings_its_run_and_replaces_it(tmp_path: Path) -> None:
     assert run_command(["check", str(run.root), "--no-spark"]) == 1
     assert runs(tmp_path) == [(name, "invalid")]
     (trend,) = read_trends(tmp_path / "warehouse").to_pylist()
-    assert (trend["runs"], json.loads(trend["verdicts"]), trend["newest"]) == (1, {"invalid": 1}, name)
+    assert (trend["runs"], trend["verdict_counts"], trend["newest"]) == (1, [("invalid", 1)], name)
 
 
 def test_a_run_that_is_in_no_store_makes_no_warehouse(tmp_path: Path) -> None:
