@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from history import FormatError, RunFiles
 from history.tables.schemas import RUNS
 from pipeline.spark.actions import ddl, run_action
+from pipeline.spark.choice import LARGE_BYTES
 from pipeline.spark.hadoop_fs import is_remote
-from pipeline.spark.jobs import LARGE_BYTES, run_tables
+from pipeline.spark.jobs import run_tables
 from pipeline.tables.columns import clean
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
@@ -94,7 +95,7 @@ def _by_spark(spark: SparkSession, texts: list[str], warehouse: Path, deadline_s
         frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
         parts.append(run_action(frame.mapInArrow(_task(warehouse, deadline_s), ddl(_FOUND)).toArrow).cast(_FOUND))
     for number, text in big.items():
-        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark, large=large)))
+        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark)))
     return parts + _from_afar(spark, remote, warehouse, deadline_s, large)
 
 
@@ -120,7 +121,7 @@ def _from_afar(
 
         def add_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
             with copied_here(spark, place) as path, staged(path) as (name, run):
-                compute = _by_all_tasks(spark, large=large) if is_large(path, large) else written_tables
+                compute = _by_all_tasks(spark) if is_large(path, large) else written_tables
                 return _add(run, name, warehouse, deadline_s, compute)
 
         parts.append(_attempt(number, places[number], add_one))
