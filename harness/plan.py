@@ -6,6 +6,7 @@ import math
 import random
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
@@ -69,6 +70,8 @@ WarmUp: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
 Timeout: TypeAlias = Annotated[float, Meta(gt=0, le=3600, description=_LONG)]
 RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LONG)]
 Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
+#: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
+_SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
 
 # The online monitor (``harness.execution.monitor``) follows these.
 WATCHED_WORKLOADS: Final = ("register",)
@@ -91,9 +94,9 @@ class Plan:
     ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
     overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
     stop a majority.  ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every
-    random choice.  ``schedule``, if there is one, says which fault comes when (steps of ``nemesis.schedule.steps`` as
-    JSON), instead of the cycle of ``nemesis``.  ``canary`` is a bug planted in the server, which takes one only in
-    ``unsafe_test_mode``.
+    random choice.  ``spark_conf`` are settings of Spark.  ``schedule``, if there is one, says which fault comes when
+    (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle of ``nemesis``.  ``canary`` is a bug planted in
+    the server, which takes one only in ``unsafe_test_mode``.
     """
 
     seed: Seed
@@ -127,6 +130,7 @@ class Plan:
     restart_at_end: bool = False
     spark: bool = True
     spark_master: str = "local[*]"
+    spark_conf: dict[str, str] = field(default_factory=dict)
     unsafe_test_mode: bool = False
     canary: CanaryName = ""
 
@@ -187,6 +191,8 @@ class Plan:
             option = option_of(one.name)
             if isinstance(value, bool):
                 words += [] if value == one.default else [option if value else option.replace("--", "--no-", 1)]
+            elif one.name == "spark_conf":
+                words += [word for name, text in value.items() for word in (option, f"{name}={text}")]
             elif isinstance(value, dict):
                 figures = ",".join(f"{name}={_word(number)}" for name, number in value.items())
                 words += [option, figures] if value else []
@@ -218,6 +224,7 @@ def validate(plan: Plan) -> Plan:
     if plan.snapshot and plan.version == "0.3.2":
         raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
     _validate_canary(plan)
+    _validate_spark(plan)
     return plan if plan.schedule else _validate_turns(plan)
 
 
@@ -251,6 +258,28 @@ def _validate_canary(plan: Plan) -> None:
         raise UsageError(f"--canary {plan.canary} does nothing in a server without snapshots: give --snapshot too")
     if plan.unsafe_test_mode and not plan.canary:
         raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
+
+
+def _validate_spark(plan: Plan) -> None:
+    require_settings(plan.spark_conf)
+    for name in plan.spark_conf:
+        if _SECRET.search(name) and not name.endswith(".provider"):
+            raise UsageError(
+                f"--spark-conf {name} is a secret, and a plan is written down: put it into spark-defaults.conf, or "
+                "into the environment that its file system reads"
+            )
+
+
+def require_settings(conf: Mapping[str, str]) -> None:
+    """Raises UsageError for what is no setting of Spark that may be set here."""
+    for name, text in conf.items():
+        if not name.startswith("spark.") or "\n" in text:
+            raise UsageError(
+                f"--spark-conf {name}: settings begin with spark. and are of one line (those of Hadoop's file systems "
+                "begin with spark.hadoop.)"
+            )
+        if name == "spark.master":
+            raise UsageError(f"--spark-conf {name}: give --spark-master {text}")
 
 
 def option_of(field: str) -> str:

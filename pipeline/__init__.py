@@ -12,7 +12,7 @@ Importing this package does not import pyspark.
 """
 
 from history.tables.warehouse import read_all
-from pipeline.errors import JavaMissingError, JobError, PipelineError, SessionError
+from pipeline.errors import JavaMissingError, JobError, PackageMissingError, PipelineError, SessionError
 from pipeline.spark.jobs import run_tables
 from pipeline.spark.session import start_session
 from pipeline.spark.warm import WarmSession
@@ -27,6 +27,7 @@ __all__ = [
     "JavaMissingError",
     "JobError",
     "Outcome",
+    "PackageMissingError",
     "PipelineError",
     "SessionError",
     "Tables",

@@ -5,6 +5,7 @@
     PipelineError
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
+    ├── PackageMissingError     no jar for a kind of URI, such as s3a://
     └── JobError                a Spark job died (a checker that crashed, a worker that was killed)
 
 Bad recorded files, and tables that this release does not read, raise ``history.FormatError``; what the disk refuses
@@ -24,6 +25,10 @@ class SessionError(PipelineError):
 
 class JavaMissingError(SessionError):
     """No Java runtime was found; the message says what to install."""
+
+
+class PackageMissingError(PipelineError):
+    """Spark has no file system for a URI, or one that does not fit; the message names the package to add."""
 
 
 class JobError(PipelineError):

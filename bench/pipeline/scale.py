@@ -105,7 +105,7 @@ def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callab
     write_history(run.history, operations, 10)
 
     def work() -> None:
-        tables = run_tables(spark, run, model="register", deadline_s=600, large=0)
+        tables = run_tables(spark, run, model="register", deadline_s=600)
         assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
         print(json.dumps(tables.seconds), flush=True)
 

@@ -7,13 +7,13 @@ import shutil
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from harness.cli.completion import complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.shared_options import spark_master_option, store_option
+from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
 from history.extras import require
@@ -36,12 +36,8 @@ DEADLINE_S: Final = 60.0
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
 )
 @json_option
-@click.option(
-    "--spark/--no-spark",
-    default=None,
-    help="A RUN: through Spark, or here by the same functions.  [default: by the size of its history]",
-)
-@spark_master_option
+@spark_option
+@spark_options
 @store_option
 def check(
     target: str,
@@ -52,6 +48,7 @@ def check(
     as_json: bool,
     spark: bool | None,
     spark_master: str,
+    spark_conf: dict[str, str],
     store: Path,
 ) -> int:
     """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page, plots and junit.xml anew.
@@ -68,7 +65,8 @@ def check(
     files = _found(target, store)
     if model or engine or initial is not None or deadline is not None:
         raise UsageError(f"--model, --initial, --engine and --deadline are for a history file; {target} is none")
-    return _check_run(files, store, spark_master, spark=spark, as_json=as_json)
+    start = {"master": spark_master, "settings": spark_conf}
+    return _check_run(files, store, start, spark=spark, as_json=as_json)
 
 
 def _found(target: str, store: Path) -> RunFiles:
@@ -87,22 +85,24 @@ def _found(target: str, store: Path) -> RunFiles:
         ) from None
 
 
-def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool | None, as_json: bool) -> int:
+def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:
     require("report")
     from harness.exits import exit_code
     from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
     from harness.store import require_history
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
+    from pipeline.spark.choice import choose
+    from pipeline.warehouse.staging import staged_size
 
     require_history(files)
     progress = progress_of(as_json=as_json)
-    through_spark, why = _way(files, spark)
-    if through_spark:
+    way = choose([staged_size(files.root)], spark)
+    if way.spark:
         require("spark")
-    progress.say(f"judging {'through Spark' if through_spark else 'in this process'}: {why}")
+    progress.say(f"judging {way}")
     # No run needs the cores now, and there is only one job.
-    session = WarmSession(spark_master, app="harness check", nice=0, rounds=0) if through_spark else None
+    session = WarmSession(**start, app="harness check", rounds=0) if way.spark else None
     started: list[object] = []
 
     def begun() -> SparkSession:
@@ -125,17 +125,6 @@ def _check_run(files: RunFiles, store: Path, spark_master: str, *, spark: bool |
     if as_json:
         Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
     return code
-
-
-def _way(files: RunFiles, spark: bool | None) -> tuple[bool, str]:
-    """Whether a run is judged through Spark, and why; by default by the size of its history."""
-    from pipeline.spark.jobs import LARGE_BYTES
-    from pipeline.warehouse.ingest import is_large
-
-    if spark is not None:
-        return spark, "as asked"
-    large = is_large(files.root)
-    return large, f"its history has {'more than' if large else 'at most'} {LARGE_BYTES >> 20} MiB"
 
 
 def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:

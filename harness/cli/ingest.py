@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.completion import complete_runs
-from harness.cli.shared_options import spark_master_option, store_option
+from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
@@ -21,25 +21,19 @@ if TYPE_CHECKING:
 
     from pipeline import Outcome
 
-#: From this many runs on, starting Spark is worth it; so it is for one history that is large.
-MANY = 200
-
 
 @click.command("ingest")
 @click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...", shell_complete=complete_runs)
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
-@click.option(
-    "--spark/--no-spark", default=None, help=f"Spread over Spark.  [default: from {MANY} runs on, and for large ones]"
-)
-@spark_master_option
-@click.option("--spark-memory", default="1g", help="Heap of the driver and of each executor.")
+@spark_option
+@spark_options
 @store_option
 def ingest(
     places: tuple[str, ...],
     deadline: float,
     spark: bool | None,
     spark_master: str,
-    spark_memory: str,
+    spark_conf: dict[str, str],
     store: Path,
 ) -> int:
     """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
@@ -52,8 +46,9 @@ def ingest(
     from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
+    from pipeline.spark.choice import Way, choose, session_for
     from pipeline.spark.hadoop_fs import is_remote
-    from pipeline.warehouse.ingest import is_large
+    from pipeline.warehouse.staging import staged_size
 
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
@@ -61,19 +56,16 @@ def ingest(
     remote = any(map(is_remote, chosen))
     if spark is False and remote:
         raise UsageError("--no-spark: a URI is read by Spark only")
-    session = None
+    by_size = choose([staged_size(Path(place)) for place in chosen], spark)
+    way = Way(spark=True, why="a URI is read by Spark only") if remote else by_size
+    if way.spark:
+        require("spark")
+    Progress().say(f"working {way}")
     try:
-        if spark or remote or (spark is None and (len(chosen) >= MANY or any(map(is_large, chosen)))):
-            require("spark")
-            from pipeline import start_session
-
-            session = start_session(spark_master, app="harness ingest", memory=spark_memory)
-        outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
+        with session_for(way, spark_master, app="harness ingest", settings=spark_conf) as session:
+            outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
-    finally:
-        if session is not None:
-            session.stop()
     return _print(outcomes, store / WAREHOUSE)
 
 

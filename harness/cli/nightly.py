@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.completion import complete_suites
-from harness.cli.shared_options import spark_master_option, suite_options
+from harness.cli.shared_options import spark_options, suite_options
 from harness.execution.progress import Progress
 from history.extras import require
 
@@ -20,21 +20,27 @@ from history.extras import require
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
-@click.option("--spark/--no-spark", default=True, help="The pipeline through Spark, or here by the same functions.")
-@spark_master_option
+@spark_options
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
-def nightly(keep_days: float, keep_gib: float, spark: bool, spark_master: str, dry_run: bool, **options: Any) -> int:
+def nightly(
+    keep_days: float,
+    keep_gib: float,
+    spark_master: str,
+    spark_conf: dict[str, str],
+    dry_run: bool,
+    **options: Any,
+) -> int:
     """Run the suite FILE, bring its runs into the warehouse, report the trends, remove old runs, write the site.
 
     A run that failed is never removed before it was acknowledged: `harness ack RUN --reason …`.
     The exit code is the suite's, or 255 when a later step failed.
     """
-    require("run", *(("spark",) if spark else ()))
+    require("run", *(("spark",) if options["spark"] else ()))
     from harness.suite.night import Night, plan_night, run_night
     from harness.suite.retention import Limits
     from harness.suite.session import SuiteOptions
 
-    night = Night(SuiteOptions(**options), Limits(keep_days, keep_gib), spark_master if spark else None)
+    night = Night(SuiteOptions(**options), Limits(keep_days, keep_gib), spark_master, spark_conf)
     if dry_run:
         for line in plan_night(night):
             click.echo(line)

@@ -82,4 +82,6 @@ def read_defaults(path: Path) -> dict[str, Any]:
         raise UsageError(f"{where}: {error}") from None
     if isinstance(found["nemesis"], list):
         found["nemesis"] = ",".join(found["nemesis"])
+    if isinstance(found["spark_conf"], dict):
+        found["spark_conf"] = [f"{name}={value}" for name, value in found["spark_conf"].items()]
     return {_PARAMETERS.get(field, field): value for field, value in found.items() if value is not UNSET}

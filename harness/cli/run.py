@@ -12,7 +12,7 @@ import click
 from harness.cli.completion import complete_faults
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.plan_file import FIGURES, take_defaults
-from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_option
+from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
@@ -90,7 +90,7 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
     default=DEFAULT["spark"],
     help="Judge through Spark, or in this process by the same functions.",
 )
-@spark_master_option
+@spark_options
 @store_option
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
 @json_option

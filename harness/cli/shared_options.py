@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ import click
 
 from harness.cli.completion import complete_faults
 from harness.clusters import CLUSTER_SPECS
+from harness.errors import UsageError
+from harness.plan import require_settings
 
 
 class Directory(click.Path):
@@ -25,7 +27,40 @@ class Directory(click.Path):
 
 
 store_option: Final = click.option("--store", type=Directory(), default=Path("store"), help="The run store.")
-spark_master_option: Final = click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run.")
+spark_option: Final = click.option(
+    "--spark/--no-spark",
+    default=None,
+    help="Through Spark, or in this process by the same functions.  [default: by size]",
+)
+
+
+def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) -> dict[str, str]:  # noqa: ARG001 (click's shape)
+    """Settings of the form NAME=VALUE.  Raises UsageError."""
+    pairs = [text.partition("=") for text in given]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise UsageError(f"--spark-conf {wrong[0]}: expected NAME=VALUE")
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    require_settings(found)
+    return found
+
+
+_SPARK_OPTIONS: Final = (
+    click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run."),
+    click.option(
+        "--spark-conf",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_settings,
+        help="A setting of Spark, over spark-defaults.conf; may be given again.",
+    ),
+)
+
+
+def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Put on a command where the pipeline's jobs run, and with which settings."""
+    return _with(_SPARK_OPTIONS, command)
+
+
 #: The help of ``--cluster``.
 CLUSTER_HELP: Final = f"{CLUSTER_SPECS}."
 
@@ -45,6 +80,7 @@ _SUITE_OPTIONS: Final = (
     ),
     click.option("--dledger-version", "version", help="Only cells of this version."),
     click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's."),
+    spark_option,
     click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m."),
     click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut."),
 )
@@ -52,6 +88,10 @@ _SUITE_OPTIONS: Final = (
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Put the options that choose the cells of a suite on a command: ``suite`` and ``nightly`` have the same."""
-    for option in reversed(_SUITE_OPTIONS):
+    return _with(_SUITE_OPTIONS, command)
+
+
+def _with(options: Sequence[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command

@@ -29,7 +29,7 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     Exit code: 1 for an unexpected violation or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
-    require("run")
+    require("run", *(("spark",) if options["spark"] else ()))
     from harness.suite.session import SuiteOptions, list_cells, run_suite
 
     dry_run = options.pop("dry_run")

@@ -219,7 +219,9 @@ class Run:
 
     def _start_spark(self) -> None:
         if self._plan.spark:
-            self._spark = WarmSession(self._plan.spark_master, app=f"harness {self._plan.test}")
+            self._spark = WarmSession(
+                self._plan.spark_master, app=f"harness {self._plan.test}", settings=self._plan.spark_conf
+            )
 
     def _await_spark(self) -> None:
         """Wait for Spark before the load: the nodes may run on the same cores."""

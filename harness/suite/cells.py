@@ -13,6 +13,8 @@ from harness.errors import UsageError
 from harness.plan import Plan
 from harness.suite.expectation import Expectation
 
+#: Of two events in ``history.jsonl`` (docs/pipeline.md).
+_BYTES: Final = 247
 _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
 
@@ -79,6 +81,11 @@ class Shard:
 def seed_of(suite_seed: int, cell: str) -> int:
     """The seed of a cell, from the suite's seed and the cell's name: adding a cell changes no other seed."""
     return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
+
+
+def likely_bytes(plan: Plan) -> int:
+    """The expected size of a run's history, if every operation of its load is made."""
+    return int(_BYTES * plan.rate * (plan.warm_up + plan.time_limit))
 
 
 def likely_seconds(plan: Plan, overhead_s: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
@@ -19,20 +19,18 @@ from harness.suite.session import SuiteOptions, list_cells, run_suite, site
 from history.records.layout import WAREHOUSE
 from reports.load.store_index import runs_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 #: Seconds for the verdicts of one run that has no tables yet.
 _DEADLINE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The options of a nightly job.  ``spark`` None: the pipeline in this process, by the same functions."""
+    """The options of a nightly job.  Spark's are for the warehouse."""
 
     suite: SuiteOptions
     limits: Limits
-    spark: str | None = "local[*]"
+    spark_master: str = "local[*]"
+    spark_conf: dict[str, str] = field(default_factory=dict)
 
     @property
     def warehouse(self) -> Path:
@@ -89,14 +87,14 @@ def plan_night(night: Night) -> Iterator[str]:
 def into_warehouse(night: Night) -> Iterator[str]:
     """Bring every judged run of the store into the warehouse; one that cannot be read is named and fails nothing."""
     from pipeline import ingest
+    from pipeline.spark.choice import choose, session_for
+    from pipeline.warehouse.staging import staged_size
 
     runs = sorted((files for files in runs_of(night.suite.store) if files.results.exists()), key=lambda r: r.root.name)
-    session = _session(night.spark)
-    try:
+    way = choose([staged_size(files.root) for files in runs], night.suite.spark)
+    yield f"working {way}"
+    with session_for(way, night.spark_master, app="harness nightly", settings=night.spark_conf) as session:
         outcomes = ingest(runs, night.warehouse, deadline_s=_DEADLINE_S, spark=session)
-    finally:
-        if session is not None:
-            session.stop()
     for outcome in outcomes:
         if outcome.state == "failed":
             yield f"not brought: {outcome.run}: {outcome.error}"
@@ -132,9 +130,3 @@ def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
 
 def _figure(row: dict[str, Any], name: str, unit: str) -> str:
     return "no rate" if row[name] is None else f"{row[name]:.0f} {unit}"
-
-
-def _session(master: str | None) -> SparkSession | None:
-    from pipeline import start_session
-
-    return None if master is None else start_session(master, app="harness nightly")

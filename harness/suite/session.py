@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ class SuiteOptions:
     nemesis: tuple[str, ...] = ()
     version: str | None = None
     time_limit: float | None = None
+    spark: bool | None = None
     budget: str | None = None
     retries: int | None = None
     on_failure: OnFailure | None = None
@@ -56,7 +57,8 @@ class SuiteOptions:
 
 def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
     """The selected cells.  Raises UsageError when none is left."""
-    changes: dict[str, Any] = {} if asked.time_limit is None else {"time_limit": asked.time_limit}
+    forced = {"time_limit": asked.time_limit, "spark": asked.spark}
+    changes: dict[str, Any] = {name: value for name, value in forced.items() if value is not None}
     wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
 
     def is_wanted(plan: Plan) -> bool:
@@ -84,7 +86,13 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
         rows.append((f"[{number:3}]", cell.name, plan))
     yield tables.fitted(rows)
     budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
-    yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}"
+    yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}; {judged(cells)}"
+
+
+def judged(cells: Sequence[Cell]) -> str:
+    """How many cells are judged through Spark."""
+    through = sum(cell.plan.spark for cell in cells)
+    return f"{through} judged through Spark, {len(cells) - through} in their own process"
 
 
 def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
@@ -99,6 +107,7 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
+        table.say(judged(journal.begun.cells))
         stop = threading.Event()
         runner = Runner(
             journal, _launcher(asked.store, table, stop), lambda: (), table, stop.is_set,
@@ -152,7 +161,8 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
-    fixed = {"--seed": asked.seed, "--dledger-version": asked.version, "--time-limit": asked.time_limit}
+    fixed = {"--seed": asked.seed, "--dledger-version": asked.version, "--time-limit": asked.time_limit,
+             "--spark": asked.spark}  # fmt: skip
     given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
     if given:
         raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(given)}")

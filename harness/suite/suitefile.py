@@ -24,6 +24,7 @@
     known = ["never-catches-up"]  # which known defects, by their marks; one of the two where invalid is expected
     why = "docs/findings.md"
     exclude = [{version = "0.3.2", snapshot = true}]
+    spark = true                  # judge through Spark; false: without; none: by the size of the history
     schedule = "scenarios/x.toml" # in place of nemesis: a script of faults, looked for beside this file
 
     [[matrix.override]]           # for the cells that it fits; later ones win
@@ -51,12 +52,13 @@ from harness.errors import UsageError
 from harness.execution.faults import Faults, scripted
 from harness.options import turns
 from harness.plan import Plan, validate
-from harness.suite.cells import Cell, seed_of
+from harness.suite.cells import Cell, likely_bytes, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
 from harness.suite.known_defects import Defect, read_defects
 from history.schema import convert, hint
 from history.toml_file import read_toml
+from pipeline.spark.choice import choose
 
 _LENGTH: Final = re.compile(LENGTH)
 
@@ -200,7 +202,7 @@ class _Matrix:
         own |= changes
         expected = _expectation(expecting, self._defects, self._where)
         skip = expecting.get("skip", "")
-        base, skip = self._scripted(Plan(seed=0, cluster=cluster, **own), skip, changes)
+        base, skip = self._scripted(_plan(own, cluster), skip, changes)
         name = self._name(base, options)
         seeds: list[int | None] = [*self._seeds] or [None]
         for number, seed in itertools.product(range(1, self._repeat + 1), seeds):
@@ -233,6 +235,12 @@ class _Matrix:
         told = {"workload", "nemesis", "version", "snapshot", "canary", "unsafe_test_mode"}
         more = [f"{key} {options[key]}" for key, values in self._axes.items() if len(values) > 1 and key not in told]
         return self._prefix + " ".join([plan.test, *more])
+
+
+def _plan(options: Mapping[str, Any], cluster: str) -> Plan:
+    """The plan with these options, judged through Spark or not by its size unless they say."""
+    plan = Plan(seed=0, cluster=cluster, **options)
+    return plan if "spark" in options else replace(plan, spark=choose([likely_bytes(plan)]).spark)
 
 
 class _Condition:

@@ -9,12 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from pipeline.errors import PackageMissingError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WILD: Final = re.compile(r"[\\{}\[\]*?]")
 _TAIL: Final = 1 << 20
+_NO_CLASS: Final = re.compile("No FileSystem for scheme|ClassNotFound|NoClassDefFound|NoSuchMethod")
+_MODULES: Final = {
+    "s3a": "hadoop-aws",
+    "gs": "hadoop-gcp",
+    "abfs": "hadoop-azure",
+    "abfss": "hadoop-azure",
+    "oss": "hadoop-aliyun",
+}
+"""The module of Hadoop for each kind of object store; its version must be that of the Hadoop that Spark brings."""
+_OLD: Final = {"s3": "s3a", "s3n": "s3a"}
 
 
 def is_remote(place: str) -> bool:
@@ -33,7 +45,10 @@ def for_readers(uri: str) -> str:
 
 
 def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
-    """Name -> (URI, bytes) of the files in a directory, or of the one file.  Raises py4j's errors."""
+    """Name -> (URI, bytes) of the files in a directory, or of the one file.
+
+    Raises PackageMissingError, as everything here that is given a URI; and py4j's errors.
+    """
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
     found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
@@ -88,6 +103,26 @@ def _bytes(spark: SparkSession, uri: str, start: int, count: int) -> bytes:
 
 
 def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
     java: Any = spark.sparkContext._jvm  # noqa: SLF001 (pyspark has no public way to Hadoop's file systems)
     path = java.org.apache.hadoop.fs.Path(java.java.net.URI(place))
-    return path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), path  # noqa: SLF001
+    try:
+        return path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), path  # noqa: SLF001
+    except Py4JJavaError as error:
+        thrown = str(error.java_exception.toString())
+        if _NO_CLASS.search(thrown) is None:
+            raise
+        hadoop = str(java.org.apache.hadoop.util.VersionInfo.getVersion())
+        raise PackageMissingError(to_add(place.partition(":")[0].lower(), hadoop, thrown)) from None
+
+
+def to_add(scheme: str, hadoop: str, thrown: str) -> str:
+    """What to add so that URIs of a scheme can be read."""
+    if scheme in _OLD:
+        return f"Hadoop {hadoop} reads no {scheme}:// URIs: write {_OLD[scheme]}://"
+    module = _MODULES.get(scheme)
+    name = f"spark.jars.packages=org.apache.hadoop:{module}:{hadoop}" if module else f"spark.jars=JAR of {scheme}://"
+    if "NoSuchMethod" in thrown or "NoClassDefFound" in thrown:
+        return f"the jar for {scheme}:// URIs does not fit Hadoop {hadoop} ({thrown}): name --spark-conf {name}"
+    return f"Spark has no jar for {scheme}:// URIs: add it with --spark-conf {name}, or in spark-defaults.conf"

@@ -1,7 +1,7 @@
 """Start Spark without side effects on the terminal, the working directory and signals.
 
-No port is open to other machines, and no environment variable is left behind.  Spark reads part of its settings from a
-directory of files, so each session has a temporary one, removed when it is stopped.
+No port is open to other machines, and no environment variable is left behind.  The user's own settings of Spark hold
+(``pipeline.spark.settings``), but for the master.  Each session has a temporary directory, removed when it is stopped.
 """
 
 from __future__ import annotations
@@ -10,44 +10,27 @@ import atexit
 import contextlib
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pipeline.errors import JavaMissingError, SessionError
-from pipeline.spark.packages import cluster_settings, is_on_this_machine
+from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
+from pipeline.spark.settings import conf_directory, merged, read_defaults, write_directory
 from pipeline.tables.storage import sweep_dead
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOG4J: Final = """\
-rootLogger.level = warn
-rootLogger.appenderRef.stderr.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
-"""
-
-# Sourced by Spark's own launcher.  Only here can the priority be set for the JVM and its workers alone: a Python thread
-# that lowered its own would keep the interpreter's lock while it waits for a core.
-# Ctrl-C and SIGHUP reach every process of the terminal: only this process decides what they mean for the JVM and its
-# children.
-_ENV: Final = """\
-exec >>{log} 2>&1
-trap '' INT HUP
-renice -n {nice} -p $$ >/dev/null 2>&1 || true
-"""
-
 _LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-_BRIEF: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-_SCRATCH: Final = "harness-spark"
+_BRIEF: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+SCRATCH: Final = "harness-spark"
+_UNRESOLVED: Final = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+)")
 _SETTINGS: Final = {
     "spark.python.daemon.module": "pipeline.spark.worker_daemon",
     "spark.sql.adaptive.enabled": "false",
@@ -64,41 +47,38 @@ def start_session(
     *,
     app: str,
     memory: str = "1g",
-    nice: int = 0,
     brief: bool = False,
-    settings: dict[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
-    ``memory`` is the driver's heap (in local mode also the workers') and each executor's.  ``nice`` is added to our own
-    priority for the JVM and the Python workers that it starts.  ``brief`` is for a session that works for seconds: its
-    code is compiled less thoroughly, which halves what the start costs.  ``settings`` are further Spark settings.
+    ``memory`` is the driver's heap (in local mode also the workers') and each executor's.  ``brief`` is for a session
+    that works for seconds: its code is compiled less thoroughly, which halves what the start costs.  ``settings`` are
+    the user's, over those of the user's files, over ours.
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
     """
     home = _java_home()
-    sweep_dead(Path(tempfile.gettempdir()), _SCRATCH)
+    sweep_dead(Path(tempfile.gettempdir()), SCRATCH)
     scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    log = scratch / "spark.log"
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    (scratch / "log4j2.properties").write_text(_LOG4J)
-    (scratch / "spark-env.sh").write_text(_ENV.format(log=log, nice=min(19, own + nice)))
-    here = is_on_this_machine(master)
-    options = {
+    log, theirs, here = scratch / "spark.log", conf_directory(), is_on_this_machine(master)
+    ours = {
         **_SETTINGS,
         **(_LOOPBACK if here else {}),
-        **_places(scratch, brief),
-        **cluster_settings(master, scratch, memory),
+        "spark.local.dir": str(scratch),
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch}",
         "spark.driver.memory": memory,
-        **(settings or {}),
+        **cluster_settings(master, scratch, memory),
     }
-    with _environment(scratch, home, loopback=here):
-        return _in_own_thread(master, app, options, log)
+    options = merged(ours, read_defaults(theirs), settings or {}, brief=_BRIEF if brief else {})
+    write_directory(scratch, options, theirs, log)
+    with _environment(scratch, home, master):
+        return _in_own_thread(master, app, scratch, log)
 
 
 def scratch_prefix() -> str:
     """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
-    return f"{_SCRATCH}-{os.getpid()}-"
+    return f"{SCRATCH}-{os.getpid()}-"
 
 
 def _java_home() -> Path | None:
@@ -113,31 +93,21 @@ def _java_home() -> Path | None:
     raise JavaMissingError(f"Spark needs Java 17 or newer, but {looked}: install openjdk-17-jre-headless")
 
 
-def _places(scratch: Path, brief: bool) -> dict[str, str]:
-    java = [f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", *(_BRIEF if brief else ())]
-    return {
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.extraJavaOptions": " ".join(java),
-    }
-
-
 @contextlib.contextmanager
-def _environment(scratch: Path, java_home: Path | None, *, loopback: bool) -> Iterator[None]:
+def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator[None]:
     """What the JVM inherits, in this process's environment only while it starts."""
     import pyspark
 
     packages = str(Path(__file__).resolve().parents[2])
     wanted = {
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages])),
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1" if loopback else os.environ.get("SPARK_LOCAL_IP"),
+        "SPARK_LOCAL_IP": "127.0.0.1" if is_on_this_machine(master) else os.environ.get("SPARK_LOCAL_IP"),
         "JAVA_HOME": str(java_home) if java_home else None,
         "SPARK_ENV_LOADED": None,
-        "PYSPARK_SUBMIT_ARGS": None,
     }
     before = {name: os.environ.get(name) for name in wanted}
     _assign(wanted)
@@ -155,13 +125,13 @@ def _assign(variables: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _in_own_thread(master: str, app: str, options: dict[str, str], log: Path) -> SparkSession:
+def _in_own_thread(master: str, app: str, scratch: Path, log: Path) -> SparkSession:
     """Start in a thread that then ends: in the main thread pyspark would take over the handling of Ctrl-C."""
     outcome: list[SparkSession | BaseException] = []
 
     def start() -> None:
         try:
-            outcome.append(_build(master, app, options))
+            outcome.append(_build(master, app, scratch))
         except Exception as error:  # noqa: BLE001 (pyspark raises whatever Java threw)
             outcome.append(error)
 
@@ -174,16 +144,15 @@ def _in_own_thread(master: str, app: str, options: dict[str, str], log: Path) ->
     return result
 
 
-def _build(master: str, app: str, options: dict[str, str]) -> SparkSession:
+def _build(master: str, app: str, scratch: Path) -> SparkSession:
     from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
     from pyspark.sql import SparkSession
 
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = _note_lost_connection  # type: ignore[method-assign, assignment]
-    builder = SparkSession.builder.master(master).appName(app)
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    # What is set here stands on the JVM's command line, by which its processes are found.
+    builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+    return builder.master(master).appName(app).getOrCreate()
 
 
 def _note_lost_connection(server: object, request: object, client_address: object) -> None:  # noqa: ARG001
@@ -195,5 +164,10 @@ def _explain(error: BaseException, log: Path) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
     if "UnsupportedClassVersionError" in text:
         return "Spark needs Java 17 or newer, but the one it found is older: install openjdk-17-jre-headless"
+    if missing := sorted({":".join(parts) for parts in _UNRESOLVED.findall(text)}):
+        return (
+            f"Spark found no package {', '.join(missing)}: look at its name and version in spark.jars.packages, and "
+            "whether this machine reaches a repository that has it (or name a jar that is here, in spark.jars)"
+        )
     tail = "\n".join(text.splitlines()[-15:])
     return f"Spark did not start: {str(error).strip().splitlines()[0]}\n{tail}".rstrip()

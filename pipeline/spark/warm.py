@@ -1,9 +1,7 @@
 """A Spark session that is started and warmed up in the background.
 
 Spark is slow the first time: classes are loaded, plans compiled, Python workers forked.  So the first job is the real
-one, on a small made-up run.  All of it happens at a low priority, since the clients of a run that is being recorded
-must not wait for it; when the session is fetched, its priority is put right again as far as the system
-permits (only root may raise one).
+one, on a small made-up run.  A run that is recorded waits for it before its load, during which the session is idle.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ import os
 import signal
 import tempfile
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
+from glob import iglob
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,9 +25,6 @@ from pipeline.spark.session import scratch_prefix, start_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Ten steps below ourselves: about a tenth of the share of the processes of the run, and enough to start on a machine
-#: that is busy with other things as well (at the lowest priority of all it never starts there).
-BELOW: Final = 10
 _ROUNDS: Final = 2
 
 
@@ -46,41 +41,28 @@ class WarmSession:
         *,
         app: str,
         memory: str = "1g",
-        nice: int = BELOW,
         brief: bool = True,
+        settings: Mapping[str, str] | None = None,
         rounds: int = _ROUNDS,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._start = partial(start_session, master, app=app, memory=memory, nice=nice, brief=brief)
-        self._nice = nice
+        self._start = partial(start_session, master, app=app, memory=memory, brief=brief, settings=settings)
         self._rounds = rounds
-        self._clock = clock
         self._session: SparkSession | None = None
         self._failure: PipelineError | None = None
         self._stopped = False
-        self.seconds: float | None = None
-        """How long it took to get warm; None while it goes on, and if it failed."""
         self._thread = threading.Thread(target=self._warm_up, name="spark-warm", daemon=True)
         self._thread.start()
 
     def get(self, timeout: float = 120.0) -> SparkSession:
-        """The warm session, at the priority of this process.
+        """The warm session.
 
         Raises SessionError if it is not there after ``timeout`` seconds, and whatever kept it from starting.
         """
-        deadline = self._clock() + timeout
-        while self._thread.is_alive() and self._clock() < deadline:
-            # The caller waits now: what is still starting must not starve at the lowest priority.
-            if self._nice:
-                for process in spark_processes():
-                    raise_priority(process)
-            self._thread.join(min(0.25, max(0.0, deadline - self._clock())))
+        self._thread.join(timeout)
         if self._failure is not None:
             raise self._failure
         if self._thread.is_alive() or self._session is None:
             raise SessionError(f"Spark was not ready within {timeout:g} s")
-        if self._nice:
-            raise_priority(jvm_pid(self._session))
         return self._session
 
     def stop(self, timeout: float = 30.0) -> None:
@@ -103,7 +85,6 @@ class WarmSession:
         self._session = None
 
     def _warm_up(self) -> None:
-        began = self._clock()
         try:
             self._session = self._start()
             with tempfile.TemporaryDirectory(prefix="harness-warm-") as root:
@@ -111,7 +92,6 @@ class WarmSession:
                     if self._stopped:
                         return
                     run_tables(self._session, made_up_run(Path(root) / "run"), model="register", deadline_s=10)
-            self.seconds = self._clock() - began
         except PipelineError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001 (a thread's exception would go to the terminal)
@@ -164,24 +144,10 @@ def _command_line(pid: int) -> bytes:
         return b""
 
 
-def raise_priority(pid: int) -> bool:
-    """Give a process, its threads and its descendants this process's priority; False if that is not permitted."""
-    priority = os.getpriority(os.PRIO_PROCESS, 0)
-    for process in family(pid):
-        for task in Path(f"/proc/{process}/task").glob("*"):
-            try:
-                os.setpriority(os.PRIO_PROCESS, int(task.name), priority)
-            except PermissionError:
-                return False
-            except ProcessLookupError:
-                continue
-    return True
-
-
 def family(pid: int) -> list[int]:
     """A process and all its descendants, parents first; those that end meanwhile may be missing."""
     direct: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    for path in iglob(f"/proc/{pid}/task/*/children"):  # noqa: PTH207 (pathlib fails on a process that is gone)
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            direct += [int(child) for child in path.read_text().split()]
+            direct += [int(child) for child in Path(path).read_text().split()]
     return [pid, *(member for child in direct for member in family(child))]

@@ -15,8 +15,9 @@ import pyarrow as pa
 from history import FormatError, RunFiles
 from pipeline.errors import JobError
 from pipeline.spark.actions import ddl, run_action
+from pipeline.spark.choice import LARGE_BYTES
 from pipeline.spark.hadoop_fs import is_remote
-from pipeline.spark.jobs import LARGE_BYTES, run_tables
+from pipeline.spark.jobs import run_tables
 from pipeline.tables.columns import clean
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
@@ -159,7 +160,7 @@ def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], larg
         frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
         task = _task(adder.warehouse, adder.deadline_s)
         adder.take(run_action(frame.mapInArrow(task, ddl(_OUTCOME)).toArrow))
-    adder.add_here(big, _by_all_tasks(spark, large=large))
+    adder.add_here(big, _by_all_tasks(spark))
     _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
 
 
@@ -218,7 +219,7 @@ def _by_size(spark: SparkSession, large: int) -> Compute:
     def compute(run: RunFiles, **options: Any) -> Mapping[str, pa.Table] | None:
         if run.history.stat().st_size <= large:
             return written_tables(run, **options)
-        return _by_all_tasks(spark, large=large)(run, **options)
+        return _by_all_tasks(spark)(run, **options)
 
     return compute
 

@@ -25,6 +25,8 @@ store-type = "MEMORY"
 kill-leader = 3
 [fault-options]
 loss = 0.4
+[spark-conf]
+"spark.jars.packages" = "a:a:1,b:b:2"
 """
 
 
@@ -53,12 +55,15 @@ def test_what_stands_in_the_file_is_the_plan(tmp_path: Path) -> None:
     assert plan == Plan(
         seed=4, nemesis=("kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"), interval=8.0,
         version="0.3.2", beyond_quorum=True, store="MEMORY", weights={"kill-leader": 3.0}, fault_options={"loss": 0.4},
+        spark_conf={"spark.jars.packages": "a:a:1,b:b:2"},
     )  # fmt: skip
 
 
 def test_the_command_line_wins(tmp_path: Path) -> None:
     plan = planned(tmp_path / "plan.toml", TEXT, "--interval", "5", "--weights", "kill-leader=9")
     assert (plan.interval, plan.weights, plan.version) == (5.0, {"kill-leader": 9.0}, "0.3.2")
+    plan = planned(tmp_path / "plan.toml", TEXT, "--spark-conf", "spark.a=b=c", "--spark-conf", "spark.d=")
+    assert plan.spark_conf == {"spark.a": "b=c", "spark.d": ""}
 
 
 def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
@@ -80,6 +85,8 @@ def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
         ("[weights]\nkill-leader = true", "weights must be a table of numbers"),
         ('[fault-options]\nloss = "much"', "fault-options must be a table of numbers, not {'loss': 'much'}"),
         ("interval = 'long'", "interval must be a number above 0 and at most 604800, not 'long'"),
+        ("spark-conf = {'spark.cores.max' = 2}", "spark-conf must be a table of texts, not {'spark.cores.max': 2}"),
+        ("spark-conf = {'fs.s3a.endpoint' = 'x'}", "those of Hadoop's file systems begin with spark.hadoop."),
         ("keys = 2.5", "keys must be a whole number from 1 to 10000, not 2.5"),
         ("store-type = 'DISK'", "store-type must be one of 'FILE', 'MEMORY', not 'DISK'"),
     ],

@@ -102,7 +102,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from history import RunFiles
-from pipeline.warehouse.tables import ingest, run_tables, start_session
+from pipeline import ingest, run_tables, start_session
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.large import Sizes
 
@@ -115,7 +115,7 @@ tables = run_tables(spark, run, model="register", deadline_s=30)
 spark.conf.set("spark.sql.files.maxPartitionBytes", "5000")
 pieces = run_tables(spark, RunFiles(Path(root) / "again"), model="register", deadline_s=30,
     history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(slice=60, piece=5000))
-keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, large=0, sizes=Sizes(slice=60, key=30))
+keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, sizes=Sizes(slice=60, key=30))
 operations = spark.read.parquet(str(run.table("operations")))
 def where(batches):
     import os, pipeline, pyarrow

@@ -32,7 +32,7 @@ def small_pieces(spark) -> Iterator[None]:
 
 def in_pieces(spark, run: RunFiles, sizes: Sizes | None = None, **options: Any) -> Tables:
     sizes = sizes or Sizes(slice=40, key=10**6, piece=5000)
-    return run_tables(spark, run, model="register", deadline_s=30, large=0, sizes=sizes, **options)
+    return run_tables(spark, run, model="register", deadline_s=30, sizes=sizes, **options)
 
 
 def tables_of(run: RunFiles) -> dict[str, pa.Table]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
 import signal
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import JavaMissingError, SessionError, start_session
+from pipeline import JavaMissingError, PackageMissingError, SessionError, ingest, start_session
+from pipeline.spark.hadoop_fs import listing
 from pipeline.spark.session import scratch_prefix
-from pipeline.spark.warm import WarmSession, made_up_run, raise_priority, spark_processes
+from pipeline.spark.warm import WarmSession, family, made_up_run, spark_processes
 
 
 def test_no_java_is_named_with_the_mend(monkeypatch, tmp_path) -> None:
@@ -69,7 +71,7 @@ def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:
             raise ConnectionRefusedError(111, "Connection refused")
 
     monkeypatch.setattr("pipeline.spark.warm.start_session", lambda *_, **__: Dead())
-    warm = WarmSession(app="tests", rounds=0, nice=0)
+    warm = WarmSession(app="tests", rounds=0)
     assert warm.get(5)
     warm.stop()
 
@@ -110,8 +112,9 @@ def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
             process.wait()
 
 
-def test_the_priority_of_a_process_that_is_gone() -> None:
-    assert raise_priority(2**22 - 1)
+def test_the_family_of_a_process_that_is_gone() -> None:
+    assert family(2**22 - 1) == [2**22 - 1]
+    assert os.getpid() in family(os.getppid())
 
 
 SCRIPT = """
@@ -124,18 +127,11 @@ def surroundings():
     # pyspark leaves two SPARK_ variables of its own behind
     return signal.getsignal(signal.SIGINT), {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
 
-def priorities(spark):
-    return {os.getpriority(os.PRIO_PROCESS, pid) for pid in family(jvm_pid(spark))}
-
-began, before = os.getpriority(os.PRIO_PROCESS, 0), surroundings()
+before = surroundings()
 warm = WarmSession("local[1]", app="tests", memory="512m", rounds=1)
-warm._thread.join()
-print(*family(jvm_pid(warm._session)), flush=True)
-print(*priorities(warm._session), flush=True)
-spark = warm.get(1)
-print(*priorities(spark), flush=True)
+spark = warm.get(600)
+print(*family(jvm_pid(spark)), flush=True)
 assert surroundings() == before
-assert os.getpriority(os.PRIO_PROCESS, 0) == began
 """
 
 
@@ -149,15 +145,10 @@ def run_script(end: str, work: Path, scratch: Path) -> subprocess.CompletedProce
 
 @pytest.mark.spark
 @pytest.mark.nightly
-def test_a_session_leaves_no_trace_and_takes_no_core_from_others(tmp_path) -> None:
+def test_a_session_leaves_no_trace(tmp_path) -> None:
     work, scratch = tmp_path / "work", tmp_path / "scratch"
     done = run_script("warm.stop()", work, scratch)
     assert (done.returncode, done.stderr) == (0, "")
-    _, while_warming, fetched = done.stdout.splitlines()
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    below = str(min(19, own + 10))
-    assert while_warming == below
-    assert fetched == (str(own) if os.geteuid() == 0 else below)
     assert not list(work.iterdir())
     assert not list(scratch.iterdir())
 
@@ -210,3 +201,97 @@ os._exit(0)
 """
     done = run_script(end, tmp_path / "work", tmp_path / "scratch")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- the user's own Spark ---------------------------------------------------------------------------------------------
+
+NO_REPOSITORY = """\
+<ivysettings>
+  <settings defaultResolver="none"/>
+  <resolvers><filesystem name="none"><artifact pattern="{0}/[artifact]"/></filesystem></resolvers>
+</ivysettings>
+"""
+STORE = """\
+import java.net.URI;
+
+public class Store extends org.apache.hadoop.fs.RawLocalFileSystem {
+    @Override public URI getUri() { return URI.create("store:///"); }
+    @Override public String getScheme() { return "store"; }
+}
+"""
+OWN_SPARK = """
+import json, sys
+from pathlib import Path
+from history import RunFiles
+from pipeline import PackageMissingError, run_tables, start_session
+from pipeline.spark.warm import made_up_run
+
+root, jar = sys.argv[1:]
+spark = start_session("local[1]", app="tests", memory="512m", settings={"spark.jars": jar, "spark.mine.second": "line"})
+run = made_up_run(Path(root) / "run")
+tables = run_tables(spark, RunFiles(Path(root) / "there"), model="register", deadline_s=10,
+    history=f"store://{run.history}")
+names = ("spark.mine.first", "spark.mine.second", "spark.sql.shuffle.partitions", "spark.ui.enabled")
+print(json.dumps([[spark.conf.get(name) for name in names], sorted({v.verdict for v in tables.key_verdicts})]))
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_package_that_nobody_has_is_named(tmp_path) -> None:
+    ivy = tmp_path / "ivysettings.xml"
+    ivy.write_text(NO_REPOSITORY.format(tmp_path))
+    settings = {
+        "spark.jars.packages": "no.such:thing:1", "spark.jars.ivy": str(tmp_path), "spark.jars.ivySettings": str(ivy),
+    }  # fmt: skip
+    with pytest.raises(SessionError, match=r"^Spark found no package no.such:thing:1: look at its name and version"):
+        start_session(app="tests", settings=settings)
+    gc.collect()
+
+
+@pytest.mark.spark
+def test_the_users_settings_hold_and_a_jar_brings_its_kind_of_uri(tmp_path) -> None:
+    """A file system of our own stands for an object store, whose jars are large."""
+    import pyspark
+
+    (tmp_path / "Store.java").write_text(STORE)
+    hadoop = next((Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
+    jar = tmp_path / "store.jar"
+    for command in (["javac", "-cp", str(hadoop), "Store.java"], ["jar", "cf", str(jar), "Store.class"]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(
+        "spark.mine.first of the file\nspark.mine.second of the file\nspark.sql.shuffle.partitions 3\n"
+        "spark.hadoop.fs.store.impl Store\n"
+    )
+    environment = {**os.environ, "SPARK_CONF_DIR": str(conf)}
+    command = [sys.executable, "-c", OWN_SPARK, str(tmp_path), str(jar)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [["of the file", "line", "3", "false"], ["valid"]]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        (
+            "s3a://bucket/run",
+            r"no jar for s3a:// URIs: add it with --spark-conf spark.jars.packages=\S+:hadoop-aws:3\.",
+        ),
+        ("gs://bucket/run", r"no jar for gs:// .*:hadoop-gcp:3\."),
+        ("s3://bucket/run", r"reads no s3:// URIs: write s3a://"),
+        ("own://bucket/run", r"no jar for own:// URIs: add it with --spark-conf spark.jars=JAR"),
+    ],
+)
+def test_a_kind_of_uri_without_its_jar_is_refused_with_the_package(spark, uri: str, words: str, tmp_path) -> None:
+    with pytest.raises(PackageMissingError, match=words):
+        listing(spark, uri)
+    run = made_up_run(tmp_path / "run")
+    bad, good = ingest([uri, run], tmp_path / "warehouse", deadline_s=10, spark=spark)
+    assert (bad.state, good.state) == ("failed", "added")
+    assert bad.error is not None
+    assert re.search(words, bad.error)
+    assert "\n" not in bad.error

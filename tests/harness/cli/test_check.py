@@ -314,7 +314,7 @@ def test_spark_is_for_large_histories(
 
     asked: list[Session] = []
     monkeypatch.setattr("pipeline.WarmSession", Session)
-    monkeypatch.setattr(importlib.import_module("pipeline.warehouse.ingest"), "staged_size", lambda place: size)
+    monkeypatch.setattr(importlib.import_module("pipeline.warehouse.staging"), "staged_size", lambda place: size)
     record(tmp_path)
     code, output, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
     assert (code, output["spark"]) == (0, False)  # it was judged, if not as asked

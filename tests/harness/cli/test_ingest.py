@@ -51,6 +51,7 @@ def test_all_runs_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     output = capsys.readouterr()
     assert "1 added, 0 unchanged, 1 failed" in output.out
     said = output.err
+    assert said.startswith("working in this process: 2 runs are fewer than 200")
     assert f"{other.name}: FormatError: {other}/history.jsonl: line 1: expected a JSON object" in said
     shutil.rmtree(other)
     assert run_command(["ingest", "--store", str(tmp_path)]) == 0

@@ -38,6 +38,14 @@ def test_a_list_is_an_axis_and_the_last_one_changes_fastest(tmp_path: Path) -> N
     assert len({cell.name for cell in found}) == 4
 
 
+def test_cells_are_judged_through_spark_by_their_size_unless_the_file_or_the_caller_says(tmp_path: Path) -> None:
+    text = MATRIX + "time_limit = [60, 7200]\n"
+    assert [cell.plan.spark for cell in cells(tmp_path, text)] == [False, True]
+    assert [cell.plan.spark for cell in cells(tmp_path, "[defaults]\nspark = true\n" + text)] == [True, True]
+    suite = read_suite(write(tmp_path, text))
+    assert {cell.plan.spark for cell in suite.cells(1, "netns", {"spark": False})} == {False}
+
+
 def test_excluded_combinations_are_no_cells(tmp_path: Path) -> None:
     text = MATRIX + "version = ['0.3.2', '0.4.0']\nsnapshot = [false, true]\n"
     with pytest.raises(UsageError, match=r"cell register-bridge-0.3.2-snapshot: --snapshot needs"):

@@ -104,7 +104,9 @@ def test_all_green(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("suite.json", "attempts.jsonl", "summary.txt", "summary.md", "junit.xml"):
         assert (world.folder / name).stat().st_size > 0, name
     assert (world.path / "store" / "site" / "index.html").exists()
-    assert "6 passed" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "6 passed" in told
+    assert "0 judged through Spark, 6 in their own process" in told
 
 
 def test_without_spark_a_suite_whose_cells_need_it_is_refused_before_anything_starts(
@@ -245,5 +247,5 @@ def test_dry_run_lists_the_cells_and_touches_nothing(world: World, capsys: pytes
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7
     assert "register-bridge+hammer-time-0.4.0" in lines[5]
-    assert lines[-1].endswith("budget 60 min")
+    assert lines[-1].endswith("budget 60 min; 0 judged through Spark, 6 in their own process")
     assert not (world.path / "store").exists()

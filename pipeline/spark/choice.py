@@ -1,0 +1,55 @@
+"""Which way a piece of work goes, through Spark or in this process, by its size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pipeline.spark.session import start_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LARGE_BYTES: Final = 64 << 20
+"""From this size of a history on (about 250,000 operations), Spark is worth its start."""
+
+MANY: Final = 200
+"""From this many runs on, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of the two ways, and why it was taken."""
+
+    spark: bool
+    why: str
+
+    def __str__(self) -> str:
+        return f"{'through Spark' if self.spark else 'in this process'}: {self.why}"
+
+
+def choose(sizes: Collection[int], asked: bool | None = None) -> Way:
+    """The way for histories of these sizes in bytes; ``asked`` decides unless it is None."""
+    if asked is not None:
+        return Way(spark=asked, why="as asked")
+    runs, large, limit = len(sizes), sum(size > LARGE_BYTES for size in sizes), f"{LARGE_BYTES >> 20} MiB"
+    if runs == 1:
+        return Way(spark=large > 0, why=f"its history has {'more than' if large else 'at most'} {limit}")
+    if large:
+        return Way(spark=True, why=f"{large} of {runs} histories are of more than {limit}")
+    if runs >= MANY:
+        return Way(spark=True, why=f"{runs} runs are {MANY} or more")
+    return Way(spark=False, why=f"{runs} runs are fewer than {MANY}, and no history is of more than {limit}")
+
+
+@contextmanager
+def session_for(way: Way, master: str, *, app: str, settings: Mapping[str, str]) -> Iterator[SparkSession | None]:
+    """A session for as long as the block lasts, or None if the work goes the other way.  Raises SessionError."""
+    session = start_session(master, app=app, settings=settings) if way.spark else None
+    try:
+        yield session
+    finally:
+        if session is not None:
+            session.stop()
