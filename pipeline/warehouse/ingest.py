@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from history import FormatError, RunFiles
 from history.tables.schemas import RUNS
-from pipeline.spark.actions import ddl, run_action
+from pipeline.spark.actions import ddl, require_visible, run_action
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.jobs import LARGE_BYTES, run_tables
 from pipeline.tables.columns import clean
@@ -67,8 +68,11 @@ def ingest(
     An error of one run (bad lines, another version, gone meanwhile) is its outcome.  Raises OSError when the warehouse
     itself cannot be written, FormatError for bad ``baselines.toml``, and JobError when Spark fails.
     """
+    # The tasks of a cluster work elsewhere.
+    warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
     texts = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
+    texts = [text if is_remote(text) else str(Path(text).absolute()) for text in texts]
     if spark is None:
         parts = [_one(number, text, warehouse, deadline_s) for number, text in enumerate(texts)]
     else:
@@ -92,9 +96,11 @@ def _by_spark(spark: SparkSession, texts: list[str], warehouse: Path, deadline_s
     parts: list[pa.Table] = []
     if small:
         frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
-        parts.append(run_action(frame.mapInArrow(_task(warehouse, deadline_s), ddl(_FOUND)).toArrow).cast(_FOUND))
+        with tempfile.NamedTemporaryFile(prefix=".seen-", dir=warehouse) as mark:
+            task = _task(warehouse, deadline_s, Path(mark.name))
+            parts.append(run_action(frame.mapInArrow(task, ddl(_FOUND)).toArrow).cast(_FOUND))
     for number, text in big.items():
-        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark, large=large)))
+        parts.append(_one(number, text, warehouse, deadline_s, _by_all_tasks(spark)))
     return parts + _from_afar(spark, remote, warehouse, deadline_s, large)
 
 
@@ -120,7 +126,7 @@ def _from_afar(
 
         def add_one(place: str = places[number]) -> tuple[str, pa.Table | None]:
             with copied_here(spark, place) as path, staged(path) as (name, run):
-                compute = _by_all_tasks(spark, large=large) if is_large(path, large) else written_tables
+                compute = _by_all_tasks(spark) if is_large(path, large) else written_tables
                 return _add(run, name, warehouse, deadline_s, compute)
 
         parts.append(_attempt(number, places[number], add_one))
@@ -146,9 +152,12 @@ def _tasks(spark: SparkSession, runs: int) -> int:
     return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism), -(-runs // AT_ONCE))
 
 
-def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(
+    warehouse: Path, deadline_s: float, mark: Path
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
+            require_visible(mark)
             places = zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)
             found = [_one(number, root, warehouse, deadline_s) for number, root in places]
             yield from pa.concat_tables(found).combine_chunks().to_batches()
