@@ -5,8 +5,8 @@
 CASE is one of
 
     one-key     a table of operations on one key in Parquet -> its verdict, by distributed zones
-    keys        the same on a hundred keys, each judged by one task
     history     a history.jsonl on ten keys -> all tables of the run
+    keys        the same on a hundred keys
     runs        as many small runs (200 operations each) -> a warehouse with their tables, rows and trends
 
 Prints one JSON object a size and appends it to the results.  Memory is the greatest resident sum of the JVM, its Python
@@ -30,7 +30,7 @@ from typing import Any
 from bench.pipeline.made import write_history, write_operations
 from history import RunFiles
 from pipeline import ingest, run_tables, start_session
-from pipeline.spark.large import Sizes, verdict_rows
+from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.warm import family, jvm_pid
 
 SMALL = 200
@@ -84,32 +84,31 @@ def _cpu(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def from_parquet(keys: int) -> Callable[[Any, Path, int], tuple[int, Callable[[], None]]]:
+def one_key(spark: Any, scratch: Path, operations: int) -> tuple[int, Callable[[], None]]:
+    path = scratch / f"operations-{operations}.parquet"
+    write_operations(path, operations, 1)
+
+    def work() -> None:
+        verdicts = judge_big_keys(spark, spark.read.parquet(str(path)))
+        assert [verdict.verdict for verdict in verdicts] == ["valid"], verdicts
+
+    return 2 * operations, work
+
+
+def one_history(keys: int) -> Callable[[Any, Path, int], tuple[int, Callable[[], None]]]:
     def prepare(spark: Any, scratch: Path, operations: int) -> tuple[int, Callable[[], None]]:
-        path = scratch / f"operations-{operations}.parquet"
-        write_operations(path, operations, keys)
+        run = RunFiles(scratch / f"run-{operations}")
+        run.root.mkdir()
+        write_history(run.history, operations, keys)
 
         def work() -> None:
-            sizes = Sizes(key=10 if keys == 1 else 10**9)
-            rows = verdict_rows(spark, spark.read.parquet(str(path)), "register", (600, time.monotonic), sizes)
-            assert rows["verdict"].to_pylist() == ["valid"] * keys, rows.to_pylist()
+            tables = run_tables(spark, run, model="register", deadline_s=600)
+            assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
+            print(json.dumps(tables.seconds), flush=True)
 
         return 2 * operations, work
 
     return prepare
-
-
-def one_history(spark: Any, scratch: Path, operations: int) -> tuple[int, Callable[[], None]]:
-    run = RunFiles(scratch / f"run-{operations}")
-    run.root.mkdir()
-    write_history(run.history, operations, 10)
-
-    def work() -> None:
-        tables = run_tables(spark, run, model="register", deadline_s=600)
-        assert {verdict.verdict for verdict in tables.key_verdicts} == {"valid"}
-        print(json.dumps(tables.seconds), flush=True)
-
-    return 2 * operations, work
 
 
 def many_runs(spark: Any, scratch: Path, runs: int) -> tuple[int, Callable[[], None]]:
@@ -133,7 +132,7 @@ def many_runs(spark: Any, scratch: Path, runs: int) -> tuple[int, Callable[[], N
     return 2 * SMALL * runs, work
 
 
-CASES = {"one-key": from_parquet(1), "keys": from_parquet(100), "history": one_history, "runs": many_runs}
+CASES = {"one-key": one_key, "history": one_history(10), "keys": one_history(100), "runs": many_runs}
 
 
 def main() -> None:

@@ -76,7 +76,7 @@ class _Scan(Scanned):
     def _mend_strange(self) -> None:
         """Lines that the scanner does not know: nemesis events, odd values, and mistakes."""
         k = self.kernel
-        for row in np.flatnonzero(self.rows[:, k.SHAPE] == k.STRANGE).tolist():
+        for row in np.flatnonzero(self.rows[:, k.SHAPE] >= k.OTHER).tolist():
             event = self.event(row)
             if max(abs(event.index), abs(event.time), event.process != NEMESIS and abs(event.process)) >= LARGEST:
                 raise NotColumnarError(f"the numbers of event {row}")

@@ -3,6 +3,8 @@
 It knows the JSON that our own writer emits, with the fields in any order and blanks between them; a line with anything
 else in it (an escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON
 library.  Names are compared by their hashes (FNV-1a).
+
+Rows of ``WIDTH`` columns hold what checking a register needs; rows of ``WHOLE`` columns all of an event.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ from history.compiled import compiled, compiled_part, step
 # Columns of a row.
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
 WIDTH: Final = 12
-# What a value looked like.
-NULL, INTEGER, PAIR, TRIPLE = range(4)
+# More columns: hashes of node and error, the phase's place in PHASES (-1: none), and the bytes of the value's text;
+# TEXT is -1 if that is not as our own writer spells it.
+NODE, ERROR, PHASE, TEXT, TEXT_END = range(WIDTH, 17)
+WHOLE: Final = 17
+# What a value looked like; OTHER is a text or a boolean.
+NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
 # A key that is no string.
 NUMBERED: Final = 1 << 61
 # Marks in SHAPE.
@@ -82,6 +88,16 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @compiled_part
+def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
+    """Where true or false ends; -1 for anything else."""
+    if place + 4 <= end and data[place + 1] == 114 and data[place + 2] == 117 and data[place + 3] == 101:
+        return place + 4 if data[place] == 116 else -1
+    if place + 5 <= end and data[place + 1] == 97 and data[place + 2] == 108 and data[place + 3] == 115:
+        return place + 5 if data[place] == 102 and data[place + 4] == 101 else -1
+    return -1
+
+
+@compiled_part
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
@@ -95,10 +111,23 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     if is_null(data, place, end):
         row[VALUE], row[SHAPE] = ABSENT, NULL
         return place + 4
+    if data[place] == 34:
+        row[SHAPE] = OTHER
+        stop = string_end(data, place, end)
+        return stop + 1 if stop >= 0 else -1
+    if data[place] == 116 or data[place] == 102:
+        row[SHAPE] = OTHER
+        return _boolean_end(data, place, end)
     if data[place] != 91:
         row[VALUE], place = integer_at(data, place, end)
         row[SHAPE] = INTEGER
         return place
+    return _list(data, place, end, row)
+
+
+@compiled_part
+def _list(data, place, end, row):  # type: ignore[no-untyped-def]
+    """The same for what begins with a bracket."""
     place = _skip(data, place + 1, end)
     for column in (OLD, VALUE, SEEN):
         if is_null(data, place, end):
@@ -113,7 +142,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
             return -1
         if data[place] == 93 and column != OLD:
             row[SHAPE] = PAIR if column == VALUE else TRIPLE
-            return _skip(data, place + 1, end)
+            return place + 1
         if data[place] != 44:
             return -1
         place = _skip(data, place + 1, end)
@@ -149,6 +178,19 @@ def _is_among(name, names, first, end):  # type: ignore[no-untyped-def]
 
 
 @step
+def _keep_name(name, which, row, names):  # type: ignore[no-untyped-def]
+    """Put into the row what a register's check does without."""
+    if which == F_PHASE:
+        row[PHASE] = 0
+        while names[PHASE_1 + row[PHASE]] != name:
+            row[PHASE] += 1
+    elif which == F_NODE:
+        row[NODE] = name
+    elif which == F_ERROR:
+        row[ERROR] = name
+
+
+@step
 def _string_field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
     """Put a string into the row; returns where it ends, -1 if the field has no such string."""
     stop = string_end(data, place, end)
@@ -168,7 +210,19 @@ def _string_field(data, place, end, which, row, names):  # type: ignore[no-untyp
             return -1
     elif which != F_NODE and which != F_ERROR:
         return -1
+    if row.size == WHOLE:
+        _keep_name(name, which, row, names)
     return stop + 1
+
+
+@step
+def _keep_text(data, start, end, row):  # type: ignore[no-untyped-def]
+    """Put the place of the value's text into the row, if there are no blanks between its items."""
+    row[TEXT], row[TEXT_END] = start, end
+    if data[start] == 91:
+        for place in range(start, end):
+            if data[place] <= 32:
+                row[TEXT] = -1
 
 
 @step
@@ -181,7 +235,10 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
     elif which == F_PROCESS:
         row[PROCESS], place = integer_at(data, place, end)
     elif which == F_VALUE:
-        place = _value(data, place, end, row)
+        start = place
+        place = _value(data, start, end, row)
+        if place >= 0 and row.size == WHOLE:
+            _keep_text(data, start, place, row)
     elif data[place] == 34:
         place = _string_field(data, place, end, which, row, names)
     elif which == F_KEY:
@@ -200,6 +257,8 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     row[:] = 0
     row[START], row[END] = start, end
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
+    if row.size == WHOLE:
+        row[NODE], row[ERROR], row[PHASE] = -1, -1, -1
     seen = 0
     while end > start and (data[end - 1] == 32 or data[end - 1] == 9 or data[end - 1] == 13):
         end -= 1
@@ -260,3 +319,55 @@ def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
 def hash_name(data):  # type: ignore[no-untyped-def]
     """The hash that ``scan`` gives to a name."""
     return name_hash(data, 0, data.size)
+
+
+@compiled
+def number(hashes):  # type: ignore[no-untyped-def]
+    """(numbers from 0 on by first appearance, where each first appears); a hash of -1 has the number -1."""
+    size, count = 1024, 0
+    table = np.full(size, -1, np.int64)
+    codes = np.empty(hashes.size, np.int32)
+    first = np.empty(512, np.int64)
+    for row in range(hashes.size):
+        wanted = hashes[row]
+        if wanted == -1:
+            codes[row] = -1
+            continue
+        place = (wanted ^ (wanted >> 29)) & (size - 1)
+        while table[place] >= 0 and hashes[first[table[place]]] != wanted:
+            place = (place + 1) & (size - 1)
+        if table[place] < 0:
+            if 2 * count >= size:
+                size *= 4
+                table = np.full(size, -1, np.int64)
+                larger = np.empty(size // 2 + 1, np.int64)
+                larger[:count] = first[:count]
+                first = larger
+                for known in range(count):
+                    place = (hashes[first[known]] ^ (hashes[first[known]] >> 29)) & (size - 1)
+                    while table[place] >= 0:
+                        place = (place + 1) & (size - 1)
+                    table[place] = known
+                place = (wanted ^ (wanted >> 29)) & (size - 1)
+                while table[place] >= 0:
+                    place = (place + 1) & (size - 1)
+            table[place], first[count] = count, row
+            count += 1
+        codes[row] = table[place]
+    return codes, first[:count]
+
+
+@compiled
+def gather(data, start, end):  # type: ignore[no-untyped-def]
+    """The bytes from each ``start`` to its ``end``, one after the other, and where each begins (int32)."""
+    offsets = np.empty(start.size + 1, np.int32)
+    offsets[0] = 0
+    for row in range(start.size):
+        offsets[row + 1] = offsets[row] + (end[row] - start[row])
+    texts = np.empty(offsets[-1], np.uint8)
+    for row in range(start.size):
+        to = offsets[row]
+        for place in range(start[row], end[row]):
+            texts[to] = data[place]
+            to += 1
+    return offsets, texts

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pipeline.errors import JobError
+from pipeline.errors import JobError, UnseenPathError
 
 
 def ddl(schema: pa.Schema) -> str:
@@ -34,9 +37,22 @@ def run_action(action: Callable[[], Any]) -> Any:
 
 
 def cause(text: str) -> str:
-    """The exception at the end of the first Python traceback in a report, else Spark's innermost exception."""
+    """The exception at the end of the first Python traceback in a report, else Spark's innermost exception.
+
+    Of our own exceptions only the message is left.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
         if line.startswith("Traceback"):
-            return next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
+            found = next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
+            return re.sub(r"^pipeline\.errors\.\w+: ", "", found)
     return next((line.rpartition("SparkException: ")[2] for line in lines if "SparkException: " in line), lines[0])
+
+
+def require_visible(path: Path) -> None:
+    """Raise UnseenPathError on a worker that does not see what the driver made."""
+    if not path.exists():
+        raise UnseenPathError(
+            f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
+            "the same path, or the history be named by a URI that Spark reads (hdfs://, s3a://)"
+        )

@@ -10,6 +10,8 @@ need no task to see a whole key:
    ``first``?  That is a running maximum over time.  Time is cut into ranges; the maximum of each range is taken first,
    the prefix maxima of these few numbers are what every range starts with (*carry*), and each then runs by itself.
 
+Values are compared by their canonical texts, which are equal if and only if the checker holds the values to be equal.
+
 Only for registers with read and write, an initial value of null, and values written once; ``reason`` says what else was
 found in a key, whose verdict is then unknown and for another engine to find.
 """
@@ -18,17 +20,19 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
+from history.records.events import load_json
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
-from pipeline.tables.columns import key_of, operations_of
+from pipeline.tables.columns import json_text, key_of, operations_of
 from pipeline.tables.judging import REGISTERS
 
 if TYPE_CHECKING:
@@ -40,15 +44,21 @@ _RANGES: Final = 64
 _RANGE: Final = 1_000_000
 
 # An unkeyed object gets the key '' here, which is no JSON and so the key of none.
-_CALLS: Final = """
+_CALLED: Final = """
 SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
   CASE WHEN f = 'read' THEN result ELSE value END AS value,
   CASE WHEN outcome = 'ok' THEN return_index ELSE {never} END AS returned
 FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
 """
+_CALLS: Final = "key string, f string, invoked bigint, value string, returned bigint"
+
+_ITEM: Final = "(null|0|-?[1-9][0-9]*)"
+CANONICAL: Final = rf'^({_ITEM}|true|false|"[^"\\]*"|\[\]|\[{_ITEM}(,{_ITEM})*\])$'
+"""Texts that are canonical as they are; nearly all values are of these."""
 
 _CLUSTERS: Final = """
 SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(f NOT IN ('read', 'write')) AS strange,
+  count_if(value IS NULL) AS odd,
   CASE WHEN value = 'null' THEN -1 ELSE min(CASE WHEN f = 'write' THEN invoked END) END AS written,
   CASE WHEN value = 'null' THEN -1 ELSE min(returned) END AS first,
   min_by(invoked, returned) AS first_at, max(invoked) AS last
@@ -56,7 +66,7 @@ FROM {calls} GROUP BY key, value
 """
 
 _KEYS: Final = """
-SELECT key, sum(calls) AS calls, sum(strange) AS strange, max(writes) AS writes,
+SELECT key, sum(calls) AS calls, sum(strange) AS strange, sum(odd) AS odd, max(writes) AS writes,
   count_if(value = 'null' AND writes > 0) AS initial_written
 FROM {clusters} GROUP BY key
 """
@@ -117,7 +127,7 @@ def judge_big_keys(
     Raises JobError.
     """
     began = clock()
-    calls = spark.sql(_CALLS, operations=operations, never=NEVER)
+    calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)
     clusters = spark.sql(_CLUSTERS, calls=calls).persist()
     try:
         keys = run_action(spark.sql(_KEYS, clusters=clusters).collect)
@@ -137,12 +147,42 @@ def judge_big_keys(
     ]
 
 
+def _with_canonical_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        values = batch["value"]
+        plain = pc.match_substring_regex(values, CANONICAL)
+        if plain.true_count < len(values):
+            texts = [canonical(text) for text in values.filter(pc.invert(plain)).to_pylist()]
+            values = pc.replace_with_mask(values, pc.invert(plain), pa.array(texts, pa.string()))
+        yield batch.set_column(batch.schema.get_field_index("value"), "value", values)
+
+
+def canonical(text: str) -> str | None:
+    """The one text of all values that the checker holds to be equal; None if it is no JSON."""
+    try:
+        return json_text(_canonical(load_json(text)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _canonical(value[name]) for name in sorted(value)}
+    return value
+
+
 def _misfit(row: Any, model: str) -> str | None:
     """Why zones do not apply to a key."""
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
         return f"{row.strange} operations are neither read nor write"
+    if row.odd:
+        return f"{row.odd} values are no JSON"
     if row.initial_written:
         return "the initial value was written"
     return f"a value was written {row.writes} times" if row.writes > 1 else None

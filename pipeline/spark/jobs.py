@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from history import RunFiles
+from pipeline.spark.blocks import Source
 from pipeline.spark.hadoop_fs import file_size, uri_of
-from pipeline.spark.large import Sizes, Source, large_tables
+from pipeline.spark.large import Sizes, large_tables
 from pipeline.tables.run_tables import Tables, values_of
 from pipeline.tables.sources import probe_batches
 from pipeline.tables.storage import replacing, write_part
@@ -37,7 +38,8 @@ def run_tables(
     ``deadline_s`` bounds the checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
     ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
     Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
-    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails.
+    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
+    or a worker does not see the run's directory.
     """
     watch = Stopwatch(clock)
     source = _source(spark, run, history)

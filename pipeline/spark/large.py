@@ -1,48 +1,54 @@
-"""The tables of a run too large for one machine's memory: the same functions as for a small one, on pieces.
+"""The tables of a run of any size on Spark: the same functions as in one process, on pieces.
 
-The file is read in blocks by Spark's own reader, so it may be on any file system that Spark reads.  Events are paired
-by the same window function as a small run's, operations are written in slices of their invocations, and everything else
-is computed from these files: verdicts by key (keys that are too large for one task by ``big_keys``), windows by slices
-of time.  The driver keeps one number for each ok operation on disk, and in memory the faults, the verdicts, and a
-summary of each block and slice.
+Tasks read blocks of the history (``blocks``) and leave their operations as parts of the table; the driver pairs what
+crosses the seams between blocks, which are a few events.  Then tasks judge the keys (``keys``; keys that are too large
+for one task by ``big_keys``), and others compute the windows of some seconds.  Nothing is shuffled: the order of the
+file is that of time.  The driver keeps one number for each ok operation on disk, and in memory the faults, the
+verdicts, and a summary of each block.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from history import SECOND, FormatError, Receipt, receipts_of
-from history.metrics.recovery import Load
-from history.records.events import Event, line_of_event
-from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
-from pipeline.spark.actions import ddl, run_action
+from history import SECOND, receipts_of
+from history.metrics.recovery import Times
+from history.tables.schemas import OPERATIONS, WINDOWS
+from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
-from pipeline.spark.hadoop_fs import for_readers, head, torn_tail, uri_of
-from pipeline.spark.lines import BLOCK, Block, events_of_lines, not_next
-from pipeline.spark.pairing import PAIRING
-from pipeline.spark.slices import Slice, joined_times, operation_slice, window_slice
-from pipeline.tables.columns import EVENTS, events_of, json_text
-from pipeline.tables.judging import Budget, judge, verdict_table
+from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
+from pipeline.spark.hadoop_fs import for_readers, head, uri_of
+from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
+from pipeline.tables.judging import REGISTERS, Budget, verdict_table
+from pipeline.tables.pairing import Seams
 from pipeline.tables.recovery import fault_table
-from pipeline.tables.sources import header_of
-from pipeline.tables.storage import write_tables
+from pipeline.tables.slices import Slice, ok_times
+from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of
+from pipeline.tables.storage import write_part, write_tables
 from pipeline.tables.timing import Stopwatch
-from pipeline.tables.windows import COLUMNS
+from pipeline.tables.windows import COLUMNS, window_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SHUFFLES: Final = "spark.sql.shuffle.partitions"
-_REPORT: Final = "report string"
-_KEY: Final = "coalesce(key, '')"
+_WORKER: Final = "spark.executor.pyspark.memory"
+_WORKER_BYTES: Final = 2 << 30
+COLUMN_BYTES: Final = 640
+ROW_BYTES: Final = 4096
+"""Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else."""
+_UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 Deadline: TypeAlias = tuple[float, Callable[[], float]]
 
 
@@ -50,24 +56,25 @@ Deadline: TypeAlias = tuple[float, Callable[[], float]]
 class Sizes:
     """How large the pieces are.
 
-    ``slice``: operations that one task writes at a time; ``key``: the most operations on one key that a single task
-    checks; ``most``: the same where distributed zones do not apply, since a value was written twice or the object is
-    more than a register; ``piece``: bytes of the history in one partition of a shuffle.
+    ``piece``: bytes of the history in one block; ``key``: the most operations on one key that a single task checks, by
+    default as many as fit into what a Python worker may take (``spark.executor.pyspark.memory``, or 2 GiB).
     """
 
-    slice: int = 500_000
-    key: int = 1_000_000
-    most: int = 4_000_000
-    piece: int = 64 << 20
+    piece: int = PIECE
+    key: int | None = None
+
+    def most(self, spark: SparkSession, bytes_each: int) -> int:
+        return self.key if self.key is not None else worker_bytes(spark) // bytes_each
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A history: its URI, its size in bytes, and its name in errors."""
-
-    uri: str
-    size: int
-    name: str
+def worker_bytes(spark: SparkSession) -> int:
+    """What a Python worker may take."""
+    text = str(spark.conf.get(_WORKER, "")).strip().lower()
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
+    if found is None:
+        return _WORKER_BYTES
+    # Without a unit Spark means MiB.
+    return int(found[1]) << _UNITS[found[2] or "m"]
 
 
 def large_tables(
@@ -84,142 +91,154 @@ def large_tables(
     ``deadline`` is how many seconds of which clock the keys have together.  Raises history.FormatError with the line,
     JobError, OSError.
     """
-    header_of(head(spark, source.uri).partition(b"\n")[0] + b"\n", Path(source.name))
-    tail = torn_tail(spark, source.uri, source.size)
-    with _shuffled(spark, max(4, source.size // sizes.piece)):
-        events = _events(spark, source.uri, tail)
-        try:
-            blocks, nemesis = _looked_over(events)
-            _check_blocks(source.name, blocks)
-            watch.lap("read")
-            written = _write_operations(spark, events, root, sizes, source.name)
-        finally:
-            events.unpersist()
-        watch.lap("pair")
-        receipts = receipts_of(nemesis)
-        load = Slice.load(written, receipts)
-        operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
-        verdicts = verdict_rows(spark, operations, model, deadline, sizes)
-        watch.lap("judge")
-        faults = _windows_and_faults(operations, written, load, receipts, root, sizes)
+    header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
+    scratch = root.resolve() / ".blocks"
+    scratch.mkdir()
+    reports = read_blocks(spark, source, scratch, sizes.piece)
+    check_blocks(source.name, [report.block for report in reports])
+    receipts = receipts_of([event for report in reports for event in report.nemesis])
+    watch.lap("read")
+    made = _finish_operations(reports, root.resolve(), scratch, source.name)
+    watch.lap("pair")
+    load = Slice.load(made.slices, receipts)
+    with ThreadPoolExecutor(1, "windows") as pool:
+        windows = pool.submit(_write_windows, spark, made.parts, reports, root.resolve(), scratch)
+        verdicts = _verdict_rows(spark, made, root, model, deadline, sizes)
+        windows.result()
+    faults = fault_table(receipts, _joined_times(scratch), load)
     write_tables(root, {"verdicts": verdicts, "faults": faults})
-    watch.lap("windows")
+    shutil.rmtree(scratch)
+    watch.lap("compute")
     return verdicts, faults
-
-
-@contextmanager
-def _shuffled(spark: SparkSession, pieces: int) -> Iterator[None]:
-    before = spark.conf.get(_SHUFFLES)
-    spark.conf.set(_SHUFFLES, str(pieces))
-    try:
-        yield
-    finally:
-        spark.conf.set(_SHUFFLES, str(before))
-
-
-# -- events -----------------------------------------------------------------------------------------------------------
-
-
-def _events(spark: SparkSession, uri: str, tail: bytes) -> DataFrame:
-    """Events and block rows, persisted on the workers' disks since they are read twice."""
-    from pyspark import StorageLevel
-
-    lines = spark.read.option("lineSep", "\n").text(for_readers(uri))
-    lines = lines.selectExpr("CAST(value AS BINARY) AS line", "_metadata.file_block_start AS block")
-    if tail:
-        lines = lines.where(lines["line"] != bytearray(tail))
-    return lines.mapInArrow(events_of_lines, ddl(EVENTS)).persist(StorageLevel.DISK_ONLY)
-
-
-def _looked_over(events: DataFrame) -> tuple[list[Block], list[Event]]:
-    """The blocks in the order of the file, and the nemesis' events: all rows without a process."""
-    rows = run_action(events.where("process IS NULL").toArrow)
-    blocks = [Block.from_text(row["value"]) for row in rows.to_pylist() if row["type"] == BLOCK]
-    nemesis = rows.filter(pc.not_equal(rows["type"], BLOCK)).sort_by("index")
-    return sorted(blocks, key=lambda block: block.start), events_of(nemesis)
-
-
-def _check_blocks(name: str, blocks: list[Block]) -> None:
-    """Raise FormatError for the first line that is wrong, in itself or after the one before it."""
-    lines, last = 0, (-1, 0)
-    for block in blocks:
-        problem = block.wrong
-        if block.first is not None:
-            if (problem is None or problem[0] > 0) and (block.first[0] != last[0] + 1 or block.first[1] < last[1]):
-                at = 1 if block.start == 0 else 0
-                problem = (at, not_next(last[0], *block.first))
-            last = block.last or last
-        if problem is not None:
-            raise FormatError(name, f"line {lines + problem[0] + 1}", problem[1])
-        lines += block.lines
 
 
 # -- operations -------------------------------------------------------------------------------------------------------
 
 
-def _write_operations(spark: SparkSession, events: DataFrame, root: Path, sizes: Sizes, name: str) -> list[Slice]:
-    paired = spark.sql(PAIRING, events=events).selectExpr("*", f"invoke_index DIV {2 * sizes.slice} AS slice")
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The parts of the table of operations with the times of their completions, slices, and operations by key."""
+
+    parts: list[tuple[Path, Span | None]]
+    slices: list[Slice]
+    by_key: list[Path]
+
+
+def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, name: str) -> _Made:
+    """Pair what crosses the seams, and give all parts of the table their names, in the order of the invocations."""
+    seams = Seams()
+    for report in reports:
+        if report.place is not None:
+            seams.add(read_table(report.place / "seam.arrow"), np.load(report.place / "entering.npy"))
+    check_problems(name, [*(report.problem for report in reports), seams.problem])
+    crossing = seams.operations()
+    invoked = crossing["invoke_index"].to_numpy()
     (root / "operations.parquet").mkdir()
-    reports = run_action(paired.groupBy("slice").applyInArrow(operation_slice(root), _REPORT).collect)
-    slices = [Slice.from_text(row.report) for row in reports]
-    problems = [piece.problem for piece in slices if piece.problem is not None]
-    if problems:
-        index, text = min(problems)
-        raise FormatError(name, line_of_event(index), text)
-    if not slices:
+    parts: list[tuple[Path, Span | None]] = []
+    done = 0
+    for report in reports:
+        if report.place is None or report.block.last is None or report.slice is None:
+            continue
+        upto = int(np.searchsorted(invoked, report.block.last[0], "right"))
+        rest = pa.concat_tables([read_table(report.place / "rest.arrow"), crossing.slice(done, upto - done)])
+        done = upto
+        if report.slice.operations > 0:
+            parts.append((root / "operations.parquet" / f"part-{len(parts):05d}.parquet", report.returned))
+            (report.place / "operations.parquet" / "part-00000.parquet").rename(parts[-1][0])
+        if rest.num_rows:
+            write_part(root, "operations", [rest.sort_by("invoke_index")], len(parts))
+            parts.append((root / "operations.parquet" / f"part-{len(parts):05d}.parquet", span_of(rest["returned"])))
+    by_key = [report.place for report in reports if report.place is not None]
+    if crossing.num_rows:
+        (scratch / "crossing").mkdir()
+        write_by_key(scratch / "crossing", crossing)
+        by_key.append(scratch / "crossing")
+    if not parts:
         write_tables(root, {"operations": OPERATIONS.empty_table()})
-    return slices
+    slices = [report.slice for report in reports if report.slice is not None]
+    return _Made(parts, [*slices, Slice.of(crossing)], by_key)
 
 
 # -- verdicts ---------------------------------------------------------------------------------------------------------
 
 
-def verdict_rows(spark: SparkSession, operations: DataFrame, model: str, deadline: Deadline, sizes: Sizes) -> pa.Table:
-    """The verdicts on all keys of ``operations`` (columns of ``operations.parquet``), as rows.  Raises JobError."""
-    keys = operations.groupBy("key").count()
-    big = f"collect_list(CASE WHEN count > {sizes.key} THEN {_KEY} END) AS big"
-    found = run_action(keys.selectExpr("count(*) AS keys", big).first)
-    budget = Budget.of(deadline[0], int(found.keys), deadline[1])
-
-    def judged(rows: DataFrame) -> pa.Table:
-        each = rows.groupBy("key").applyInArrow(lambda group: judge(group, model, budget), ddl(VERDICTS))
-        return run_action(each.toArrow).cast(VERDICTS)
-
-    if not found.big:
-        return judged(operations)
-    verdicts = judge_big_keys(spark, operations.where(_among(found.big)), model=model)
-    whole = [verdict for verdict in verdicts if verdict.verdict == "unknown" and verdict.operations <= sizes.most]
-    far = [verdict for verdict in verdicts if verdict not in whole]
-    apart = [_text(verdict.key) for verdict in far]
-    rest = operations.where(f"NOT ({_among(apart)})") if apart else operations
-    return pa.concat_tables([judged(rest), verdict_table(far)])
-
-
-def _text(key: str | int | None) -> str:
-    return "" if key is None else json_text(key)
-
-
-def _among(keys: list[str]) -> str:
-    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
-    return f"{_KEY} IN ({quoted})"
-
-
-# -- windows and faults -----------------------------------------------------------------------------------------------
-
-
-def _windows_and_faults(
-    operations: DataFrame, written: list[Slice], load: Load, receipts: list[Receipt], root: Path, sizes: Sizes
+def _verdict_rows(
+    spark: SparkSession, made: _Made, root: Path, model: str, deadline: Deadline, sizes: Sizes
 ) -> pa.Table:
-    """Windows by slices of whole seconds; each leaves the times of its ok operations for the recovery figures."""
-    total = sum(piece.operations for piece in written)
-    width = max(1, load.last * sizes.slice // max(1, total) // SECOND)
-    times = root / ".ok"
-    times.mkdir()
-    (root / "windows.parquet").mkdir()
-    pieces = operations.selectExpr(*COLUMNS, f"returned DIV {width * SECOND} AS slice").where("slice IS NOT NULL")
-    run_action(pieces.groupBy("slice").applyInArrow(window_slice(root, times), _REPORT).collect)
-    if not any((root / "windows.parquet").iterdir()):
+    keys = count_keys(made.by_key)
+    budget = Budget.of(deadline[0], keys.num_rows, deadline[1])
+    rows = sizes.most(spark, ROW_BYTES)
+    most = sizes.most(spark, COLUMN_BYTES) if model in REGISTERS else rows
+    whole = pc.less_equal(keys["count"], most)
+    verdicts, large = judge_keys(spark, made.by_key, keys.filter(whole), model, budget, rows)
+    large += keys.filter(pc.invert(whole))["key"].to_pylist()
+    if not large:
+        return verdicts
+    operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
+    held = f"; one task holds {most} operations on one key, or {rows} that are not of integers: see {_WORKER}"
+    return pa.concat_tables([verdicts, large_verdicts(spark, operations, large, model, held)])
+
+
+def large_verdicts(
+    spark: SparkSession, operations: DataFrame, keys: list[str], model: str, memory: str = ""
+) -> pa.Table:
+    """The verdicts on keys that no task holds, as rows; an unkeyed object has the key ''.  Raises JobError.
+
+    ``memory`` is added to the reason of an unknown one.
+    """
+    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
+    verdicts = judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
+    return verdict_table([
+        replace(verdict, reason=f"{verdict.reason}{memory}") if verdict.verdict == "unknown" else verdict
+        for verdict in verdicts
+    ])  # fmt: skip
+
+
+# -- windows ----------------------------------------------------------------------------------------------------------
+
+
+def _write_windows(
+    spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
+) -> None:
+    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations."""
+    begins = {report.block.first[1] // SECOND + 1 for report in reports if report.block.first is not None}
+    seconds = [0, *sorted(begins)[1:], 1 << 33]
+    spans = [(begin * SECOND, end * SECOND) for begin, end in pairwise(seconds)]
+    jobs = []
+    for number, (begin, end) in enumerate(spans):
+        there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
+        jobs.append((number, begin, end, there))
+    run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(_windows_task(root, scratch)).collect)
+    if not (root / "windows.parquet").exists():
         write_tables(root, {"windows": WINDOWS.empty_table()})
-    faults = fault_table(receipts, joined_times(times), load)
-    shutil.rmtree(times)
-    return faults
+
+
+def _windows_task(root: Path, scratch: Path) -> Callable[[tuple[int, int, int, list[str]]], int]:
+    def work(job: tuple[int, int, int, list[str]]) -> int:
+        require_visible(scratch)
+        number, begin, end, parts = job
+        rows = [_returned(part, begin, end) for part in parts]
+        if rows:
+            operations = pa.concat_tables(rows)
+            write_part(root, "windows", [window_table(operations)], number)
+            (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
+        return number
+
+    return work
+
+
+def _returned(part: str, begin: int, end: int) -> pa.Table:
+    """The operations of a part that returned from ``begin`` to before ``end``."""
+    table = pq.read_table(part, columns=list(COLUMNS), read_dictionary=["f", "outcome", "key", "node"])
+    there = pc.and_(pc.greater_equal(table["returned"], begin), pc.less(table["returned"], end))
+    return table.filter(pc.fill_null(there, fill_value=False))
+
+
+def _joined_times(directory: Path) -> Times:
+    """All times in the order of the files' names, as one memory-mapped file."""
+    whole = directory / "all"
+    with whole.open("wb") as file:
+        for part in sorted(directory.glob("*.ns")):
+            file.write(part.read_bytes())
+            part.unlink()
+    return np.memmap(whole, np.int64, mode="r") if whole.stat().st_size else np.empty(0, np.int64)

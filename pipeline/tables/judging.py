@@ -41,10 +41,15 @@ class Budget:
         return max(self.until - self.clock(), self.share)
 
 
-def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR) -> pa.Table:
+class TooManyRowsError(Exception):
+    """A key has more operations than this process is to hold as values."""
+
+
+def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR, rows: int | None = None) -> pa.Table:
     """The verdict on the operations of one key, which are the rows of ``group`` in any order.
 
     A register with at least ``columnar`` rows is checked as columns, which takes a fraction of time and memory.
+    Raises TooManyRowsError if there are more than ``rows`` operations and they do not fit into columns.
     """
     if group.num_rows >= columnar and model in REGISTERS:
         columns = columns_of(group, "operations")
@@ -52,6 +57,8 @@ def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR)
             from checker.columnar import check_columns
 
             return verdict_table(list(check_columns(columns, model, CheckOptions(budget.left())).keys))
+    if rows is not None and group.num_rows > rows:
+        raise TooManyRowsError
     operations = operations_of(group.sort_by("invoke_index"))
     return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
 

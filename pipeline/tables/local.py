@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import RunFiles, pair
-from history.records.events import line_of_event
+from history import RunFiles
 from history.tables.schemas import VERDICTS
 from pipeline.errors import JobError
-from pipeline.tables.columns import operations_table
 from pipeline.tables.judging import Budget, judge
 from pipeline.tables.run_tables import Tables, small_tables, values_of
 from pipeline.tables.sources import read_run
@@ -48,9 +46,8 @@ def _made(
 ) -> tuple[dict[str, pa.Table], Stopwatch]:
     watch = Stopwatch(clock)
     recording = read_run(run)
+    operations = recording.operations
     watch.lap("read")
-    operations = operations_table(pair(recording.events, recording.source, line_of_event), recording.source)
-    watch.lap("pair")
     tables = {
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s, clock),

@@ -10,7 +10,8 @@ import pyarrow as pa
 from history import KeyVerdict
 from pipeline.tables.judging import verdicts_of
 from pipeline.tables.recovery import fault_table
-from pipeline.tables.sources import Recording, load_in, ok_times, probes_table
+from pipeline.tables.slices import Slice, ok_times
+from pipeline.tables.sources import Recording, probes_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ class Tables:
 
 def small_tables(recording: Recording) -> dict[str, pa.Table]:
     """The tables that are small however long the run was: faults and probes."""
-    load = load_in(recording.events, recording.receipts)
+    load = Slice.load([Slice.of(recording.operations)], recording.receipts)
     return {
-        "faults": fault_table(recording.receipts, ok_times(recording.events), load),
+        "faults": fault_table(recording.receipts, ok_times(recording.operations), load),
         "probes": probes_table(recording.probes),
     }
 

@@ -6,39 +6,59 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
+from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import read_object
-from history.metrics.recovery import Asked, Load, Times, load_of
-from history.records.events import NEMESIS, parse_header, parse_object
+from history.records.events import line_of_event, parse_header, parse_object
 from history.records.probes import each_probe
-from history.tables.schemas import PROBES
+from history.tables.schemas import OPERATIONS, PROBES
 from pipeline.tables.columns import clean
+from pipeline.tables.lines import Block, Bytes, not_next, read_block
+from pipeline.tables.pairing import Problem, Seams, pair_events
+
+PIECE: Final = 64 << 20
+"""Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory."""
+_PLAIN: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A run's history (without a last line that is incomplete) and probes."""
+    """A run's operations (without a last line that is incomplete), faults and probes."""
 
-    source: str
-    events: list[Event]
+    operations: pa.Table
     receipts: list[Receipt]
     probes: list[Probe]
 
 
-def read_run(run: RunFiles) -> Recording:
+def read_run(run: RunFiles, piece: int = PIECE) -> Recording:
     """Read what a run recorded, however it ended: nothing but the history has to be there.
 
     Raises history.FormatError (with the line) for a bad line in either file, FileNotFoundError without a history.
     """
-    history = read_history(run.history)
-    probes = read_probes(run.probes) if run.probes.exists() else []
-    source = str(run.history)
-    return Recording(source, history.events, receipts_of(history.events), probes)
+    read_header(run.history)
+    blocks: list[Block] = []
+    nemesis: list[Event] = []
+    problems: list[Problem] = []
+    parts: list[pa.Table] = []
+    seams = Seams()
+    size = run.history.stat().st_size
+    for start in range(0, size, piece):
+        blocks.append(block := Block(start))
+        events, faults = read_block(read_lines(run.history, start, start + piece), block)
+        paired = pair_events(events, last=start + piece >= size)
+        nemesis += faults
+        parts.append(paired.operations)
+        problems += [] if paired.problem is None else [paired.problem]
+        seams.add(paired.seam, paired.entering)
+    check_blocks(str(run.history), blocks)
+    check_problems(str(run.history), [*problems, seams.problem])
+    whole = pa.concat_tables([part.cast(_PLAIN) for part in (*parts, seams.operations())])
+    operations = pa.table(whole.sort_by("invoke_index").columns, schema=OPERATIONS)
+    return Recording(operations, receipts_of(nemesis), read_probes(run.probes) if run.probes.exists() else [])
 
 
 def object_in(path: Path) -> dict[str, Any]:
@@ -49,26 +69,43 @@ def object_in(path: Path) -> dict[str, Any]:
         return {}
 
 
-def ok_times(events: Sequence[Event]) -> Times:
-    """Completion times of the clients' ok operations, ascending, in nanoseconds."""
-    return np.array([e.time for e in events if e.type == "ok" and e.process != NEMESIS], dtype=np.int64)
+def read_lines(history: Path, start: int, end: int) -> Bytes:
+    """The whole lines that begin from byte ``start`` to before ``end``.  Raises OSError."""
+    with history.open("rb") as file:
+        if start:
+            # A line that begins before is of the piece before.
+            file.seek(start - 1)
+            start += len(file.readline()) - 1
+        data = np.fromfile(file, np.uint8, max(0, end - start)) if start < end else np.empty(0, np.uint8)
+        if data.size and data[-1] != 10 and (rest := file.readline()).endswith(b"\n"):
+            data = np.append(data, np.frombuffer(rest, np.uint8))
+    if data.size and data[-1] != 10:
+        # The last line was torn.
+        data = data[: data.size - int(np.argmax(data[::-1] == 10))] if (data == 10).any() else data[:0]
+    return data
 
 
-def load_in(events: Sequence[Event], receipts: Sequence[Receipt]) -> Load:
-    """When the clients were at work, as ``history.metrics.recovery`` defines it."""
-    clients = [event for event in events if event.process != NEMESIS]
-    phased = any(event.phase is not None for event in clients if event.type == "invoke")
-    times: list[int] = []
-    waiting: set[int | str] = set()
-    for event in clients:
-        if event.type == "invoke" and (event.phase == "main" or not phased):
-            waiting.add(event.process)
-            times.append(event.time)
-        elif event.process in waiting:
-            waiting.remove(event.process)
-            times.append(event.time)
-    asked = [Asked(times[0], times[-1], bool(waiting))] if times else []
-    return load_of(asked, clients[-1].time if clients else 0, receipts)
+def check_blocks(name: str, blocks: Sequence[Block]) -> None:
+    """Raise FormatError for the first line that is wrong, in itself or after the one before it."""
+    lines, last = 0, (-1, 0)
+    for block in blocks:
+        problem = block.wrong
+        if block.first is not None:
+            at = 1 if block.start == 0 else 0
+            if (problem is None or problem[0] > at) and (block.first[0] != last[0] + 1 or block.first[1] < last[1]):
+                problem = (at, not_next(last[0], *block.first))
+            last = block.last or last
+        if problem is not None:
+            raise FormatError(name, f"line {lines + problem[0] + 1}", problem[1])
+        lines += block.lines
+
+
+def check_problems(name: str, problems: Sequence[Problem | None]) -> None:
+    """Raise FormatError for the first event that does not pair."""
+    found = [problem for problem in problems if problem is not None]
+    if found:
+        index, text = min(found)
+        raise FormatError(name, line_of_event(index), text)
 
 
 def read_header(history: Path) -> Header:

@@ -36,55 +36,70 @@ def window_table(operations: pa.Table) -> pa.Table:
     done = operations.select(list(COLUMNS)).filter(pc.is_valid(operations["returned"]))
     returned = done["returned"].to_numpy()
     latency = returned - done["invoked"].to_numpy()
-    names = {name: _names(done[name]) for name in ORDER[2:]}
-    codes = {name: _coded(done[name], names[name]) for name in names}
-    codes["second"] = returned // SECOND
+    coded = {name: _coded(done[name]) for name in ORDER[2:]}
+    codes = {"second": returned // SECOND, **{name: found for name, (found, _) in coded.items()}}
+    names = {name: texts for name, (_, texts) in coded.items()}
     whole = pa.concat_tables([_one_split(split, codes, names, latency) for split in SPLITS])
-    return in_order(whole)
-
-
-def in_order(windows: pa.Table) -> pa.Table:
-    """The rows in the order :data:`ORDER`."""
-    places = [_coded(windows[name], _names(windows[name])) for name in ORDER[1:]]
-    return windows.take(np.lexsort([*reversed(places), windows["second"].to_numpy()]))
+    places = [_coded(whole[name])[0] for name in ORDER[1:]]
+    return whole.take(np.lexsort([*reversed(places), whole["second"].to_numpy()]))
 
 
 def _one_split(split: str, codes: dict[str, _Codes], names: dict[str, pa.Array], latency: _Codes) -> pa.Table:
     """The rows of one split; a column that it does not split by is null."""
     within = {name for name in ("key", "node") if name not in split.split("+")}
     used = [name for name in ORDER if name in codes and name not in within]
-    group = _joined([codes[name] for name in used])
-    order = np.lexsort((latency, group))
-    group, waits = group[order], latency[order]
+    group, waits = _sorted(_joined([codes[name] for name in used]), latency)
     starts = _starts(group)
     counts = np.diff(np.append(starts, len(group)))
-    rows = order[starts]
-    columns: dict[str, Any] = {name: names[name].take(pa.array(codes[name][rows])) for name in used if name in names}
-    columns |= {name: pa.nulls(len(rows), pa.string()) for name in within}
-    columns |= {"second": codes["second"][rows], "split": pa.repeat(split, len(rows)), "count": counts}
+    columns: dict[str, Any] = {name: pa.nulls(len(starts), pa.string()) for name in within}
+    cells = group[starts]
+    for column in reversed(used):
+        low, width = _range(codes[column])
+        code = cells % width + low
+        cells //= width
+        columns[column] = names[column].take(pa.array(code)) if column in names else code
+    columns |= {"split": pa.repeat(split, len(starts)), "count": counts}
     for name, per_cent in _PER_CENT.items():
         columns[name] = waits[starts + -(-per_cent * counts // 100) - 1] / 1e6
     return pa.table(columns, schema=WINDOWS)
 
 
-def _names(column: pa.ChunkedArray) -> pa.Array:
-    """The distinct strings in order, after null."""
-    return pa.concat_arrays([pa.nulls(1, pa.string()), pc.drop_null(pc.unique(column)).cast(pa.string()).sort()])
+def _coded(column: pa.ChunkedArray) -> tuple[_Codes, pa.Array]:
+    """Each row's place among the distinct strings, which are in order, after null."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = pa.chunked_array(encoded).unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    order = pc.sort_indices(whole.dictionary)
+    place = np.zeros(len(order) + 1, np.int64)
+    place[order.to_numpy()] = np.arange(1, len(order) + 1)
+    codes: _Codes = place[pc.fill_null(whole.indices, -1).to_numpy(zero_copy_only=False)]
+    return codes, pa.concat_arrays([pa.nulls(1, pa.string()), whole.dictionary.take(order)])
 
 
-def _coded(column: pa.ChunkedArray, names: pa.Array) -> _Codes:
-    """Each row's place among the names."""
-    found: _Codes = pc.index_in(column, names).to_numpy().astype(np.int64)
-    return found
+def _range(column: _Codes) -> tuple[int, int]:
+    """The least of some numbers, and how many there are up to the greatest."""
+    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    return low, high - low + 1
 
 
 def _joined(columns: list[_Codes]) -> _Codes:
-    """One number for each combination of numbers that are not negative."""
+    """One number for each combination of numbers."""
     joined = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        joined = joined * (high - low + 1) + (column - low)
+        low, width = _range(column)
+        joined = joined * width + (column - low)
     return joined
+
+
+def _sorted(group: _Codes, latency: _Codes) -> tuple[_Codes, _Codes]:
+    """Both by group, and within a group by latency."""
+    low, width = _range(latency)
+    if width * (1 + int(group.max(initial=0))) < 1 << 62:
+        # One number is sorted in a fraction of the time that an order by two takes.
+        both = np.sort(group * width + (latency - low))
+        return both // width, both % width + low
+    order = np.lexsort((latency, group))
+    return group[order], latency[order]
 
 
 def _starts(group: _Codes) -> _Codes:

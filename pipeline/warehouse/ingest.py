@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from history import FormatError, RunFiles
 from pipeline.errors import JobError
-from pipeline.spark.actions import ddl, run_action
+from pipeline.spark.actions import ddl, require_visible, run_action
 from pipeline.spark.choice import LARGE_BYTES
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.jobs import run_tables
@@ -69,8 +70,11 @@ def ingest(
     An error of one run (bad lines, another version, gone meanwhile) is its outcome.  Raises OSError when the warehouse
     itself cannot be written, FormatError for bad ``baselines.toml``, and JobError when Spark fails.
     """
+    # The tasks of a cluster work elsewhere.
+    warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
-    texts = dict(enumerate(str(place.root if isinstance(place, RunFiles) else place) for place in places))
+    named = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
+    texts = dict(enumerate(text if is_remote(text) else str(Path(text).absolute()) for text in named))
     adder = Adder(warehouse, deadline_s)
     if spark is None:
         adder.add_here(texts)
@@ -158,8 +162,9 @@ def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], larg
     small = [(number, text) for number, text in here.items() if number not in big]
     if small:
         frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
-        task = _task(adder.warehouse, adder.deadline_s)
-        adder.take(run_action(frame.mapInArrow(task, ddl(_OUTCOME)).toArrow))
+        with tempfile.NamedTemporaryFile(prefix=".seen-", dir=adder.warehouse) as mark:
+            task = _task(adder.warehouse, adder.deadline_s, Path(mark.name))
+            adder.take(run_action(frame.mapInArrow(task, ddl(_OUTCOME)).toArrow))
     adder.add_here(big, _by_all_tasks(spark))
     _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
 
@@ -236,10 +241,13 @@ def _tasks(spark: SparkSession, runs: int) -> int:
     return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism), -(-runs // AT_ONCE))
 
 
-def _task(warehouse: Path, deadline_s: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(
+    warehouse: Path, deadline_s: float, mark: Path
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         adder = Adder(warehouse, deadline_s)
         for batch in batches:
+            require_visible(mark)
             adder.add_here(dict(zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)))
         yield from adder.report().combine_chunks().to_batches()
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+import re
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from checker import check_operations
+from checker.core.calls import freeze
 from history import KeyVerdict, Operation
-from pipeline.spark.big_keys import judge_big_keys
-from pipeline.tables.columns import operations_table
+from pipeline.spark.big_keys import CANONICAL, canonical, judge_big_keys
+from pipeline.tables.columns import json_text, operations_table
 from tests.support.pipeline.big_keys import random_register
-
-pytestmark = pytest.mark.spark
 
 
 def shift(operations: list[Operation], by: int) -> list[Operation]:
-    import dataclasses
-
     return [
         dataclasses.replace(
             item,
@@ -28,6 +31,7 @@ def shift(operations: list[Operation], by: int) -> list[Operation]:
     ]
 
 
+@pytest.mark.spark
 def test_random_histories_of_many_keys(spark) -> None:
     """A few hundred small registers, as keys of one history, each with its own part of the time."""
     rng = random.Random(7)
@@ -44,6 +48,7 @@ def test_random_histories_of_many_keys(spark) -> None:
     assert {verdict.verdict for verdict in found.values()} == {"valid", "invalid"}
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("ranges", [1, 3, 50])
 def test_one_long_history_whatever_the_ranges(spark, ranges: int) -> None:
     history = random_register("k", random.Random(3), 150)
@@ -54,6 +59,76 @@ def test_one_long_history_whatever_the_ranges(spark, ranges: int) -> None:
     ]
 
 
+ITEM = st.sampled_from(
+    [None, True, False, 0, 1, -1, 0.0, -0.0, 1.0, 1.5, 2**53, float(2**53), 2**53 + 1, 1e300, 10**300, "1", "\ud800"]
+)  # fmt: skip
+VALUE = st.recursive(
+    ITEM,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "1"]), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+def respelled(value: Any, rng: random.Random) -> Any:
+    """A value that the checker holds to be equal."""
+    if isinstance(value, list):
+        return [respelled(item, rng) for item in value]
+    if isinstance(value, dict):
+        return {name: respelled(value[name], rng) for name in rng.sample(sorted(value), len(value))}
+    if type(value) is int and float(value) == value and rng.random() < 0.5:
+        return -0.0 if value == 0 and rng.random() < 0.5 else float(value)
+    return value
+
+
+@given(VALUE, VALUE, st.randoms())
+def test_canonical_texts_are_equal_where_the_checker_holds_values_to_be_equal(one, other, rng) -> None:
+    first, second = canonical(json_text(one)), canonical(json_text(other))
+    assert first is not None
+    assert (first == second) == (freeze(one) == freeze(other))
+    assert canonical(json_text(respelled(one, rng))) == first
+    assert canonical(first) == first
+    if re.fullmatch(CANONICAL, json_text(one)):
+        assert json_text(one) == first
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999", "{", "", '{"a":1,"a":2}'])
+def test_what_is_no_json_has_no_canonical_text(text: str) -> None:
+    assert canonical(text) is None
+
+
+def spelled(history: list[Operation], rng: random.Random) -> list[Operation]:
+    """The same operations on values of any kind, each spelled in one of its ways."""
+    kind = rng.choice([lambda n: n, lambda n: [n, None], lambda n: {"a": n, "b": {"c": [n]}}, lambda n: n + 0.5])
+
+    def of(value: Any) -> Any:
+        return None if value is None else respelled(kind(value), rng)
+
+    return [dataclasses.replace(item, value=of(item.value), result=of(item.result)) for item in history]
+
+
+@pytest.mark.spark
+@settings(max_examples=5)
+@given(st.integers(0, 2**32))
+def test_values_in_many_spellings_get_the_verdict_of_the_checker(spark, seed: int) -> None:
+    rng = random.Random(seed)
+    histories = [
+        spelled(shift(random_register(key, rng, rng.randrange(1, 9)), 1000 + 20 * key), rng) for key in range(100)
+    ]
+    table = operations_table([operation for history in histories for operation in history])
+    for verdict in judge_big_keys(spark, spark.createDataFrame(table)):
+        expected = check_operations(histories[int(verdict.key or 0)], "register")
+        assert (verdict.verdict, verdict.violations) == (expected.verdict, expected.violations)
+
+
+@pytest.mark.spark
+def test_values_that_are_no_json_are_unknown(spark) -> None:
+    table = operations_table([write(1, 0), write(2, 2)])
+    broken = table.set_column(5, table.schema.field("value"), pa.array(["1", "NaN"]))
+    assert broken.column_names[5] == "value"
+    (verdict,) = judge_big_keys(spark, spark.createDataFrame(broken))
+    assert (verdict.verdict, verdict.reason) == ("unknown", "1 values are no JSON")
+
+
 def judged(spark, operations: list[Operation]) -> KeyVerdict:
     return judge_big_keys(spark, spark.createDataFrame(operations_table(operations)))[0]
 
@@ -62,16 +137,19 @@ def write(value: object, at: int, key: str | int | None = None, f: str = "write"
     return Operation(0, f, key, value, value, "ok", at, at + 1, at, at + 1)
 
 
+@pytest.mark.spark
 def test_what_zones_do_not_decide_is_unknown_with_a_reason(spark) -> None:
     assert judged(spark, [write(1, 0), write(1, 2)]).reason == "a value was written 2 times"
     assert judged(spark, [write(None, 0)]).reason == "the initial value was written"
     assert judged(spark, [write([1, 2], 0, f="cas")]).reason == "1 operations are neither read nor write"
 
 
+@pytest.mark.spark
 def test_an_unkeyed_object(spark) -> None:
     verdict = judged(spark, [write(1, 0)])
     assert (verdict.key, verdict.verdict, verdict.engine) == (None, "valid", "zones-distributed")
 
 
+@pytest.mark.spark
 def test_nothing(spark) -> None:
     assert judge_big_keys(spark, spark.createDataFrame(operations_table([]))) == []

@@ -52,7 +52,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def daemon(log: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def daemon(log: Path, *words: str, wrap: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[bytes]]:
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -60,7 +60,7 @@ def daemon(log: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
                    "SPARK_LOG_DIR": str(log.parent)}  # fmt: skip
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [home / "bin" / "spark-class", *words],
+            [*wrap, home / "bin" / "spark-class", *words],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -80,9 +80,9 @@ def until(log: Path, text: str, times: int = 1) -> None:
         time.sleep(0.1)
 
 
-@pytest.fixture
-def master(tmp_path) -> Iterator[str]:
-    """A master and two workers with one core each."""
+@contextmanager
+def cluster(tmp_path: Path, hidden: Path | None = None) -> Iterator[str]:
+    """A master and two workers with one core each; the second one sees an empty directory ``hidden``."""
     port, log = free_port(), tmp_path / "master.log"
     url = f"spark://127.0.0.1:{port}"
     common = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -91,15 +91,23 @@ def master(tmp_path) -> Iterator[str]:
         until(log, "New state: ALIVE")
         for number in range(2):
             words = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"work-{number}"), url]
-            stack.enter_context(
-                daemon(tmp_path / f"worker-{number}.log", "org.apache.spark.deploy.worker.Worker", *common, *words)
-            )
+            words = ["org.apache.spark.deploy.worker.Worker", *common, *words]
+            wrap: tuple[str, ...] = ()
+            if hidden is not None and number:
+                wrap = ("unshare", "--mount", "sh", "-c", f'mount -t tmpfs none {hidden} && exec "$@"', "sh")
+            stack.enter_context(daemon(tmp_path / f"worker-{number}.log", *words, wrap=wrap))
         until(log, "Registering worker", 2)
         yield url
 
 
+@pytest.fixture
+def master(tmp_path) -> Iterator[str]:
+    with cluster(tmp_path) as url:
+        yield url
+
+
 SCRIPT = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from history import RunFiles
 from pipeline import ingest, run_tables, start_session
@@ -112,25 +120,26 @@ spark = start_session(master, app="tests", memory="512m", settings={
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
 run = RunFiles(Path(root))
 tables = run_tables(spark, run, model="register", deadline_s=30)
-spark.conf.set("spark.sql.files.maxPartitionBytes", "5000")
 pieces = run_tables(spark, RunFiles(Path(root) / "again"), model="register", deadline_s=30,
-    history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(slice=60, piece=5000))
-keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, sizes=Sizes(slice=60, key=30))
+    history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(piece=5000))
+keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, sizes=Sizes(key=30))
 operations = spark.read.parquet(str(run.table("operations")))
+os.chdir(Path(root).parent)
+relative = run_tables(spark, RunFiles(Path(root).relative_to(Path.cwd())), model="register", deadline_s=30)
 def where(batches):
     import os, pipeline, pyarrow
     list(batches)
     yield pyarrow.record_batch({"where": [os.path.dirname(pipeline.__file__)]})
 big = [[v.key, v.verdict, v.violations, v.reason] for v in judge_big_keys(spark, operations)]
-runs = [RunFiles(Path(other)) for other in others]
-outcomes = ingest(runs, Path(warehouse), deadline_s=30, spark=spark)
+runs = [RunFiles(Path(os.path.relpath(other))) for other in others]
+outcomes = ingest(runs, Path(os.path.relpath(warehouse)), deadline_s=30, spark=spark)
 places = spark.range(8, numPartitions=8).mapInArrow(where, "where string").collect()
 print(json.dumps({
     "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1,
     "places": sorted({row["where"] for row in places}),
     "verdicts": [verdict.to_json() for verdict in tables.key_verdicts],
     "big": big, "keys": [verdict.to_json() for verdict in keys.key_verdicts],
-    "pieces": pieces.faults, "faults": tables.faults,
+    "pieces": pieces.faults, "faults": tables.faults, "relative": relative.faults,
     "outcomes": [outcome.state for outcome in outcomes],
 }))
 spark.stop()
@@ -165,7 +174,7 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     assert {name: read_table(again.table(name), name) for name in without_probes} == {
         name: rows[name] for name in without_probes
     }
-    assert found["pieces"] == local.faults
+    assert found["pieces"] == found["relative"] == local.faults
     expected = local_tables(long, model="register", deadline_s=30).key_verdicts
     keys = [KeyVerdict.from_json(verdict) for verdict in found["keys"]]
     assert {"zones-distributed", "zones"} <= {verdict.engine for verdict in keys}
@@ -179,3 +188,46 @@ def test_a_standalone_cluster_gives_the_same_results(master, make_random, tmp_pa
     ingest([RunFiles(other.root) for other in others], tmp_path / "here", deadline_s=30)
     assert there.drop("written").equals(read_runs(tmp_path / "here").drop("written"))
     assert read_trends(tmp_path / "there").equals(read_trends(tmp_path / "here"))
+
+
+UNSEEN = """
+import sys
+from pathlib import Path
+from history import RunFiles
+from pipeline import JobError, ingest, run_tables, start_session
+from pipeline.spark.large import Sizes
+
+master, root, warehouse = sys.argv[1:]
+spark = start_session(master, app="tests", memory="512m", settings={
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.cores.max": "2",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
+run = RunFiles(Path(root))
+for work in (
+    lambda: run_tables(spark, run, model="register", deadline_s=30, sizes=Sizes(piece=2000)),
+    lambda: ingest([run] * 8, Path(warehouse), deadline_s=30, spark=spark),
+):
+    try:
+        work()
+    except JobError as error:
+        print(error)
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide a directory from a worker")
+def test_what_a_worker_does_not_see_is_refused_with_the_path_and_the_mend(make_random, tmp_path) -> None:
+    (hidden := tmp_path / "shared").mkdir()
+    run = RunFiles(make_random(1, operations=200).root.rename(hidden / "run"))
+    with cluster(tmp_path, hidden) as url:
+        words = [url, str(run.root), str(hidden / "warehouse")]
+        done = subprocess.run([sys.executable, "-c", UNSEEN, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    for complaint, path in ((first, str(run.root)), (second, str(hidden / "warehouse"))):
+        assert complaint.startswith("the worker ")
+        assert f"does not see {path}" in complaint
+        assert "must be mounted there under the same path" in complaint
+    assert not run.tables.exists()
+    assert not list(run.root.glob("tables.*"))

@@ -69,7 +69,7 @@ def test_trends_that_cannot_be_read_are_made_anew(three, tmp_path, spoil: str) -
 
 def test_the_newest_attempt_counts_whoever_comes_first_and_whatever_the_clocks_say(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
-    late, early = (Landing(warehouse, lambda now=now: now * 1000) for now in (7, 5))
+    late, early = Landing(warehouse, lambda: 7000), Landing(warehouse, lambda: 5000)
     name = run_name(three[0])
     assert late.add(three[0], name)
     three[0].results.write_text('{"verdict": "unknown"}')

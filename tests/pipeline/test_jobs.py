@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from history import FormatError, KeyVerdict, Probe, RunFiles, pair, read_history
+from history import FormatError, KeyVerdict, Probe, RunFiles
 from history.tables.schemas import TABLES
 from pipeline import JobError, Tables, local_tables, read_table, run_tables
 from pipeline.spark.actions import cause
-from pipeline.spark.pairing import PAIRING
-from pipeline.tables.columns import events_table
 
 pytestmark = pytest.mark.spark
 
@@ -111,35 +109,6 @@ def test_what_does_not_pair_is_refused_alike(spark, recorder, lines: list[str]) 
         complaints.append(str(caught.value).replace('"', "'"))  # keys are texts there, and values here
     assert complaints[0] == complaints[1]
     assert not run.tables.exists()
-
-
-def test_the_query_itself_finds_the_first_that_does_not_pair(spark, recorder) -> None:
-    recorder.event("invoke", 0, "read", key="a").event("ok", 0, "read", key="b").event("ok", 1, "read")
-    with pytest.raises(FormatError, match=r'line 3: completes read of "b", but read of "a" was invoked'):
-        run_tables(spark, recorder.close(), model="register", deadline_s=10)
-
-
-@pytest.mark.parametrize(
-    ("f", "asked", "answered", "fits"),
-    [
-        ("write", 1, 2, False), ("write", 1, None, True), ("add", "a", "b", False), ("append", "a", "b", False),
-        ("append", 1, 0, True), ("enqueue", 1, 2, True), ("cas", [1, 2], [1, 2], True), ("cas", [1, 2], [1, 3], False),
-        ("cas", [1, 2], [1, 2, None], True), ("cas", [1, 2], [1, 3, 5], False), ("cas", [1, 2], [1, 2, 3, 4], False),
-        ("cas", ["%", "\\"], ["%", "\\", 1], True), ("cas", [1, 2], True, False),
-    ],
-)  # fmt: skip
-def test_the_query_finds_what_changed_its_value_as_pair_does(spark, recorder, f, asked, answered, fits) -> None:
-    recorder.event("invoke", 0, f, value=asked).event("ok", 0, f, value=answered)
-    run = recorder.close()
-    events = events_table(read_history(run.history).events, "x")
-    found = spark.sql(PAIRING, events=spark.createDataFrame(events)).collect()
-    problems = [row.problem for row in found if row.problem is not None]
-    assert (problems == []) == fits
-    if fits:
-        pair(read_history(run.history).events)
-    else:
-        with pytest.raises(FormatError, match="was invoked, and cannot end as one of"):
-            pair(read_history(run.history).events)
 
 
 @pytest.mark.parametrize(("seen", "verdict"), [(1, "invalid"), (2, "valid")])

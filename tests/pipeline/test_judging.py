@@ -6,7 +6,7 @@ import pytest
 
 from history import KeyVerdict, Operation, pair, read_history
 from pipeline.tables.columns import operations_table
-from pipeline.tables.judging import Budget, judge, verdict_table, verdicts_of
+from pipeline.tables.judging import Budget, TooManyRowsError, judge, verdict_table, verdicts_of
 
 
 def test_a_key_gets_what_is_left_and_never_less_than_its_share() -> None:
@@ -37,6 +37,17 @@ def test_what_is_no_integer_goes_the_long_way() -> None:
     operations = [Operation(0, "write", "k", "text", "text", "ok", 0, 1, 0, 1)]
     found = judge(operations_table(operations), "register", Budget.of(30, 1, lambda: 0.0), 0)
     assert found["verdict"].to_pylist() == ["valid"]
+
+
+def test_a_key_whose_values_are_too_many_for_this_process_is_not_judged() -> None:
+    budget = Budget.of(30, 1, lambda: 0.0)
+    for value in ("text", 1):
+        table = operations_table([Operation(0, "write", "k", value, value, "ok", 0, 1, 0, 1)])
+        assert judge(table, "register", budget, 0, rows=1)["verdict"].to_pylist() == ["valid"]
+    assert judge(table, "register", budget, 0, rows=0)["verdict"].to_pylist() == ["valid"]
+    table = operations_table([Operation(0, "write", "k", "text", "text", "ok", 0, 1, 0, 1)])
+    with pytest.raises(TooManyRowsError):
+        judge(table, "register", budget, 0, rows=0)
 
 
 def test_verdicts_come_back_in_the_order_of_their_keys() -> None:

@@ -1,62 +1,77 @@
-"""Lines to columns without a reader of the whole file: the same events, the same complaints."""
+"""Lines to columns, block by block, by the scanner and strictly: the same events, the same complaints."""
 
 from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from history import FormatError, read_history
-from pipeline.spark.large import _check_blocks
-from pipeline.spark.lines import BLOCK, Block, events_of_lines
-from pipeline.tables.columns import EVENTS, events_of, events_table
+from history import Event, FormatError, RunFiles, read_history
+from history.records.events import NEMESIS
+from pipeline.tables.columns import EVENTS, events_table
+from pipeline.tables.lines import COLUMNS, Block, read_block
+from pipeline.tables.sources import check_blocks, read_lines
+
+SCANNED, STRICT = 0, 1 << 60
 
 
-def taken_apart(data: bytes, cuts: list[int], size: int = 5) -> tuple[pa.Table, list[Block]]:
-    """The file as Spark hands it out: blocks of whole lines in any order of blocks, in batches."""
+def taken_apart(data: bytes, cuts: list[int], small: int) -> tuple[pa.Table, list[Event], list[Block]]:
+    """The events of a file that is cut between some lines."""
     lines = data.split(b"\n")[:-1]
-    starts = [0, *sorted({cut for cut in cuts if 0 < cut < len(lines)})]
-    order = random.Random(len(data)).sample(range(len(starts)), len(starts))
-    ends = [*starts[1:], len(lines)]
-    rows = [(line, starts[place]) for place in order for line in lines[starts[place] : ends[place]]]
-    batches = [
-        pa.record_batch(
-            {"line": pa.array([row[0] for row in rows[at : at + size]], pa.binary()),
-             "block": pa.array([row[1] for row in rows[at : at + size]], pa.int64())}
-        )
-        for at in range(0, len(rows), size)
-    ]  # fmt: skip
-    table = pa.Table.from_batches(list(events_of_lines(iter(batches))), schema=EVENTS)
-    told = pc.equal(table["type"], BLOCK)
-    blocks = [Block.from_text(text) for text in table.filter(told)["value"].to_pylist()]
-    return table.filter(pc.invert(told)).sort_by("index"), sorted(blocks, key=lambda block: block.start)
+    starts = [0, *sorted({cut for cut in cuts if 0 < cut < len(lines)}), len(lines)]
+    tables, nemesis, blocks = [], [], []
+    for begin, end in pairwise(starts):
+        text = b"".join(line + b"\n" for line in lines[begin:end])
+        blocks.append(block := Block(begin))
+        table, faults = read_block(np.frombuffer(text, np.uint8), block, small)
+        assert table.schema == COLUMNS
+        tables.append(table.cast(pa.schema([(field.name, field.type) for field in EVENTS])))
+        nemesis += faults
+    return pa.concat_tables(tables).combine_chunks(), nemesis, blocks
 
 
-def complaint(data: bytes, cuts: list[int]) -> str | None:
+def require_equal(found: tuple[pa.Table, list[Event], list[Block]], events: list[Event]) -> None:
+    clients = events_table([event for event in events if event.process != NEMESIS])
+    assert found[0].to_pylist() == clients.to_pylist()
+    assert found[1] == [event for event in events if event.process == NEMESIS]
+
+
+def complaint(data: bytes, cuts: list[int], small: int) -> str | None:
     try:
-        _check_blocks("h", taken_apart(data, cuts)[1])
+        check_blocks("h", taken_apart(data, cuts, small)[2])
     except FormatError as error:
         return f"{error.place}: {error.message}"
     return None
 
 
+@pytest.mark.parametrize("small", [SCANNED, STRICT])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_same_events_wherever_the_file_is_cut(make_random, seed: int) -> None:
+def test_the_same_events_wherever_the_file_is_cut(make_random, seed: int, small: int) -> None:
     data = (run := make_random(seed)).history.read_bytes()
     rng = random.Random(seed)
-    expected = events_table(read_history(run.history).events)
     for _ in range(5):
         cuts = [rng.randrange(150) for _ in range(rng.randrange(6))]
-        found, blocks = taken_apart(data, cuts, rng.choice([1, 5, 1000]))
-        assert found.equals(expected)
-        assert sum(block.lines for block in blocks) == data.count(b"\n")
-        _check_blocks("h", blocks)
-    assert events_of(found) == read_history(run.history).events
+        found = taken_apart(data, cuts, small)
+        require_equal(found, read_history(run.history).events)
+        assert sum(block.lines for block in found[2]) == data.count(b"\n")
+        check_blocks("h", found[2])
+
+
+@pytest.mark.parametrize("tail", [b"", b"x", b'{"index":'])
+@pytest.mark.parametrize("piece", [1, 7, 100, 1000, 10**6])
+def test_each_line_is_in_one_piece_and_a_torn_one_in_none(make_random, piece: int, tail: bytes) -> None:
+    run: RunFiles = make_random(3)
+    whole = run.history.read_bytes()
+    run.history.write_bytes(whole + tail)
+    size = len(whole + tail)
+    pieces = [read_lines(run.history, start, start + piece).tobytes() for start in range(0, size, piece)]
+    assert b"".join(pieces) == whole
 
 
 SCALAR = st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False)
@@ -83,8 +98,8 @@ def test_any_event_in_any_spelling(tmp_path_factory, events, spaced: bool, ascii
     text = "".join(json.dumps(line, ensure_ascii=ascii_only, separators=separators) + "\n" for line in lines)
     path = tmp_path_factory.mktemp("lines") / "history.jsonl"
     path.write_bytes(text.encode("utf-8", "replace"))
-    expected = events_table(read_history(path).events)
-    assert taken_apart(path.read_bytes(), [cut])[0].equals(expected)
+    for small in (SCANNED, STRICT):
+        require_equal(taken_apart(path.read_bytes(), [cut], small), read_history(path).events)
 
 
 BAD = [
@@ -94,6 +109,7 @@ BAD = [
     b'{"index":7,"time":9,"type":"invoke","process":1,"f":"read","value":1}',
     b'{"index":3,"time":0,"type":"invoke","process":1,"f":"read","value":1}',
     b'{"index":3,"time":9,"type":"invoke","process":1,"f":"r\xff","value":1}',
+    b'{"index":3,"time":9,"type":"invoke","process":1,"f":"read","value":tru}',
     b"",
     b"{",
 ]
@@ -114,11 +130,13 @@ def test_what_is_wrong_is_named_by_its_line_wherever_the_file_is_cut(tmp_path, b
     expected = f"{caught.value.place}: {caught.value.message}"
     assert expected.startswith("line 5: ")
     for cuts in ([], [1], [3], [4], [5], [1, 2, 3, 4, 5, 6]):
-        assert complaint(data, cuts) == expected
+        for small in (SCANNED, STRICT):
+            assert complaint(data, cuts, small) == expected
 
 
 def test_lines_that_were_exchanged(make_random) -> None:
     lines = make_random(1).history.read_bytes().split(b"\n")
     lines[20], lines[30] = lines[30], lines[20]
     for cuts in ([], [20], [25], [20, 21, 30, 31]):
-        assert complaint(b"\n".join(lines), cuts) == "line 21: expected index 19, found 29"
+        for small in (SCANNED, STRICT):
+            assert complaint(b"\n".join(lines), cuts, small) == "line 21: expected index 19, found 29"

@@ -77,7 +77,7 @@ def test_a_history_cut_anywhere_is_read_up_to_its_last_whole_line(recorder, cut:
         ('{"index":2,"time":0,"type":"invoke","process":"me","f":"read"}', "line 4"),
         ("{", "line 4"),
         ('{"index":3,"time":0,"type":"invoke","process":5,"f":"read"}', "line 4"),
-        ('{"index":2,"time":0,"type":"invoke","process":99999999999999999999,"f":"read","value":null}', "some event"),
+        ('{"index":2,"time":0,"type":"invoke","process":99999999999999999999,"f":"read","value":null}', "line 4"),
         ('{"index":2,"time":0,"type":"ok","process":5,"f":"read","value":null}', "line 4"),
     ],
 )

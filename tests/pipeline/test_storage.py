@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -131,7 +132,9 @@ def test_columns_of_other_releases(tmp_path) -> None:
     """One that is not there yet is null, one that is not there any more is left out, and the version is no matter."""
     schema = written_schema("probes").remove(0).append(pa.field("new", pa.int64()))
     (tmp_path / "probes.parquet").mkdir()
-    rows = [{name: None if pa.types.is_string(schema.field(name).type) else 1 for name in schema.names}]
+    rows: list[dict[str, Any]] = [
+        {name: None if pa.types.is_string(schema.field(name).type) else 1 for name in schema.names}
+    ]
     rows[0].update(node="n1", role="leader")
     other = schema.with_metadata({**schema.metadata, b"harness.version": b"99"})
     pq.write_table(pa.Table.from_pylist(rows, schema=other), tmp_path / "probes.parquet" / "part-00000.parquet")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,11 @@ from harness.judge.fault_figures import by_fault, load_in, with_details
 from history import Event, Operation, Probe, Receipt, pair
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
-from pipeline.spark.slices import Slice, _slice
 from pipeline.tables.columns import operations_table
 from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import fault_table
 from pipeline.tables.run_row import last_moment
-from pipeline.tables.sources import load_in as load_of_events
-from pipeline.tables.sources import ok_times
+from pipeline.tables.slices import Slice, ok_times
 from reports.analysis.faults import load_in as load_of_columns
 from reports.load.columns import from_table
 from reports.text import recovery as recovery_text
@@ -181,17 +178,16 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     events = recorded(drawn, phased=phased)
     operations = pair(events, "here")
     table = operations_table(operations)
-    slices = [_slice(table.slice(n, 3), None) for n in range(0, table.num_rows, 3)]
+    slices = [Slice.of(table.slice(n, 3)) for n in range(0, table.num_rows, 3)]
     load = load_in(operations, receipts)
-    assert load == load_of_events(events, receipts)
-    assert load == Slice.load([Slice.from_text(json.dumps(asdict(piece))) for piece in slices], receipts)
+    assert load == Slice.load(slices, receipts)
     assert load == load_of_columns(from_table(table), receipts)
     answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
     last = last_moment(fault_table(receipts, np.empty(0, np.int64), load))
     found, same_load = load_figures(lambda: iter(table.to_batches(3)), last)
     assert same_load == load
     assert found["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
-    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(events))
+    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(table))
 
 
 def hung(answered_at: float | None) -> list[Operation]:

@@ -1,0 +1,153 @@
+"""Tasks on one block of a history: read its lines, pair its events, write what is whole, report the rest.
+
+A block leaves a directory with
+
+===================  ====================================================================================
+``operations``       a part of the table: all operations before the first that is still open at the end
+``rest.arrow``       the operations after that one
+``seam.arrow``       events that do not pair within the block; ``entering.npy``: see ``pairing.Paired``
+``keys``             the operations by key, for the verdicts (``pipeline.spark.keys``)
+===================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from history import Event
+from pipeline.spark.actions import require_visible, run_action
+from pipeline.spark.hadoop_fs import for_readers, torn_tail
+from pipeline.spark.keys import write_by_key, write_table
+from pipeline.tables.lines import Block, Bytes, read_block
+from pipeline.tables.pairing import Problem, pair_events
+from pipeline.tables.slices import Slice
+from pipeline.tables.sources import read_lines
+from pipeline.tables.storage import write_part
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Span: TypeAlias = tuple[int, int]
+_PIECES: Final = "spark.sql.files.maxPartitionBytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A history: its URI, its size in bytes, and its name in errors."""
+
+    uri: str
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the driver needs to know of a block; ``returned`` is when its operations returned (ns), None if none did."""
+
+    block: Block
+    nemesis: list[Event]
+    problem: Problem | None = None
+    slice: Slice | None = None
+    place: Path | None = None
+    returned: Span | None = None
+
+
+def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
+    """Work on all blocks of about ``piece`` bytes; the reports in the order of the file.  Raises JobError."""
+    url = urlsplit(source.uri)
+    if url.scheme == "file":
+        starts = range(0, source.size, piece)
+        work = _on_this_file_system(Path(unquote(url.path)), source.size, root, piece)
+        reports = run_action(spark.sparkContext.parallelize(starts, len(starts)).map(work).collect)
+    else:
+        reports = _through_spark(spark, source, root, piece)
+    return sorted(reports, key=lambda report: report.block.start)
+
+
+def _on_this_file_system(history: Path, size: int, root: Path, piece: int) -> Any:
+    def work(start: int) -> Report:
+        require_visible(history)
+        data = read_lines(history, start, start + piece)
+        return write_block(data, Block(start), root, last=start + piece >= size)
+
+    return work
+
+
+def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
+    """Lines come from Spark's own reader, which knows every file system; a block is what it gives to one task."""
+    tail = len(torn_tail(spark, source.uri, source.size))
+    torn = source.size - tail if tail else None
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for start, length, lines in _by_block(batches):
+            # A reader of lines goes on to the end of the line that begins at or before the end of its block.
+            whole = lines[:-1] if torn is not None and (not start or start < torn) and torn <= start + length else lines
+            data = np.frombuffer(b"".join(line + b"\n" for line in whole), np.uint8)
+            report = write_block(data, Block(start), root, last=start + length >= source.size)
+            yield pa.record_batch({"report": [pickle.dumps(report)]})
+
+    before = str(spark.conf.get(_PIECES))
+    spark.conf.set(_PIECES, str(piece))
+    try:
+        lines = spark.read.option("lineSep", "\n").text(for_readers(source.uri))
+        columns = ("CAST(value AS BINARY) AS line", "_metadata.file_block_start", "_metadata.file_block_length")
+        rows = run_action(lines.selectExpr(*columns).mapInArrow(work, "report binary").collect)
+    finally:
+        spark.conf.set(_PIECES, before)
+    return [pickle.loads(row.report) for row in rows]  # noqa: S301 (our own tasks wrote it)
+
+
+def _by_block(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, list[bytes]]]:
+    """Start, length and lines of each block; the lines of a block follow each other."""
+    block = (0, 0)
+    lines: list[bytes] = []
+    for batch in batches:
+        starts, lengths = batch["file_block_start"], batch["file_block_length"]
+        begin = 0
+        for end in pc.run_end_encode(starts).run_ends.to_pylist():
+            found = (starts[begin].as_py(), lengths[begin].as_py())
+            if found != block and lines:
+                yield *block, lines
+                lines = []
+            block = found
+            lines += batch["line"].slice(begin, end - begin).to_pylist()
+            begin = end
+    if lines:
+        yield *block, lines
+
+
+def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
+    """Write what is in some whole lines; after the ``last`` block no open operation completes."""
+    require_visible(root)
+    events, nemesis = read_block(data, block)
+    if block.wrong is not None:
+        return Report(block, nemesis)
+    paired = pair_events(events, last=last)
+    if paired.problem is not None:
+        return Report(block, nemesis, paired.problem)
+    place = root / f"{block.start:020d}"
+    place.mkdir(exist_ok=True)
+    operations, invoked = paired.operations, paired.operations["invoke_index"].to_numpy()
+    invokes = paired.seam.filter(pc.equal(paired.seam["type"], "invoke"))["index"].to_numpy()
+    whole = int(np.searchsorted(invoked, invokes[0])) if invokes.size else len(invoked)
+    write_part(place, "operations", [operations.slice(0, whole)])
+    write_table(place / "rest.arrow", operations.slice(whole))
+    write_table(place / "seam.arrow", paired.seam)
+    np.save(place / "entering.npy", paired.entering)
+    write_by_key(place, operations)
+    return Report(block, nemesis, None, Slice.of(operations), place, span_of(operations.slice(0, whole)["returned"]))
+
+
+def span_of(times: pa.ChunkedArray) -> Span | None:
+    """The least and the greatest of some numbers, None if there are none."""
+    found = pc.min_max(times).as_py()
+    return None if found["min"] is None else (found["min"], found["max"])

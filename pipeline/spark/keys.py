@@ -1,0 +1,134 @@
+"""Verdicts by key without a shuffle: each block leaves its operations in the order of their keys, a task reads some.
+
+``calls.arrow`` holds operations sorted by key and, within a key, by invocation; ``keys.arrow`` the keys in ascending
+order, which row is the first of each, and how many it has.  Both are mapped into memory: of a block a task reads the
+rows of its own keys alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from history.tables.schemas import OPERATIONS, VERDICTS
+from pipeline.spark.actions import require_visible, run_action
+from pipeline.tables.judging import Budget, TooManyRowsError, judge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_AT_ONCE: Final = 500_000
+_TASKS: Final = 3
+"""For each core, if there are as many keys."""
+_PLAIN: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write an Arrow file."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def read_table(path: Path) -> pa.Table:
+    """An Arrow file, mapped into memory."""
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def write_by_key(place: Path, operations: pa.Table) -> None:
+    """Leave operations (``pairing.CODED_OPERATIONS``) by key in a directory."""
+    encoded = operations["key"].combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    names = pc.fill_null(encoded.dictionary, "")
+    order = np.asarray(pc.sort_indices(names)).astype(np.int64)
+    rank = np.empty(len(names) + 1, np.int32)
+    rank[order], rank[-1] = np.arange(1, len(names) + 1), 0
+    ranks = rank[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
+    counts = np.bincount(ranks, minlength=len(names) + 1)
+    texts = pa.concat_arrays([pa.array([""]), names.take(pa.array(order))])
+    there = np.flatnonzero(counts)
+    keys = pa.table(
+        {"key": texts.take(pa.array(there)), "begin": np.cumsum(counts)[there] - counts[there], "count": counts[there]}
+    )
+    rows = np.argsort(ranks.astype(np.int16) if len(names) < 1 << 15 else ranks, kind="stable")
+    write_table(place / "keys.arrow", keys)
+    write_table(place / "calls.arrow", operations.take(pa.array(rows)) if there.size > 1 else operations)
+
+
+def count_keys(places: Sequence[Path]) -> pa.Table:
+    """All keys in ascending order, with the number of their operations; an unkeyed object has the key ''."""
+    counts = pa.table({"key": pa.array([], pa.string()), "count": pa.array([], pa.int64())})
+    for place in places:
+        both = pa.concat_tables([counts, read_table(place / "keys.arrow").select(["key", "count"])])
+        counts = both.group_by("key").aggregate([("count", "sum")]).rename_columns(["key", "count"])
+    return counts.sort_by("key")
+
+
+def judge_keys(
+    spark: SparkSession, places: Sequence[Path], keys: pa.Table, model: str, budget: Budget, rows: int
+) -> tuple[pa.Table, list[str]]:
+    """Verdicts on ``keys`` (rows of :func:`count_keys`), and the keys that are too large for a task.
+
+    ``rows`` is how many operations one task holds of a key of which no integer columns can be made.  Raises JobError.
+    """
+    groups = list(_groups(keys, _TASKS * spark.sparkContext.defaultParallelism))
+    if not groups:
+        return VERDICTS.empty_table(), []
+    work = _judging(list(places), model, budget, rows)
+    found = run_action(spark.sparkContext.parallelize(groups, len(groups)).map(work).collect)
+    return pa.concat_tables([verdicts for verdicts, _ in found]), [key for _, large in found for key in large]
+
+
+def _groups(keys: pa.Table, tasks: int) -> Iterator[list[str]]:
+    """Keys that one task judges, each group in ascending order."""
+    counts = keys["count"].to_numpy()
+    most = min(_AT_ONCE, -(-int(counts.sum()) // tasks))
+    texts = keys["key"].to_pylist()
+    group: list[str] = []
+    held = 0
+    for key, count in zip(texts, counts.tolist(), strict=True):
+        if group and held + count > most:
+            yield group
+            group, held = [], 0
+        group.append(key)
+        held += count
+    if group:
+        yield group
+
+
+def _judging(
+    places: list[Path], model: str, budget: Budget, rows: int
+) -> Callable[[list[str]], tuple[pa.Table, list[str]]]:
+    def work(keys: list[str]) -> tuple[pa.Table, list[str]]:
+        require_visible(places[0])
+        found, large = [], []
+        parts = _parts(places, keys)
+        for key in keys:
+            operations = pa.concat_tables([part.cast(_PLAIN) for part in parts.pop(key)])
+            try:
+                found.append(judge(operations, model, budget, rows=rows))
+            except TooManyRowsError:
+                large.append(key)
+        return pa.concat_tables([VERDICTS.empty_table(), *found]), large
+
+    return work
+
+
+def _parts(places: list[Path], keys: list[str]) -> dict[str, list[pa.Table]]:
+    """The operations on some keys that follow each other, in parts that are not in memory yet."""
+    parts: dict[str, list[pa.Table]] = {key: [] for key in keys}
+    for place in places:
+        there, calls = read_table(place / "keys.arrow"), read_table(place / "calls.arrow")
+        texts = there["key"]
+        span = range(there.num_rows)
+        first = bisect_left(span, keys[0], key=lambda row: texts[row].as_py())
+        last = bisect_right(span, keys[-1], key=lambda row: texts[row].as_py())
+        for row in there.slice(first, last - first).to_pylist():
+            if row["key"] in parts:
+                parts[row["key"]].append(calls.slice(row["begin"], row["count"]))
+    return parts

@@ -1,0 +1,207 @@
+"""Lines of ``history.jsonl`` as event columns, wherever in the file they are.
+
+Lines as our own writer formats them are read by the compiled scanner; every other line, and all lines of a small block,
+by the strict reader of the format.  So what that would refuse is refused, with the same words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from history import Event, FormatError
+from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
+from pipeline.tables.columns import EVENTS, events_table, json_text
+
+SMALL: Final = 4 << 20
+"""A block of fewer bytes is read strictly, since loading the scanner takes longer."""
+
+CODED: Final = ("type", "f", "key", "node", "error", "phase")
+_CODES: Final = pa.dictionary(pa.int32(), pa.string())
+COLUMNS: Final = pa.schema([(field.name, _CODES if field.name in CODED else field.type) for field in EVENTS])
+"""Events of clients as columns: those of EVENTS, repeated texts as a dictionary."""
+
+_UNNAMED: Final = Path("-")
+Bytes: TypeAlias = NDArray[np.uint8]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Block:
+    """What one piece of a file held: how many lines, the first and last event, and the first thing that is wrong.
+
+    ``start`` is its first byte; ``first`` and ``last`` are (index, time); ``wrong`` is (line of the block, counted from
+    0; what is wrong with it).
+    """
+
+    start: int
+    lines: int = 0
+    first: tuple[int, int] | None = None
+    last: tuple[int, int] | None = None
+    wrong: tuple[int, str] | None = None
+
+
+def read_block(data: Bytes, block: Block, small: int = SMALL) -> tuple[pa.Table, list[Event]]:
+    """The clients' events in whole lines, as :data:`COLUMNS`, and the nemesis' events.
+
+    The file's first line, its header, is skipped.  ``block`` is filled in; if something is ``wrong`` there are no
+    clients' events.
+    """
+    start = 0
+    if block.start == 0:
+        start = int(np.argmax(data == 10)) + 1
+        block.lines = 1
+    lines = _StrictLines(data, start) if data.size < small else _Scan(data, start)
+    if lines.wrong is not None:
+        block.wrong = (block.lines + lines.wrong[0], lines.wrong[1])
+    _check_order(block, lines.index, lines.time)
+    block.lines += lines.count
+    return lines.table() if block.wrong is None else COLUMNS.empty_table(), lines.nemesis
+
+
+def _check_order(block: Block, index: Ints, time: Ints) -> None:
+    if not index.size:
+        return
+    block.first, block.last = (int(index[0]), int(time[0])), (int(index[-1]), int(time[-1]))
+    bad = (index[1:] != index[:-1] + 1) | (time[1:] < time[:-1])
+    if bad.any():
+        place = int(bad.argmax())
+        block.wrong = (
+            block.lines + place + 1,
+            not_next(int(index[place]), int(index[place + 1]), int(time[place + 1])),
+        )
+
+
+def not_next(before: int, index: int, time: int) -> str:
+    """What is wrong with an event that does not follow the one with the index ``before``."""
+    if index != before + 1:
+        return f"expected index {before + 1}, found {index}"
+    return f"time {time} is before that of the line above"
+
+
+class _Lines:
+    """What is in some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+        self.count = 0
+        self.wrong: tuple[int, str] | None = None
+        self.nemesis: list[Event] = []
+        self.index: Ints = np.empty(0, np.int64)
+        self.time: Ints = np.empty(0, np.int64)
+
+    def table(self) -> pa.Table:
+        """The events of clients."""
+        raise NotImplementedError
+
+    def strictly(self, starts: Ints, ends: Ints, rows: Ints) -> list[tuple[int, Event]]:
+        """The events in some lines, with the numbers of the lines, up to the first that is wrong."""
+        events = []
+        for start, end, row in zip(starts.tolist(), ends.tolist(), rows.tolist(), strict=True):
+            try:
+                events.append((row, self.event(start, end)))
+            except FormatError as error:
+                self.wrong = (row, error.message)
+                break
+        try:
+            events_table([event for _, event in events])
+        except FormatError:
+            events = self._fitting(events)
+        self.nemesis = [event for _, event in events if event.process == NEMESIS]
+        return events
+
+    def event(self, start: int, end: int) -> Event:
+        return parse_event(parse_object(self.data[start:end].tobytes(), _UNNAMED, 0), _UNNAMED, 0)
+
+    def _fitting(self, events: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
+        for place, (row, event) in enumerate(events):
+            try:
+                events_table([event])
+            except FormatError as error:
+                self.wrong = (row, error.message)
+                return events[:place]
+        return events
+
+
+class _StrictLines(_Lines):
+    """All lines read strictly."""
+
+    def __init__(self, data: Bytes, start: int) -> None:
+        super().__init__(data)
+        ends = np.flatnonzero(data[start:] == 10) + start
+        self.count = ends.size
+        starts = np.append(start, ends[:-1] + 1)[: ends.size]
+        self._events = [event for _, event in self.strictly(starts, ends, np.arange(ends.size))]
+        self.index = np.array([event.index for event in self._events], np.int64)
+        self.time = np.array([event.time for event in self._events], np.int64)
+
+    def table(self) -> pa.Table:
+        return _coded([event for event in self._events if event.process != NEMESIS])
+
+
+class _Scan(_Lines):
+    """Lines read by the compiled scanner, and strictly where it does not know them."""
+
+    def __init__(self, data: Bytes, start: int) -> None:
+        from history.readers import jsonl_kernel as kernel
+
+        super().__init__(data)
+        self.kernel = k = kernel
+        self.count = kernel.count_lines(data, start)
+        # One column after the other in memory: every later step reads whole columns.
+        rows = np.empty((k.WHOLE, self.count), np.int64).T
+        names = [k.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*k.NAMES, *PHASES, *TYPES)]
+        kernel.scan(data, start, rows, np.array(names, np.int64))
+        self._types = names[-len(TYPES) :]
+        other = np.flatnonzero((rows[:, k.SHAPE] == k.STRANGE) | (rows[:, k.TEXT] == -1))
+        found = self.strictly(rows[other, k.START], rows[other, k.END], other)
+        if self.wrong is not None:
+            rows = rows.T[:, : self.wrong[0]].T
+        for row, event in found:
+            rows[row, [k.INDEX, k.TIME]] = event.index, event.time
+        self.rows, self.index, self.time = rows, rows[:, k.INDEX], rows[:, k.TIME]
+        self._strange = {row: event for row, event in found if event.process != NEMESIS}
+        self._plain = np.ones(len(rows), np.bool_)
+        self._plain[[row for row, _ in found]] = False
+
+    def table(self) -> pa.Table:
+        k, places = self.kernel, np.flatnonzero(self._plain)
+        rows = self.rows if places.size == len(self.rows) else self.rows.T[:, places].T
+        types = np.zeros(len(rows), np.int32)
+        for code, number in enumerate(self._types):
+            types[rows[:, k.TYPE] == number] = code
+        offsets, texts = k.gather(self.data, rows[:, k.TEXT], rows[:, k.TEXT_END])
+        columns: dict[str, Any] = {
+            "index": rows[:, k.INDEX], "time": rows[:, k.TIME], "type": _dictionary(types, TYPES),
+            "process": rows[:, k.PROCESS],
+            "value": pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(texts)),
+            "phase": _dictionary(rows[:, k.PHASE].astype(np.int32), PHASES),
+        }  # fmt: skip
+        for name, column in (("f", k.F), ("key", k.KEY), ("node", k.NODE), ("error", k.ERROR)):
+            codes, first = k.number(rows[:, column])
+            events = [self.event(*rows[row, [k.START, k.END]].tolist()) for row in first.tolist()]
+            named = [getattr(event, name) for event in events]
+            columns[name] = _dictionary(codes, [json_text(key) for key in named] if name == "key" else named)
+        plain = pa.table(columns, schema=COLUMNS)
+        if not self._strange:
+            return plain
+        both = pa.concat_tables([plain, _coded(list(self._strange.values()))]).unify_dictionaries().combine_chunks()
+        return both.take(np.argsort(np.append(places, list(self._strange)), kind="stable"))
+
+
+def _dictionary(codes: NDArray[np.int32], names: Any) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(names, pa.string()))
+
+
+def _coded(events: list[Event]) -> pa.Table:
+    table = events_table(events)
+    columns = [
+        pc.dictionary_encode(table[name]) if name in CODED else table[name] for name in EVENTS.names
+    ]  # fmt: skip
+    return pa.table(columns, schema=COLUMNS).combine_chunks()

@@ -1,0 +1,216 @@
+"""Events to operations by columns: pairs inside a block of the history, and the rest at the seams between blocks.
+
+Each completion belongs to the invocation before it of the same process.  What does not pair inside a block is its
+*seam*: completions whose invocation lies in an earlier block, invocations whose completion may lie in a later one.
+Put together in order, the seams of all blocks pair in the same way (:class:`Seams`).  What ``history.pair`` refuses is
+refused, and it words the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from history import Event, FormatError, pair
+from history.records.events import line_of_event
+from history.records.operations import ECHOED
+from history.tables.schemas import OPERATIONS
+from pipeline.tables.columns import events_of
+from pipeline.tables.lines import CODED, COLUMNS, Ints
+
+Problem: TypeAlias = tuple[int, str]
+"""The index of an event that does not pair, and what is wrong."""
+
+_NEVER: Final = -2
+# What a refused cas repeats of its invocation, in the spelling of our own writer.
+_REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
+_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+CODED_OPERATIONS: Final = pa.schema(
+    [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
+)
+"""The columns of ``operations.parquet``, repeated texts as a dictionary."""
+_OUTCOMES: Final = ("invoke", "ok", "fail", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The operations in some events, in the order of their invocations, and what is left over.
+
+    ``seam`` holds the events that do not pair; ``entering`` the process and index of each process' first event, if that
+    is an invocation: none of these may have an operation open from before.
+    """
+
+    operations: pa.Table
+    seam: pa.Table
+    entering: Ints
+    problem: Problem | None
+
+
+def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
+    """Pair events with the columns of ``lines.COLUMNS``, in the order of the file.
+
+    After the ``last`` events what is open never completes: it is among the operations, and not in the seam.
+    """
+    process = _small(events["process"].to_numpy())
+    order = np.argsort(process, kind="stable")
+    invokes = (_codes(events["type"]) == _place(events["type"], "invoke"))[order]
+    begins = np.append(True, np.diff(process[order]) != 0)[: order.size]
+    after_invoke = np.append(False, invokes[:-1])[: order.size] & ~begins
+    ends = np.flatnonzero(~invokes & after_invoke)
+    partner = np.full(order.size, -1, np.int64)
+    partner[order[ends - 1]] = order[ends]
+    begun = np.flatnonzero(partner >= 0)
+    problems = [_first_contradiction(events, begun, partner[begun])]
+    if last:
+        partner[order[invokes & (partner[order] < 0)]] = _NEVER
+        begun = np.flatnonzero(partner != -1)
+    alone = np.ones(order.size, np.bool_)
+    alone[begun] = alone[partner[partner >= 0]] = False
+    index = events["index"].to_numpy()
+    first = order[np.flatnonzero(begins & invokes)]
+    wrong = np.flatnonzero((invokes & after_invoke) | (~invokes & ~after_invoke & ~begins))
+    if wrong.size:
+        place = int(wrong[np.argmin(order[wrong])])
+        problems.append(_complaint(events, order[[place - 1, place]]))
+    return Paired(
+        operations_of_rows(events, begun, partner[begun]),
+        events.filter(pa.array(alone)),
+        np.stack([events["process"].to_numpy()[first], index[first]]),
+        min((problem for problem in problems if problem is not None), default=None),
+    )
+
+
+def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
+    """Rows of operations, as CODED_OPERATIONS, from the rows of their events; less than 0: there was no completion."""
+    asked = pa.array(begun)
+    answered = pa.array(ended, mask=ended < 0)
+    invocation, completion = events.take(asked), events.take(answered)
+    codes = _codes(completion["type"])
+    outcome = pc.fill_null(pa.array(np.where(codes < 0, 3, _type_codes(completion)[codes]).astype(np.int32)), 3)
+    node, other = _codes(completion["node"]), _codes(invocation["node"])
+    node = np.where((node >= 0) & (node != _place(events["node"], "")), node, other).astype(np.int32)
+    is_ok = pc.equal(outcome, 1)
+    columns: dict[str, Any] = {
+        "invoke_index": invocation["index"], "return_index": completion["index"], "process": invocation["process"],
+        "f": invocation["f"], "key": invocation["key"], "value": invocation["value"],
+        "result": pc.if_else(is_ok, _whole(completion["value"]), None),
+        "outcome": pa.DictionaryArray.from_arrays(outcome, pa.array(_OUTCOMES)),
+        "invoked": invocation["time"], "returned": completion["time"],
+        "node": pa.DictionaryArray.from_arrays(pa.array(node, mask=node < 0), _whole(events["node"]).dictionary),
+        "error": completion["error"], "phase": invocation["phase"],
+    }  # fmt: skip
+    return pa.table(columns, schema=CODED_OPERATIONS)
+
+
+class Seams:
+    """Pairs what the blocks of a history left over; to be given them in the order of the file."""
+
+    def __init__(self) -> None:
+        self._open = COLUMNS.empty_table()
+        self._operations: list[pa.Table] = []
+        self.problem: Problem | None = None
+
+    def add(self, seam: pa.Table, entering: Ints) -> None:
+        """Go on with a block's seam; ``problem`` is the first event of all that does not pair."""
+        crossing = np.flatnonzero(np.isin(entering[0], self._open["process"].to_numpy()))
+        for row in crossing[np.argsort(entering[1][crossing])][:1].tolist():
+            process, index = entering[:, row].tolist()
+            before = self._open.filter(pc.equal(self._open["process"], process))
+            self._note(_refusal([*events_of(_plain(before)), Event(index, 0, "invoke", process, "")]))
+        both = pa.concat_tables([self._open, seam]).unify_dictionaries().combine_chunks()
+        paired = pair_events(both)
+        self._note(paired.problem)
+        invokes = _codes(paired.seam["type"]) == _place(paired.seam["type"], "invoke")
+        for event in events_of(_plain(paired.seam.filter(pa.array(~invokes)).slice(0, 1))):
+            self._note(_refusal([event]))
+        self._operations.append(paired.operations)
+        self._open = paired.seam.filter(pa.array(invokes))
+
+    def operations(self) -> pa.Table:
+        """All operations that cross a seam or never completed, in the order of their invocations."""
+        rows = np.arange(self._open.num_rows)
+        never = operations_of_rows(self._open, rows, np.full(rows.size, -1))
+        joined = pa.concat_tables([*self._operations, never]).unify_dictionaries().combine_chunks()
+        return joined.sort_by("invoke_index")
+
+    def _note(self, problem: Problem | None) -> None:
+        self.problem = min((one for one in (self.problem, problem) if one is not None), default=None)
+
+
+def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem | None:
+    """The first completion that is not of what was invoked."""
+    wrong = np.zeros(begun.size, np.bool_)
+    for name in ("f", "key"):
+        codes = _codes(events[name])
+        wrong |= codes[begun] != codes[ended]
+    echoed = [_place(events["f"], name) for name in ECHOED]
+    answers = np.isin(_codes(events["f"])[ended], echoed)
+    answers &= _codes(events["type"])[ended] == _place(events["type"], "ok")
+    rows = np.flatnonzero(answers)
+    asked, answered = (_whole(events["value"]).take(pa.array(places[rows])) for places in (begun, ended))
+    cas = pa.array(_codes(events["f"])[ended[rows]] == _place(events["f"], "cas"))
+    repeated = pc.if_else(cas, pc.replace_substring_regex(answered, *_REPEATED), answered)
+    wrong[rows[np.asarray(pc.and_(pc.not_equal(asked, repeated), pc.not_equal(answered, "null")))]] = True
+    places = np.flatnonzero(wrong)
+    for place in places[np.argsort(ended[places])].tolist():
+        if (problem := _complaint(events, np.array([begun[place], ended[place]]))) is not None:
+            return problem
+    return None
+
+
+def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
+    """What ``history.pair`` says of two events of one process, one after the other."""
+    first, second = events_of(_plain(events.take(pa.array(rows))))
+    if first.type != "invoke":
+        return _refusal([second])
+    return _refusal([first, second])
+
+
+def _refusal(events: list[Event]) -> Problem | None:
+    try:
+        pair(events, "", line_of_event)
+    except FormatError as error:
+        return events[-1].index, error.message
+    return None
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The same rows without dictionaries."""
+    return table.cast(pa.schema([(name, pa.string() if name in CODED else table.schema.field(name).type)
+                                 for name in table.column_names]))  # fmt: skip
+
+
+def _type_codes(events: pa.Table) -> NDArray[np.int32]:
+    """For each code of an event's type its place in the outcomes."""
+    names = _whole(events["type"]).dictionary.to_pylist()
+    return np.array([*map(_OUTCOMES.index, names), 3], np.int32)
+
+
+def _codes(column: pa.ChunkedArray) -> NDArray[np.int32]:
+    """The codes of a column with a dictionary, -1 for null."""
+    found: NDArray[np.int32] = pc.fill_null(_whole(column).indices, -1).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _place(column: pa.ChunkedArray, text: str) -> int:
+    """The code of a text; -2 if it is not there."""
+    place = int(pc.index(_whole(column).dictionary, text).as_py())
+    return place if place >= 0 else -2
+
+
+def _whole(column: Any) -> Any:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _small(numbers: Ints) -> NDArray[Any]:
+    """The numbers in as few bytes as they need, which sorts them much faster."""
+    if numbers.size and numbers.min() >= -(1 << 15) and numbers.max() < 1 << 15:
+        return numbers.astype(np.int16)
+    return numbers
