@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -113,9 +114,11 @@ def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> 
 
 def far(spark, run: RunFiles) -> str:
     """The history's URI in a mount table of Hadoop's own, which stands for a file system that Python cannot open."""
-    link = "fs.viewfs.mounttable.elsewhere.link./data"
+    # Hadoop keeps a table that it has read: each test has one of its own.
+    table = re.sub("[^a-z0-9]", "", run.root.parent.name)
+    link = f"fs.viewfs.mounttable.{table}.link./data"
     spark.sparkContext._jsc.hadoopConfiguration().set(link, run.root.parent.as_uri())
-    return f"viewfs://elsewhere/data/{run.root.name}/history.jsonl"
+    return f"viewfs://{table}/data/{run.root.name}/history.jsonl"
 
 
 def test_a_corrupt_line_that_equals_the_torn_tail_is_named(spark, recorder, tmp_path) -> None:
