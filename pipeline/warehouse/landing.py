@@ -7,6 +7,7 @@ runs no reader looks at it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -24,7 +25,7 @@ import pyarrow.parquet as pq
 from history import FormatError, RunFiles
 from history.tables.metadata import fit
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
-from history.tables.warehouse import files_of, newest_version, written_schema
+from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
@@ -47,10 +48,24 @@ class Known:
     month: str
 
 
-def known_runs(root: Path | None) -> dict[str, Known]:
+def known_runs(root: Path | None) -> Mapping[str, Known]:
     """The runs in a version or a landing, by their names.  Raises FileNotFoundError if it is removed meanwhile."""
+    if root is None:
+        return {}
+    status = root.stat()
+    return _known_runs(root, status.st_ino, status.st_mtime_ns)
+
+
+def known_in(warehouse: Path) -> Mapping[str, Known]:
+    """The runs in the newest version; none if there is no version yet."""
+    return {} if newest_version(warehouse) is None else in_newest(warehouse, known_runs)
+
+
+@functools.lru_cache(maxsize=8)
+def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
+    # What is in a directory never changes; the numbers are those of the directory, not only of its name.
     found: dict[str, Known] = {}
-    for path in [] if root is None else files_of(root, "runs"):
+    for path in files_of(root, "runs"):
         columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
         month = path.parent.name.partition("=")[2]
         for name, mark, written in zip(columns["run"], columns["fingerprint"], columns["written"], strict=True):
@@ -70,7 +85,7 @@ class Landing:
     def __init__(self, warehouse: Path, now: Callable[[], int] = time.time_ns) -> None:
         self.bytes = 0
         self._warehouse, self._now = warehouse, now
-        self._known = known_runs(newest_version(warehouse))
+        self._known = known_in(warehouse)
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
     def add(self, run: RunFiles, name: str, made: Mapping[str, pa.Table] | None = None) -> bool:

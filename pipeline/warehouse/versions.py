@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from history import FormatError
 from history.tables.metadata import fit, schema_of
 from history.tables.schemas import FORMERLY
-from history.tables.warehouse import NEWEST, VERSIONS, newest_version, written_schema
+from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
 from pipeline.tables.storage import remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
 
@@ -52,19 +52,17 @@ class Source:
 
 
 def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, frozenset[str]]:
-    """The landings that hold something new, with the runs that count in each.
-
-    Raises FileNotFoundError if one is removed meanwhile.
-    """
+    """The landings that hold something new, with the runs that count in each."""
     newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
-    there = [path for path in _entries(warehouse / LANDING) if "." not in path.name]
-    for path in there:
-        for name, row in known_runs(path).items():
-            if name not in newest or (row.written, path) > newest[name]:
-                newest[name] = (row.written, path)
+    for path in _entries(warehouse / LANDING):
+        # One that goes away meanwhile is part of a version.
+        with contextlib.suppress(FileNotFoundError):
+            for name, row in known_runs(path).items() if _is_whole(path) else ():
+                if name not in newest or (row.written, path) > newest[name]:
+                    newest[name] = (row.written, path)
     counts: dict[Path, set[str]] = defaultdict(set)
     for name, (written, path) in newest.items():
-        if path in there and (name not in known or written > known[name].written):
+        if name not in known or written > known[name].written:
             counts[path].add(name)
     return {path: frozenset(names) for path, names in counts.items()}
 
@@ -81,7 +79,7 @@ def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Ma
         if root is None:
             continue
         keep = None if runs is None or runs == known_runs(root).keys() else runs
-        for path in root.glob("*/month=*/*.parquet"):
+        for path in files_of(root, "*"):
             month = path.parent.name.partition("=")[2]
             there = _others(path, replaced) if root == base and month in replaced.values() else keep
             places[path.parents[1].name, month].append(Source(path, there, path.stat().st_size))
@@ -194,21 +192,25 @@ def tidy(warehouse: Path) -> None:
     if version is None:
         return
     _point(warehouse, version)
-    known = known_runs(version)
-    for path in _entries(warehouse / LANDING):
-        with contextlib.suppress(FileNotFoundError):
-            if "." not in path.name and all(
-                name in known and known[name].written >= row.written for name, row in known_runs(path).items()
-            ):
+    # Whoever was faster has removed it.
+    with contextlib.suppress(FileNotFoundError):
+        known = known_runs(version)
+        for path in filter(_is_whole, _entries(warehouse / LANDING)):
+            rows = known_runs(path)
+            if all(name in known and known[name].written >= row.written for name, row in rows.items()):
                 remove(path)
-    there = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
-    for path, next_one in pairwise(there):
+    versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
+    for path, next_one in pairwise(versions):
         if _age(next_one) > _KEEP_S:
             remove(path)
     for place in (VERSIONS, LANDING):
         for path in _entries(warehouse / place):
-            if "." in path.name:
+            if not _is_whole(path):
                 sweep(path.parent, path.name)
+
+
+def _is_whole(path: Path) -> bool:
+    return "." not in path.name
 
 
 def _point(warehouse: Path, version: Path) -> None:

@@ -81,6 +81,8 @@ def test_what_was_said_to_be_added_is_there_whole_once(runs: tuple[list[Path], E
         acknowledged = {one.value for one in history if one.f == "add" and one.outcome == "ok"}
         assert acknowledged <= set(reader.reads[-1][2])
         assert len(acknowledged) > len(roots) // 2
+        errors = {one.error for one in history if one.error}
+        assert not [error for error in errors if "No space left on device" not in error]
         assert not [path for path in (warehouse / "landing").iterdir() if "." not in path.name]
 
 

@@ -19,7 +19,7 @@ def tables_of(run: RunFiles, model: str = "register"):
 def test_all_tables_have_exactly_the_written_down_schema(make_random) -> None:
     run = make_random(1)
     tables_of(run)
-    assert sorted(path.name for path in run.tables.iterdir()) == sorted(f"{name}.parquet" for name in TABLES)
+    assert sorted(path.name for path in run.tables.glob("*.parquet")) == sorted(f"{name}.parquet" for name in TABLES)
     for name, schema in TABLES.items():
         found = read_table(run.table(name), name).schema
         assert found.equals(schema, check_metadata=False)

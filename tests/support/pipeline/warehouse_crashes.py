@@ -145,7 +145,7 @@ def history_of(writers: Sequence[Writer], reads: Sequence[tuple[int, int, list[s
                 calls.append({"f": "add", "value": event["run"], "outcome": "info"})
                 events.append((event["time"], len(calls) - 1, "invoked"))
             else:
-                calls[-1]["outcome"] = event["type"]
+                calls[-1] |= {"outcome": event["type"], "error": event.get("error")}
                 events.append((event["time"], len(calls) - 1, "returned"))
     for invoked, returned, runs in reads:
         calls.append({"f": "read", "result": runs, "outcome": "ok"})
