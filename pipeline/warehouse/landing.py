@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import fit
+from history.tables.metadata import fit, named
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
@@ -157,13 +158,15 @@ class Landing:
 
 
 def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:
-    """Write a file of a table under ``root``, read its end back, and return the number of rows.
+    """Write a file of a table under ``root``, sync it, read its end back, and return the number of rows.
 
     Raises OSError that names the file, FormatError if it is not whole.
     """
     directory = month_in(root, table, month)
     path = directory / f"{uuid.uuid4().hex}.parquet"
     rows = write_file(path, schema, content)
+    with named(path), path.open("rb") as file:
+        os.fsync(file.fileno())
     if (found := rows_in(path)) != rows:
         raise FormatError(str(path), "the table", f"{found} rows, where {rows} were written")
     return rows
