@@ -72,11 +72,7 @@ def first_layout(warehouse: Path, run: RunFiles, runs: int) -> None:
 def row_of(started: str) -> dict[str, Any]:
     plain = {pa.string(): "", pa.int64(): 0}
     row: dict[str, Any] = {field.name: None if field.nullable else plain[field.type] for field in RUNS}
-    lists = {
-        name: "[]"
-        for name in ("recoveries_ms", "unrecovered_ms")
-        if name in row and RUNS.field(name).type == pa.string()
-    }
+    lists = {name: "[]" for name, value in row.items() if name.endswith("_ms") and value == ""}
     named = {"run": f"t/{started}", "test": "t", "started": started, "verdict": "valid", "fingerprint": started}
     return {**row, **lists, **named, "operations": OPERATIONS, "ok": OPERATIONS, "written": 1}
 

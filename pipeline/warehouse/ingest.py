@@ -185,7 +185,8 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
     except JobError as error:
         numbers = list(runs)
         if len(numbers) == 1:
-            adder.fail(numbers[0], places[numbers[0]], f"JobError: {error}")
+            place = places[numbers[0]]
+            adder.fail(numbers[0], place, f"JobError: {place}: {error}")
             return
         for half in (numbers[::2], numbers[1::2]):
             _read_by_tasks(spark, adder, places, {number: runs[number] for number in half})
