@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import fit, named
+from history.tables.metadata import fit, named, no_parquet
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
@@ -50,7 +50,10 @@ class Known:
 
 
 def known_runs(root: Path | None) -> Mapping[str, Known]:
-    """The runs in a version or a landing, by their names.  Raises FileNotFoundError if it is removed meanwhile."""
+    """The runs in a version or a landing, by their names.
+
+    Raises FileNotFoundError if it is removed meanwhile, FormatError if it is damaged.
+    """
     if root is None:
         return {}
     status = root.stat()
@@ -67,7 +70,10 @@ def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
     # What is in a directory never changes; the numbers are those of the directory, not only of its name.
     found: dict[str, Known] = {}
     for path in files_of(root, "runs"):
-        columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
+        try:
+            columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
+        except pa.ArrowInvalid as error:
+            raise no_parquet(path, error) from None
         month = path.parent.name.partition("=")[2]
         for name, mark, written in zip(columns["run"], columns["fingerprint"], columns["written"], strict=True):
             found[name] = Known(mark, written, month)

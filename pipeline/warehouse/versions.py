@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import shutil
 import time
 import uuid
@@ -33,6 +34,7 @@ from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version,
 from pipeline.tables.storage import remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
 
+log = logging.getLogger(__name__)
 FAN_IN: Final = 8
 """So many files of about one size are merged."""
 _FULL: Final = 4
@@ -54,12 +56,17 @@ class Source:
 def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, frozenset[str]]:
     """The landings that hold something new, with the runs that count in each."""
     newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
-    for path in _entries(warehouse / LANDING):
-        # One that goes away meanwhile is part of a version.
-        with contextlib.suppress(FileNotFoundError):
-            for name, row in known_runs(path).items() if _is_whole(path) else ():
-                if name not in newest or (row.written, path) > newest[name]:
-                    newest[name] = (row.written, path)
+    for path in filter(_is_whole, _entries(warehouse / LANDING)):
+        try:
+            rows = known_runs(path)
+        except FileNotFoundError:
+            continue  # It is part of a version by now.
+        except FormatError as error:
+            log.warning("what was landed cannot be read, and stays where it is: %s", error)
+            continue
+        for name, row in rows.items():
+            if name not in newest or (row.written, path) > newest[name]:
+                newest[name] = (row.written, path)
     counts: dict[Path, set[str]] = defaultdict(set)
     for name, (written, path) in newest.items():
         if name not in known or written > known[name].written:
@@ -196,9 +203,8 @@ def tidy(warehouse: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         known = known_runs(version)
         for path in filter(_is_whole, _entries(warehouse / LANDING)):
-            rows = known_runs(path)
-            if all(name in known and known[name].written >= row.written for name, row in rows.items()):
-                remove(path)
+            with contextlib.suppress(FormatError):
+                _remove_merged(path, known)
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
     for path, next_one in pairwise(versions):
         if _age(next_one) > _KEEP_S:
@@ -207,6 +213,11 @@ def tidy(warehouse: Path) -> None:
         for path in _entries(warehouse / place):
             if not _is_whole(path):
                 sweep(path.parent, path.name)
+
+
+def _remove_merged(landing: Path, known: Mapping[str, Known]) -> None:
+    if all(name in known and known[name].written >= row.written for name, row in known_runs(landing).items()):
+        remove(landing)
 
 
 def _is_whole(path: Path) -> bool:
