@@ -43,8 +43,11 @@ def newest_version(warehouse: Path) -> Path | None:
 
 
 def files_of(version: Path, table: str) -> list[Path]:
-    """The files of a table, in the order of their months."""
-    return sorted(version.glob(f"{table}/month=*/*.parquet"))
+    """The files of a table, in the order of their months.  Raises FileNotFoundError if the version was removed."""
+    found = sorted(version.glob(f"{table}/month=*/*.parquet"))
+    # It is removed by renaming it, so what is still there now was there while it was listed.
+    version.stat()
+    return found
 
 
 def in_newest(warehouse: Path, read: Callable[[Path], _Value]) -> _Value:

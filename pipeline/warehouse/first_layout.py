@@ -20,7 +20,7 @@ from history.tables.metadata import read_checked
 from history.tables.schemas import TABLES
 from history.tables.warehouse import newest_version, written_schema
 from pipeline.tables.storage import read_table, remove
-from pipeline.warehouse.landing import LARGE_BYTES, Landing, known_runs
+from pipeline.warehouse.landing import LARGE_BYTES, Landing, known_in
 
 log = logging.getLogger(__name__)
 _PREFIX: Final = "run="
@@ -32,7 +32,7 @@ def land_first_layout(warehouse: Path) -> None:
     places = _runs(warehouse)
     if not places:
         return
-    known = known_runs(newest_version(warehouse))
+    known = known_in(warehouse)
     landing = Landing(warehouse)
     for name, place in places.items():
         if name in known:
@@ -49,7 +49,7 @@ def land_first_layout(warehouse: Path) -> None:
 def remove_first_layout(warehouse: Path) -> None:
     """Remove what the newest version holds."""
     places = _runs(warehouse)
-    known = known_runs(newest_version(warehouse)) if places else {}
+    known = known_in(warehouse) if places else {}
     for name, place in places.items():
         if name in known:
             remove(place)

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
-from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -24,8 +23,8 @@ from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
 from pipeline.warehouse.landing import Landing
-from pipeline.warehouse.remote import Files, contents, copied_here, look_at, staged_without_history
-from pipeline.warehouse.staging import staged, staged_bytes, staged_size
+from pipeline.warehouse.remote import Files, contents, look_at, staged_copy, staged_without_history
+from pipeline.warehouse.staging import short_name, staged, staged_bytes, staged_size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,7 +121,7 @@ class Adder:
 
     def fail(self, number: int, place: str, error: str) -> None:
         """Note that the run in a place was not added."""
-        self.outcomes[number] = Outcome(_short(place), "failed", error)
+        self.outcomes[number] = Outcome(short_name(place), "failed", error)
 
     def publish(self) -> None:
         """Publish what is held."""
@@ -174,11 +173,11 @@ def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large:
     for number, error in found.missing.items():
         adder.fail(number, places[number], error)
     for number in found.foreign:
-        adder.add(number, places[number], _copied(spark, places[number]), _by_size(spark, large))
+        adder.add(number, places[number], staged_copy(spark, places[number]), _by_size(spark, large))
     big = {number: files for number, files in found.runs.items() if files["history.jsonl"][1] > large}
     _read_by_tasks(spark, adder, places, {number: files for number, files in found.runs.items() if number not in big})
     for number, files in big.items():
-        staging = _without_history(spark, places[number], files)
+        staging = staged_without_history(spark, places[number], files)
         adder.add(number, places[number], staging, _by_all_tasks(spark, history=files["history.jsonl"][0]))
 
 
@@ -192,7 +191,8 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
     except JobError as error:
         numbers = list(runs)
         if len(numbers) == 1:
-            adder.fail(numbers[0], places[numbers[0]], f"JobError: {error}")
+            place = places[numbers[0]]
+            adder.fail(numbers[0], place, f"JobError: {place}: {error}")
             return
         for half in (numbers[::2], numbers[1::2]):
             _read_by_tasks(spark, adder, places, {number: runs[number] for number in half})
@@ -200,24 +200,6 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
     adder.take(reports)
     for number in set(runs) - set(adder.outcomes):
         adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
-
-
-@contextlib.contextmanager
-def _copied(spark: SparkSession, place: str) -> Iterator[tuple[str, RunFiles]]:
-    with copied_here(spark, place) as path, staged(path) as found:
-        yield found
-
-
-@contextlib.contextmanager
-def _without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[str, RunFiles]]:
-    with staged_without_history(spark, place, files) as run:
-        yield _short(_root(place)), run
-
-
-@contextlib.contextmanager
-def _from_bytes(uri: str, content: Mapping[str, bytes]) -> Iterator[tuple[str, RunFiles]]:
-    with staged_bytes(uri, content) as run:
-        yield _short(uri), run
 
 
 def _by_size(spark: SparkSession, large: int) -> Compute:
@@ -258,9 +240,8 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
     def work(files: pa.Table) -> pa.Table:
         number = files["place"][0].as_py()
         content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
-        uri = _root(names[number])
         adder = Adder(warehouse, deadline_s)
-        adder.add(number, uri, _from_bytes(uri, content), written_tables)
+        adder.add(number, names[number], staged_bytes(_root(names[number]), content), written_tables)
         return adder.report()
 
     return work
@@ -268,9 +249,3 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
 
 def _root(uri: str) -> str:
     return uri.rstrip("/").removesuffix("/history.jsonl")
-
-
-def _short(place: str) -> str:
-    """The name of a run: the last two parts of its path."""
-    short = "/".join(place.rstrip("/").rsplit("/", 2)[-2:])
-    return unquote(short) if is_remote(place) else short

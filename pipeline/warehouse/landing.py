@@ -7,8 +7,10 @@ runs no reader looks at it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
@@ -22,9 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import fit
+from history.tables.metadata import fit, named, no_parquet
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
-from history.tables.warehouse import files_of, newest_version, written_schema
+from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
 from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
@@ -48,11 +50,31 @@ class Known:
     month: str
 
 
-def known_runs(root: Path | None) -> dict[str, Known]:
-    """The runs in a version or a landing, by their names.  Raises FileNotFoundError if it is removed meanwhile."""
+def known_runs(root: Path | None) -> Mapping[str, Known]:
+    """The runs in a version or a landing, by their names.
+
+    Raises FileNotFoundError if it is removed meanwhile, FormatError if it is damaged.
+    """
+    if root is None:
+        return {}
+    status = root.stat()
+    return _known_runs(root, status.st_ino, status.st_mtime_ns)
+
+
+def known_in(warehouse: Path) -> Mapping[str, Known]:
+    """The runs in the newest version; none if there is no version yet."""
+    return {} if newest_version(warehouse) is None else in_newest(warehouse, known_runs)
+
+
+@functools.lru_cache(maxsize=8)
+def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
+    # What is in a directory never changes; the numbers are those of the directory, not only of its name.
     found: dict[str, Known] = {}
-    for path in [] if root is None else files_of(root, "runs"):
-        columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
+    for path in files_of(root, "runs"):
+        try:
+            columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
+        except pa.ArrowInvalid as error:
+            raise no_parquet(path, error) from None
         month = path.parent.name.partition("=")[2]
         for name, mark, written in zip(columns["run"], columns["fingerprint"], columns["written"], strict=True):
             found[name] = Known(mark, written, month)
@@ -71,7 +93,7 @@ class Landing:
     def __init__(self, warehouse: Path, now: Callable[[], int] = time.time_ns) -> None:
         self.bytes = 0
         self._warehouse, self._now = warehouse, now
-        self._known = known_runs(newest_version(warehouse))
+        self._known = known_in(warehouse)
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
     def add(self, run: RunFiles, name: str, made: Mapping[str, pa.Table] | None = None) -> bool:
@@ -144,13 +166,15 @@ class Landing:
 
 
 def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:
-    """Write a file of a table under ``root``, read its end back, and return the number of rows.
+    """Write a file of a table under ``root``, sync it, read its end back, and return the number of rows.
 
     Raises OSError that names the file, FormatError if it is not whole.
     """
     directory = month_in(root, table, month)
     path = directory / f"{uuid.uuid4().hex}.parquet"
     rows = write_file(path, schema, content)
+    with named(path), path.open("rb") as file:
+        os.fsync(file.fileno())
     if (found := rows_in(path)) != rows:
         raise FormatError(str(path), "the table", f"{found} rows, where {rows} were written")
     return rows

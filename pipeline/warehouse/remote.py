@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from history import FormatError, RunFiles
 from pipeline.spark.actions import run_action
 from pipeline.spark.hadoop_fs import copy_here, for_readers, head, listing
-from pipeline.warehouse.staging import GROWTH, RECORDED, staged_bytes
+from pipeline.warehouse.staging import GROWTH, RECORDED, staged, staged_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +65,7 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
 
 
 @contextlib.contextmanager
-def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[RunFiles]:
+def staged_without_history(spark: SparkSession, place: str, files: Files) -> Iterator[tuple[str, RunFiles]]:
     """A run whose history is too large to be copied here.
 
     The run's fingerprint is then computed from the first line of the history and its size.
@@ -74,8 +74,8 @@ def staged_without_history(spark: SparkSession, place: str, files: Files) -> Ite
     uri, size = files["history.jsonl"]
     first = head(spark, uri).partition(b"\n")[0]
     small["history.jsonl"] = first + b"\n" + json.dumps({"bytes": size}).encode()
-    with staged_bytes(place, small) as run:
-        yield run
+    with staged_bytes(place, small) as found:
+        yield found
 
 
 def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
@@ -87,8 +87,8 @@ def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
 
 
 @contextlib.contextmanager
-def copied_here(spark: SparkSession, place: str) -> Iterator[Path]:
-    """Copy the file in ``place`` to this machine, under its own name and its directory's; errors name ``place``.
+def staged_copy(spark: SparkSession, place: str) -> Iterator[tuple[str, RunFiles]]:
+    """The run in the file in ``place``, copied here under its own name and its directory's; errors name ``place``.
 
     Raises OSError if there is no room for it and for what it is written as.
     """
@@ -98,7 +98,8 @@ def copied_here(spark: SparkSession, place: str) -> Iterator[Path]:
         path.parent.mkdir()
         copy_here(spark, place, path, 1 + GROWTH)
         try:
-            yield path
+            with staged(path) as found:
+                yield found
         except FormatError as error:
             raise FormatError(error.source.replace(str(path), place), error.place, error.message) from None
 

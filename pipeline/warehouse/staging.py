@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from history import FormatError, RunFiles
 from history.readers.convert import Line, convert_history
 from history.readers.formats import kind_of
 from history.records.events import line_of_event
+from pipeline.spark.hadoop_fs import is_remote
 from pipeline.warehouse.landing import run_name
 
 GROWTH: Final = 2
@@ -56,13 +58,19 @@ def staged_size(place: Path) -> int:
 
 
 @contextlib.contextmanager
-def staged_bytes(name: str, files: Mapping[str, bytes]) -> Iterator[RunFiles]:
-    """A run from the contents of its files, by their names in :data:`RECORDED`."""
+def staged_bytes(uri: str, files: Mapping[str, bytes]) -> Iterator[tuple[str, RunFiles]]:
+    """The name and the files of a run from their contents, by their names in :data:`RECORDED`."""
     with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
         for file, content in files.items():
             Path(directory, file).write_bytes(content)
-        with _named(directory, name):
-            yield RunFiles(Path(directory))
+        with _named(directory, uri):
+            yield short_name(uri), RunFiles(Path(directory))
+
+
+def short_name(place: str) -> str:
+    """The name of the run in a place: the last two parts of its path."""
+    short = "/".join(place.rstrip("/").removesuffix("/history.jsonl").rsplit("/", 2)[-2:])
+    return unquote(short) if is_remote(place) else short
 
 
 def _as_history(file: Path, history: Path) -> Line:

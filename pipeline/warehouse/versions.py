@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import shutil
 import time
 import uuid
@@ -29,10 +30,11 @@ import pyarrow.parquet as pq
 from history import FormatError
 from history.tables.metadata import fit, schema_of
 from history.tables.schemas import FORMERLY
-from history.tables.warehouse import NEWEST, VERSIONS, newest_version, written_schema
+from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
 from pipeline.tables.storage import remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
 
+log = logging.getLogger(__name__)
 FAN_IN: Final = 8
 """So many files of about one size are merged."""
 _FULL: Final = 4
@@ -52,19 +54,22 @@ class Source:
 
 
 def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, frozenset[str]]:
-    """The landings that hold something new, with the runs that count in each.
-
-    Raises FileNotFoundError if one is removed meanwhile.
-    """
+    """The landings that hold something new, with the runs that count in each."""
     newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
-    there = [path for path in _entries(warehouse / LANDING) if "." not in path.name]
-    for path in there:
-        for name, row in known_runs(path).items():
+    for path in filter(_is_whole, _entries(warehouse / LANDING)):
+        try:
+            rows = known_runs(path)
+        except FileNotFoundError:
+            continue  # It is part of a version by now.
+        except FormatError as error:
+            log.warning("what was landed cannot be read, and stays where it is: %s", error)
+            continue
+        for name, row in rows.items():
             if name not in newest or (row.written, path) > newest[name]:
                 newest[name] = (row.written, path)
     counts: dict[Path, set[str]] = defaultdict(set)
     for name, (written, path) in newest.items():
-        if path in there and (name not in known or written > known[name].written):
+        if name not in known or written > known[name].written:
             counts[path].add(name)
     return {path: frozenset(names) for path, names in counts.items()}
 
@@ -81,7 +86,7 @@ def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Ma
         if root is None:
             continue
         keep = None if runs is None or runs == known_runs(root).keys() else runs
-        for path in root.glob("*/month=*/*.parquet"):
+        for path in files_of(root, "*"):
             month = path.parent.name.partition("=")[2]
             there = _others(path, replaced) if root == base and month in replaced.values() else keep
             places[path.parents[1].name, month].append(Source(path, there, path.stat().st_size))
@@ -194,21 +199,29 @@ def tidy(warehouse: Path) -> None:
     if version is None:
         return
     _point(warehouse, version)
-    known = known_runs(version)
-    for path in _entries(warehouse / LANDING):
-        with contextlib.suppress(FileNotFoundError):
-            if "." not in path.name and all(
-                name in known and known[name].written >= row.written for name, row in known_runs(path).items()
-            ):
-                remove(path)
-    there = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
-    for path, next_one in pairwise(there):
+    # Whoever was faster has removed it.
+    with contextlib.suppress(FileNotFoundError):
+        known = known_runs(version)
+        for path in filter(_is_whole, _entries(warehouse / LANDING)):
+            with contextlib.suppress(FormatError):
+                _remove_merged(path, known)
+    versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
+    for path, next_one in pairwise(versions):
         if _age(next_one) > _KEEP_S:
             remove(path)
     for place in (VERSIONS, LANDING):
         for path in _entries(warehouse / place):
-            if "." in path.name:
+            if not _is_whole(path):
                 sweep(path.parent, path.name)
+
+
+def _remove_merged(landing: Path, known: Mapping[str, Known]) -> None:
+    if all(name in known and known[name].written >= row.written for name, row in known_runs(landing).items()):
+        remove(landing)
+
+
+def _is_whole(path: Path) -> bool:
+    return "." not in path.name
 
 
 def _point(warehouse: Path, version: Path) -> None:

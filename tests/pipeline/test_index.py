@@ -88,6 +88,17 @@ def test_the_newest_attempt_counts_whoever_comes_first_and_whatever_the_clocks_s
     assert read_all(warehouse, "operations").num_rows == first["operations"][0].as_py()
 
 
+def test_a_landing_that_the_disk_has_damaged_stops_no_other(three, tmp_path, caplog) -> None:
+    warehouse = tmp_path / "warehouse"
+    land(warehouse, three[0])
+    (file,) = (warehouse / "landing").glob("*/runs/*/*.parquet")
+    file.write_bytes(b"PAR1")
+    assert append_run(warehouse, three[1])
+    assert names(warehouse) == ["t/20260102"]
+    assert f"{file}: byte 0: expected Parquet" in caplog.text
+    assert file.exists()
+
+
 def test_few_files_however_many_runs(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     for number in range(40):

@@ -398,6 +398,18 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
 
 
 @pytest.mark.spark
+def test_a_uri_that_no_task_can_read_is_named_and_all_others_are_added(spark, judged, tmp_path) -> None:
+    runs = [judged(seed) for seed in (1, 2, 3)]
+    (runs[1].root / ".history.jsonl.crc").write_bytes(b"crc\0" + bytes(40))
+    places = [run.root.as_uri() for run in runs]
+    outcomes = ingest([*places, "nowhere://far/away"], tmp_path / "warehouse", deadline_s=10, spark=spark)
+    assert [outcome.state for outcome in outcomes] == ["added", "failed", "added", "failed"]
+    assert (outcomes[1].error or "").startswith(f"JobError: {places[1]}: ")
+    assert outcomes[3].run == "far/away"
+    assert read_runs(tmp_path / "warehouse").num_rows == 2
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("large", [10, 1 << 30])
 def test_names_that_readers_would_take_for_patterns_or_codes(spark, judged, tmp_path, large: int) -> None:
     run = judged(1)

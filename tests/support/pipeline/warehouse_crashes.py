@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import Operation
@@ -126,7 +127,10 @@ def read(warehouse: Path, expected: Mapping[str, Mapping[str, int]]) -> list[str
 
 
 def _runs(path: Path) -> Counter[str]:
-    return Counter(pq.ParquetFile(path).read(["run"])["run"].to_pylist())
+    try:
+        return Counter(pq.ParquetFile(path).read(["run"])["run"].to_pylist())
+    except pa.ArrowInvalid:
+        return Counter({f"what is in {path.name}, which is no Parquet": 1})
 
 
 def _name(run: str, rows: Mapping[str, int], expected: Mapping[str, Mapping[str, int]]) -> str:
@@ -145,7 +149,7 @@ def history_of(writers: Sequence[Writer], reads: Sequence[tuple[int, int, list[s
                 calls.append({"f": "add", "value": event["run"], "outcome": "info"})
                 events.append((event["time"], len(calls) - 1, "invoked"))
             else:
-                calls[-1]["outcome"] = event["type"]
+                calls[-1] |= {"outcome": event["type"], "error": event.get("error")}
                 events.append((event["time"], len(calls) - 1, "returned"))
     for invoked, returned, runs in reads:
         calls.append({"f": "read", "result": runs, "outcome": "ok"})
