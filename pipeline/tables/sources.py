@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_history, read_probes, receipts_of
-from history.json_object import read_object
 from history.metrics.recovery import Asked, Load, Times, load_of
 from history.records.events import NEMESIS, parse_header, parse_object
 from history.records.probes import each_probe
@@ -39,14 +37,6 @@ def read_run(run: RunFiles) -> Recording:
     probes = read_probes(run.probes) if run.probes.exists() else []
     source = str(run.history)
     return Recording(source, history.events, receipts_of(history.events), probes)
-
-
-def object_in(path: Path) -> dict[str, Any]:
-    """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
-    try:
-        return read_object(path)
-    except ValueError:
-        return {}
 
 
 def ok_times(events: Sequence[Event]) -> Times:
