@@ -1,6 +1,6 @@
 """Seconds that each question of ``docs/questions.md`` takes over a made warehouse; and the page as a notebook.
 
-    python -m bench.pipeline.questions [--runs 42000] [--rounds 3]      a table as it stands in the page
+    python -m bench.pipeline.questions [--runs 42000] [--rounds 5]      a table as it stands in the page
     python -m bench.pipeline.questions --notebook > docs/questions.ipynb
 
 The page is the only source: its ``python`` block opens the tables, and each ``sql`` block is a question.
@@ -110,7 +110,7 @@ def measured(runs: int, rounds: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=42_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--notebook", action="store_true")
     asked = parser.parse_args()
     if asked.notebook:

@@ -8,6 +8,7 @@ checks and no environment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import SECOND, FormatError, RunFiles
+from history.json_object import read_object
 from history.metrics.recovery import Load, moment_or
 from history.records.violations import violations_of
 from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
 from pipeline.tables.columns import clean, json_text, operations_table
 from pipeline.tables.judging import verdicts_of
-from pipeline.tables.sources import object_in
 
 PHASES: Final = ("warm-up", "main", "final")
 _OWN: Final = ("name", "kind", "verdict", "asked", "seen")
@@ -42,6 +43,14 @@ def conclusion_tables(run: RunFiles, tables: Mapping[str, pa.Table], load: Load)
         }
     except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise FormatError(str(run.results), "the file", f"not what we write: {type(error).__name__}: {error}") from None
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
+    try:
+        return read_object(path)
+    except ValueError:
+        return {}
 
 
 # -- checks, environment ----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from pipeline.tables.columns import clean
-from pipeline.tables.sources import object_in
+from pipeline.tables.conclusions import object_in
 
 
 def run_row(

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_probes, receipts_of
-from history.json_object import read_object
 from history.records.events import line_of_event, parse_header, parse_object
 from history.records.probes import each_probe
 from history.tables.schemas import OPERATIONS, PROBES
@@ -59,14 +58,6 @@ def read_run(run: RunFiles, piece: int = PIECE) -> Recording:
     whole = pa.concat_tables([part.cast(_PLAIN) for part in (*parts, seams.operations())])
     operations = pa.table(whole.sort_by("invoke_index").columns, schema=OPERATIONS)
     return Recording(operations, receipts_of(nemesis), read_probes(run.probes) if run.probes.exists() else [])
-
-
-def object_in(path: Path) -> dict[str, Any]:
-    """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
-    try:
-        return read_object(path)
-    except ValueError:
-        return {}
 
 
 def read_lines(history: Path, start: int, end: int) -> Bytes:
