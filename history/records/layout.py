@@ -9,6 +9,9 @@ from typing import Final
 WAREHOUSE: Final = "warehouse"
 """The directory in a store that holds the tables of all runs."""
 
+LARGE_BYTES: Final = 64 << 20
+"""A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:

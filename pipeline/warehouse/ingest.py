@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import FormatError, RunFiles
+from history.records.layout import LARGE_BYTES
 from history.tables.schemas import RUNS
 from pipeline.spark.actions import ddl, run_action
-from pipeline.spark.choice import LARGE_BYTES
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.jobs import run_tables
 from pipeline.tables.columns import clean
