@@ -129,11 +129,11 @@ def main() -> None:
         warming = time.monotonic() - began
         jvm = jvm_pid(spark)
         print(json.dumps({"warm-up s": round(warming, 2), "cpu s": processor_seconds([jvm])[jvm]}), flush=True)
-        spent = sum(processor_seconds(family(jvm)).values())
+        idle = sum(processor_seconds(family(jvm)).values())
         time.sleep(chosen.idle)
-        spent = sum(processor_seconds(family(jvm)).values()) - spent
+        idle = sum(processor_seconds(family(jvm)).values()) - idle
         print(
-            json.dumps({"idle s": chosen.idle, "idle cpu s": round(spent, 2), "MB": resident(family(jvm))}), flush=True
+            json.dumps({"idle s": chosen.idle, "idle cpu s": round(idle, 2), "MB": resident(family(jvm))}), flush=True
         )
         walls = []
         for _ in range(chosen.rounds):
