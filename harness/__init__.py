@@ -15,6 +15,7 @@
 ``runstate``                       ``run.json``: how far a run came
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``                           the plan of a run, fixed before anything starts
+``ways``                           what is judged through Spark, and what in this process
 ``terminal``                       safe standard streams, and tables
 ``schemas``                        JSON Schemas of the files that people write, for editors
 ``exits``, ``errors``              exit codes, and the failures of the harness itself

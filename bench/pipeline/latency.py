@@ -3,8 +3,9 @@
     python bench/pipeline/latency.py [--rounds 10] [--idle 60] [--operations 12000]
 
 Prints one JSON object a round and a summary.  ``first`` is what a user waits for: the first real job after warming
-up and after ``--idle`` seconds without any, in which Spark ends its Python workers.  Processor seconds are given as
-well (driver, JVM, Python workers), since wall-clock time means little on a machine that does other work.
+up and after ``--idle`` seconds without any, in which Spark ends its Python workers; what the session takes meanwhile
+is told as well.  Processor seconds (driver, JVM, Python workers) are given, since wall-clock time means little on a
+machine that does other work.
 """
 
 from __future__ import annotations
@@ -104,6 +105,12 @@ def processor_seconds(pids: list[int]) -> dict[int, float]:
     return spent
 
 
+def resident(pids: list[int]) -> int:
+    """Resident megabytes of some processes; what they share is counted for each."""
+    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rounds", type=int, default=10)
@@ -118,11 +125,16 @@ def main() -> None:
         local = time.monotonic() - began
         began = time.monotonic()
         warm = WarmSession(chosen.master, app="bench")
-        spark = warm.get(600)
+        spark = warm.get(3600)
         warming = time.monotonic() - began
         jvm = jvm_pid(spark)
         print(json.dumps({"warm-up s": round(warming, 2), "cpu s": processor_seconds([jvm])[jvm]}), flush=True)
+        idle = sum(processor_seconds(family(jvm)).values())
         time.sleep(chosen.idle)
+        idle = sum(processor_seconds(family(jvm)).values()) - idle
+        print(
+            json.dumps({"idle s": chosen.idle, "idle cpu s": round(idle, 2), "MB": resident(family(jvm))}), flush=True
+        )
         walls = []
         for _ in range(chosen.rounds):
             before, driver, began = processor_seconds(family(jvm)), time.process_time(), time.monotonic()

@@ -16,6 +16,7 @@ from harness.cli.json_output import json_line, json_option, progress_of, run_doc
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
+from harness.ways import choose
 from history.extras import require
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     from harness.store import require_history
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
-    from pipeline.spark.choice import choose
     from pipeline.warehouse.staging import staged_size
 
     require_history(files)

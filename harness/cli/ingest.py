@@ -14,6 +14,7 @@ from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
+from harness.ways import Way, choose, session_for
 from history.extras import require
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def ingest(
     from history.records.layout import WAREHOUSE
     from pipeline import PipelineError
     from pipeline import ingest as bring
-    from pipeline.spark.choice import Way, choose, session_for
     from pipeline.spark.hadoop_fs import is_remote
     from pipeline.warehouse.staging import staged_size
 

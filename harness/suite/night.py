@@ -16,6 +16,7 @@ from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.suite.retention import Limits, describe, old_suites, removals, remove, remove_suite, stored, sweep
 from harness.suite.session import SuiteOptions, list_cells, run_suite, site
+from harness.ways import choose, session_for
 from history.records.layout import WAREHOUSE
 from reports.load.store_index import runs_of
 
@@ -87,7 +88,6 @@ def plan_night(night: Night) -> Iterator[str]:
 def into_warehouse(night: Night) -> Iterator[str]:
     """Bring every judged run of the store into the warehouse; one that cannot be read is named and fails nothing."""
     from pipeline import ingest
-    from pipeline.spark.choice import choose, session_for
     from pipeline.warehouse.staging import staged_size
 
     runs = sorted((files for files in runs_of(night.suite.store) if files.results.exists()), key=lambda r: r.root.name)

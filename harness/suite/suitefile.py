@@ -56,9 +56,9 @@ from harness.suite.cells import Cell, likely_bytes, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
 from harness.suite.known_defects import Defect, read_defects
+from harness.ways import choose
 from history.schema import convert, hint
 from history.toml_file import read_toml
-from pipeline.spark.choice import choose
 
 _LENGTH: Final = re.compile(LENGTH)
 

@@ -24,6 +24,10 @@ def start_of(name: str) -> datetime | None:
         return None
 
 
+LARGE_BYTES: Final = 64 << 20
+"""A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """The files of one run.  Nothing here touches the disk."""

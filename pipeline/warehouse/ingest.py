@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 
 from history import FormatError, RunFiles
+from history.records.layout import LARGE_BYTES
 from pipeline.errors import JobError
 from pipeline.spark.actions import ddl, require_visible, run_action
-from pipeline.spark.choice import LARGE_BYTES
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.jobs import run_tables
 from pipeline.tables.columns import clean

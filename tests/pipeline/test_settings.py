@@ -1,4 +1,4 @@
-"""Settings of Spark in layers, from the user's files and the command line; and which way a piece of work goes."""
+"""Settings of Spark in layers, from the user's files and the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.spark.choice import LARGE_BYTES, MANY, choose
 from pipeline.spark.hadoop_fs import to_add
 from pipeline.spark.settings import conf_directory, merged, read_defaults, write_directory
 
@@ -94,20 +93,3 @@ def test_the_users_other_files_are_there_and_his_environment_is_sourced(tmp_path
 )
 def test_the_package_to_add_is_named(scheme: str, thrown: str, words: str) -> None:
     assert words in to_add(scheme, "9.9", thrown)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "asked", "words"),
-    [
-        ([], None, "in this process: 0 runs are fewer than 200, and no history is of more than 64 MiB"),
-        ([LARGE_BYTES], None, "in this process: its history has at most 64 MiB"),
-        ([LARGE_BYTES + 1], None, "through Spark: its history has more than 64 MiB"),
-        ([1] * (MANY - 1), None, "in this process: 199 runs are fewer"),
-        ([1] * MANY, None, "through Spark: 200 runs are 200 or more"),
-        ([1, LARGE_BYTES + 1], None, "through Spark: 1 of 2 histories are of more than 64 MiB"),
-        ([1] * MANY, False, "in this process: as asked"),
-        ([1], True, "through Spark: as asked"),
-    ],
-)
-def test_the_way_is_by_size_unless_it_is_asked_for(sizes: list[int], asked: bool | None, words: str) -> None:
-    assert str(choose(sizes, asked)).startswith(words)

@@ -96,7 +96,9 @@ def test_a_place_that_is_none(verb: str, place: str, capsys: pytest.CaptureFixtu
     if verb.startswith("ingest {}") and Path(name).is_file():  # a run that cannot be read is named, others are brought
         assert run_command(verb.format(name).split()) == 255
         said = capsys.readouterr()
-        assert [line.partition(": F")[0] for line in said.err.splitlines()] == [name], said
+        way, *failed = said.err.splitlines()
+        assert way.startswith("working in this process: "), said
+        assert [line.partition(": F")[0] for line in failed] == [name], said
         assert said.out == "0 added, 0 unchanged, 1 failed: store/warehouse\n"
         return
     refused(verb.format(name).split(), capsys)

@@ -1,4 +1,7 @@
-"""Which way a piece of work goes, through Spark or in this process, by its size."""
+"""Which way a piece of work goes, through Spark or in this process, by its size.
+
+Nothing here imports the pipeline before a session is asked for: the plans of a suite need only the rule.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pipeline.spark.session import start_session
+from history.records.layout import LARGE_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LARGE_BYTES: Final = 64 << 20
-"""From this size of a history on (about 250,000 operations), Spark is worth its start."""
-
 MANY: Final = 200
-"""From this many runs on, too."""
+"""From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ def choose(sizes: Collection[int], asked: bool | None = None) -> Way:
 @contextmanager
 def session_for(way: Way, master: str, *, app: str, settings: Mapping[str, str]) -> Iterator[SparkSession | None]:
     """A session for as long as the block lasts, or None if the work goes the other way.  Raises SessionError."""
+    from pipeline import start_session
+
     session = start_session(master, app=app, settings=settings) if way.spark else None
     try:
         yield session
