@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -72,8 +72,8 @@ def ingest(
     # The tasks of a cluster work elsewhere.
     warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
-    named = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
-    texts = dict(enumerate(text if is_remote(text) else str(Path(text).absolute()) for text in named))
+    asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
+    texts = dict(enumerate(text if is_remote(text) else str(Path(text).absolute()) for text in asked))
     adder = Adder(warehouse, deadline_s)
     if spark is None:
         adder.add_here(texts)
@@ -81,7 +81,9 @@ def ingest(
         _by_spark(spark, adder, texts, large)
     adder.publish()
     refresh(warehouse)
-    return [adder.outcomes[number] for number in texts]
+    found = [adder.outcomes[number] for number in texts]
+    # A place that could not be added is named as it was asked for.
+    return [replace(one, run=short_name(text)) if one.error else one for text, one in zip(asked, found, strict=True)]
 
 
 def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:

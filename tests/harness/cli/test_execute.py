@@ -174,7 +174,7 @@ class ToyFaults:
             record(*event)
             self._world.at.get("fault", lambda: None)()
 
-        self._world.nemesis = ToyNemesis(recorded, stand_s=0.12)
+        self._world.nemesis = ToyNemesis(recorded, stand_s=0.3)
         return self._world.nemesis
 
 

@@ -113,6 +113,7 @@ def test_without_spark_a_suite_whose_cells_need_it_is_refused_before_anything_st
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.ends = {BRIDGE: "interrupted"}
+    (world.path / "toy.toml").write_text(f"{SUITE}spark = true\n")
     assert world("--no-site") == 130
     before = [*world.clusters]
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())

@@ -13,7 +13,7 @@ from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
 from history import RunFiles
 from history.metrics.recovery import Load
-from history.tables.schemas import TABLES
+from history.tables.schemas import ALL_TABLES
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.steps import fault_names
 from pipeline.tables.run_row import run_row
@@ -86,5 +86,5 @@ def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path
     (root / "plan.json").write_text(json.dumps(plan))
     wanted = f"0.3.2 snapshot canary {canary}" if canary else "0.3.2 snapshot"
     assert row_of(RunFiles(root)).version == wanted
-    empty = {name: schema.empty_table() for name, schema in TABLES.items()}
+    empty = {name: schema.empty_table() for name, schema in ALL_TABLES.items()}
     assert run_row(RunFiles(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted
