@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from harness.systems.law import Law, Outcome
@@ -46,7 +45,6 @@ from nemesis.core.ports import Command, Completed
 Generator: TypeAlias = Any
 OptionValue: TypeAlias = bool | int | float | str
 Say: TypeAlias = Callable[[str], None]
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 # -- declarations -----------------------------------------------------------------------------------------------------
@@ -57,7 +55,7 @@ class Option:
     """An option of a system: ``-o name=value``, ``--name value`` where the name is free, a key in plans and suites.
 
     Its type is that of ``default``.  ``choices`` are all values, of a text only; ``least`` and ``most`` are bounds of a
-    figure.  ``before`` are names by which older plans know it.
+    figure, ``reason`` why no run can make use of more.  ``before`` is the name by which older plans know it.
     """
 
     name: str
@@ -66,12 +64,13 @@ class Option:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    before: tuple[str, ...] = ()
+    reason: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """A bug that the system can be told to have, so that a harness that finds nothing is found out itself.
+    """A bug that the system can be ordered to have, so that a harness that finds nothing is found out itself.
 
     ``found_by`` are the checks that must find it, the surest first; ``options`` are settings without which it does
     nothing.
@@ -80,7 +79,7 @@ class Canary:
     name: str
     help: str
     found_by: tuple[str, ...] = ("linearizable",)
-    options: Mapping[str, OptionValue] = _NOTHING
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,8 @@ class Machine:
     def home(self) -> str:
         """The directory below which everything of the system lies.
 
-        Relative paths of a :class:`Role` are below it, artifacts in ``<home>/<their name>``, logs in ``<home>/log``.
+        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  Where an artifact lies is told by
+        ``harness.systems.artifacts.on_node``.
         """
         return f"{self.data_dir}/harness"
 
@@ -124,7 +124,7 @@ class Setup:
     """
 
     version: str
-    options: Mapping[str, OptionValue] = _NOTHING
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
     canary: str = ""
     nodes: tuple[Machine, ...] = ()
     client_timeout: float = 4.0
@@ -143,8 +143,7 @@ class Setup:
 class Artifact(Protocol):
     """Files that a version needs on every node; see ``harness.systems.artifacts`` for files and Maven.
 
-    They are fetched when they are first needed and kept by ``key``: the same key means the same bytes.  On the nodes
-    they lie in ``<home>/<name>/``.
+    They are fetched when they are first needed and kept by ``key``: the same key means the same bytes.
     """
 
     @property
@@ -180,21 +179,20 @@ Ready: TypeAlias = Callable[[Shell], bool]
 class Role:
     """One process on one node.  ``name`` is unique there; the first role of a node is the one that faults hit.
 
-    ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>.log``.  It is recognised by
-    ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL of its process group.  ``files`` are written
-    before each start, by their paths below the home.  ``data`` are directories below the home that :meth:`wipe`
-    removes and the end of a run collects, packed; ``logs`` and ``keep`` are patterns of files that are collected as
+    ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>-console.log``.  It is
+    recognised by ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL of its process group.
+    ``files`` are written before each start, by their paths below the home.  Of a run's end everything in ``log/`` is
+    collected, ``data`` (directories below the home) packed, and ``keep`` (patterns of small files below the home) as
     they are.  Roles start in the order of ``stage``, each stage when the one before is ready.  A ``task`` is a command
-    that ends, run once before the first start of later stages (formatting a store).
+    that ends, run once before its stage's processes (formatting a store).
     """
 
     node: str
     command: tuple[str, ...]
     name: str = "server"
-    environment: Mapping[str, str] = _NOTHING
-    files: Mapping[str, str] = _NOTHING
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     data: tuple[str, ...] = ("store",)
-    logs: tuple[str, ...] = ("log/*",)
     keep: tuple[str, ...] = ()
     ready: Ready | None = None
     stage: int = 0
@@ -222,7 +220,7 @@ class Surface:
     clock: bool = False
     transfer_leader: Callable[[str, str], None] | None = None
     memory_only: str = ""
-    refused: Mapping[str, str] = _NOTHING
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 # -- what clients see -------------------------------------------------------------------------------------------------
