@@ -23,8 +23,9 @@ def test_systems_are_listed_with_their_versions(capsys: pytest.CaptureFixture[st
 
 def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys: pytest.CaptureFixture[str]) -> None:
     system, text = find_system(DEFAULT), said(capsys, "list-systems", DEFAULT)
-    for name in (*(one.name for one in (*system.options, *system.canaries, *system.workloads)), *system.promises):
-        assert name in text
+    names = [option.name for option in system.options] + [canary.name for canary in system.canaries]
+    names += [workload.name for workload in system.workloads]
+    assert [name for name in (*names, *system.promises) if name not in text] == []
     assert all(rule.answer in text for rule in system.law.rules.values())
 
 
