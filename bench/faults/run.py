@@ -27,10 +27,11 @@ from harness.clients.wire import Wire
 from harness.clusters.netns import NetnsCluster
 from harness.execution.faults import view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
-from harness.plan import SYSTEM_VERSIONS, Plan, SystemVersion
+from harness.plan import Plan
 from harness.remote.nodes import Remote
 from harness.systems import Deployment, machines
 from harness.systems.api import Client
+from harness.systems.dledger.options import VERSIONS
 from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
 from harness.workloads import Invocation
 from history import Probe
@@ -45,7 +46,7 @@ CLIENTS = 10
 
 
 @contextlib.contextmanager
-def servers(version: SystemVersion) -> Iterator[tuple[Deployment, Remote]]:
+def servers(version: str) -> Iterator[tuple[Deployment, Remote]]:
     cluster, plan = NetnsCluster("bench-faults"), Plan(seed=1, version=version)
     with cluster.lock():
         cluster.up()
@@ -213,7 +214,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--version", choices=SYSTEM_VERSIONS, default="0.3.2")
+    parser.add_argument("--version", choices=VERSIONS, default="0.3.2")
     asked = parser.parse_args()
     with servers(asked.version) as (system, remote):
         view = view_of(system, lambda: newest(system))

@@ -10,6 +10,7 @@ import click
 
 from harness.cli.completion import complete_faults
 from harness.clusters import CLUSTER_SPECS
+from harness.plan import VERSION_OPTION
 
 
 class Directory(click.Path):
@@ -43,7 +44,7 @@ _SUITE_OPTIONS: Final = (
         shell_complete=complete_faults,
         help="Only cells with these faults; may be given again.",
     ),
-    click.option("--dledger-version", "version", help="Only cells of this version."),
+    click.option(VERSION_OPTION, "version", help="Only cells of this version."),
     click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's."),
     click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m."),
     click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut."),

@@ -79,8 +79,8 @@ class Run:
         plan = self._plan
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
-        fetch(plan.under_test, plan.setup(), self._progress.say)
         require_usable(plan.cluster)
+        fetch(plan.under_test, plan.setup(), self._progress.say)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
         with logging_to(files.log), Interrupts(self._progress.say) as interrupts:

@@ -63,7 +63,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     nodes = [node for node in recorded.nodes if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
-    log_reads = recorded.plan.read_mode == "log"
+    log_reads = recorded.plan.under_test.quorum_reads(recorded.plan.setup())
     since_heal = assess(probes, nodes, healed, _committed_again(operations, healed, log_reads))
     since_load = assess(probes, nodes, swept, _committed_again(final, swept, log_reads))
     asked = {probe.node for probe in probes if probe.time >= healed}

@@ -3,6 +3,7 @@
 ==============  ========================================================================================================
 ``api``         what a system is: declarations, roles, clients, workloads, probes, promises
 ``law``         what an answer proves about an operation, as a table
+``choices``     what a system can be asked for, as types
 ``registry``    which systems there are: the entry points of the group ``harness.systems``
 ``artifacts``   files that systems run from, fetched once and kept
 ``ready``       when a process is ready
@@ -13,7 +14,7 @@
 
 from harness.systems.api import Machine, Setup, System
 from harness.systems.deployment import PROCESS_MARK, Deployment, fetch, machines
-from harness.systems.registry import DEFAULT, find_system, system_names
+from harness.systems.registry import DEFAULT, find_system, installed, split_version, system_names
 
 __all__ = [
     "DEFAULT",
@@ -24,6 +25,8 @@ __all__ = [
     "System",
     "fetch",
     "find_system",
+    "installed",
     "machines",
+    "split_version",
     "system_names",
 ]

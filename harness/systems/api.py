@@ -56,6 +56,8 @@ class Option:
 
     Its type is that of ``default``.  ``choices`` are all values, of a text only; ``least`` and ``most`` are bounds of a
     figure, ``reason`` why no run can make use of more.  ``before`` is the name by which older plans know it.
+    With ``marks_runs`` a value other than the default makes another system of it: runs with it are named, grouped and
+    compared by it.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Option:
     most: float | None = None
     reason: str = ""
     before: str = ""
+    marks_runs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +212,8 @@ class Surface:
     many entries make a snapshot, 0 where none is made.  ``clock``: it may run under libfaketime, and its probes report
     ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to the second; it raises OSError or ValueError
     when that is refused.  ``memory_only`` is why nothing outlives the end of all processes, with the mend.
-    ``refused`` maps faults that it cannot take to the reason.
+    ``notices_s``: an election, and clients that find the new leader, take so long (seconds); of a shorter fault the
+    gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
     """
 
     peer_port: int
@@ -220,6 +224,7 @@ class Surface:
     clock: bool = False
     transfer_leader: Callable[[str, str], None] | None = None
     memory_only: str = ""
+    notices_s: float = 4.0
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -350,7 +355,8 @@ class System:
     it returns who leads, or another word for "the cluster serves".  ``clients`` makes all clients of a run at once, so
     that they can share a process.  ``describe`` adds facts to what the results record of the environment.  Without
     ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that operations succeed
-    again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.  ``promises`` are what
+    again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
+    ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
     the system claims, in sentences: everything that is judged is one of them.
     """
 
@@ -374,4 +380,5 @@ class System:
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
     may_refuse: frozenset[str] = frozenset()
+    quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""

@@ -77,20 +77,31 @@ class MavenJars:
 
 
 def cached(artifact: Artifact, say: Say) -> Path:
-    """The folder on this machine with the artifact's files; they are fetched if they are not there yet."""
+    """The folder on this machine with the artifact's files; they are fetched if they are not there yet.
+
+    Raises HarnessError.
+    """
     place = _root() / folder(artifact)
-    if not place.is_dir():
-        _root().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_root()) as scratch:
-            arriving = Path(scratch) / "files"
-            arriving.mkdir()
-            artifact.fetch(arriving, say)
-            try:
-                arriving.rename(place)
-            except OSError:
-                if not place.is_dir():  # another run was quicker
-                    raise
+    try:
+        if not place.is_dir():
+            _root().mkdir(parents=True, exist_ok=True)
+            _fetch(artifact, place, say)
+    except OSError as error:
+        mend = "make room or name another place by XDG_CACHE_HOME"
+        raise ArtifactError(f"{place} cannot be written ({error.strerror}): {mend}") from None
     return place
+
+
+def _fetch(artifact: Artifact, place: Path, say: Say) -> None:
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        arriving = Path(scratch) / "files"
+        arriving.mkdir()
+        artifact.fetch(arriving, say)
+        try:
+            arriving.rename(place)
+        except OSError:
+            if not place.is_dir():  # another run was quicker
+                raise
 
 
 def folder(artifact: Artifact) -> str:

@@ -43,6 +43,11 @@ def find_system(name: str) -> System:
     return found
 
 
+def installed(name: str) -> System | None:
+    """The system of this name, None when there is none here.  Raises UsageError when its package cannot be loaded."""
+    return find_system(name) if name in _announced() else None
+
+
 def split_version(text: str) -> tuple[str, str]:
     """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty."""
     name, _, version = text.partition("@")

@@ -84,7 +84,7 @@ def probes(system: Deployment) -> Mapping[str, Probe]:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
-    plan = Plan(seed=1, snapshot=True, snapshot_threshold=THRESHOLD)
+    plan = Plan(seed=1, options={"snapshot": True, "snapshot_threshold": THRESHOLD})
     fetch(plan.under_test, plan.setup(), print)
     with real_cluster("t-nem-dl") as cluster, Remote(cluster.nodes) as remote:
         facts, file = survey(remote), Settings().clock_file

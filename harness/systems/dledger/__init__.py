@@ -43,6 +43,7 @@ SYSTEM: Final = System(
     prober=prober,
     describe=describe,
     alarms=ALARMS,
+    quorum_reads=lambda setup: setup.options["read_mode"] == "log",
     promises=(
         "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
         "what was acknowledged survives the loss of any minority of disks, and of all processes at once",

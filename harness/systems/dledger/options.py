@@ -9,7 +9,7 @@ from harness.systems.api import Canary, Option, Setup
 VERSIONS: Final = ("0.4.0", "0.3.2")
 
 OPTIONS: Final = (
-    Option(name="snapshot", default=False, help="DLedger's snapshot mode."),
+    Option(name="snapshot", default=False, help="DLedger's snapshot mode.", marks_runs=True),
     Option(
         name="snapshot_threshold", default=1000, help="Entries a snapshot.", least=1, most=2**31 - 1,
         reason="the server takes a number of 32 bits",

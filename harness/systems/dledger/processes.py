@@ -117,6 +117,7 @@ def surface(setup: Setup) -> Surface:
         store_files=STORE_FILES,
         snapshot_entries=int(setup.options["snapshot_threshold"]) if setup.options["snapshot"] else 0,
         clock=True,
+        notices_s=4.0 if setup.options["timers"] == "fast" else 10.0,
         transfer_leader=transfer,
         memory_only=in_memory if setup.options["store_type"] == "MEMORY" else "",
     )

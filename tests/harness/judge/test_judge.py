@@ -163,7 +163,7 @@ def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
 
 @pytest.mark.parametrize(("mode", "after"), [("log", 1.1), ("unsafe", 31.1)])
 def test_a_read_that_asks_no_quorum_is_no_commit(mode: Any, after: float) -> None:
-    plan = replace(good().plan, read_mode=mode)
+    plan = replace(good().plan, options={"read_mode": mode})
     found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))), NONE)
     assert found is not None
     assert found.since_heal.committed_again == round((31 + after) * S)

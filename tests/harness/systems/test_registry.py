@@ -78,6 +78,34 @@ def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
     assert [one["model"] for one in system["workloads"]] == ["register"]
 
 
+def test_its_options_are_those_of_the_command_line_when_it_is_named(wheel: Path) -> None:
+    text = harness(wheel, "run", "--system", "other", "--help").stdout
+    assert "--colour [red|blue]" in text
+    assert "--snapshot" not in text
+    assert "--colour" not in harness(wheel, "run", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--system", "other", "--colour", "green"], "'green' is not one of 'red', 'blue'"),
+        (["--system", "other", "-o", "colour=green"], "--colour must be one of 'blue', 'red', not 'green'"),
+        (["--system", "other", "-o", "shade=1"], "-o shade=1: expected an option of other as name=value"),
+        (["--system", "other@9"], "must be one of '1', '2', not '9'"),
+        (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
+        (["--system", "other", "--snapshot"], "No such option"),
+        (["--system", "other@2", "--dledger-version", "0.4.0"], "name two versions"),
+        (["--system", "other", "--stop-on-violation"], "leave the option out"),
+        (["--system", "other", "--canary", "forgets"], "give --unsafe-test-mode too"),
+        (["--colour", "red"], "No such option"),
+    ],
+)
+def test_what_a_system_does_not_take_is_254_in_one_line(wheel: Path, words: list[str], why: str) -> None:
+    done = harness(wheel, "run", "--no-spark", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (254, 1)
+    assert why in done.stderr
+
+
 def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> None:
     for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is no System of that name")):
         done = harness(wheel, "list-systems", name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harness.plan import CANARIES, SNAPSHOT_CANARIES
+from harness.systems.dledger.options import CANARIES as DECLARED
 
+CANARIES = tuple(canary.name for canary in DECLARED)
+SNAPSHOT_CANARIES = tuple(canary.name for canary in DECLARED if canary.options)
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "dledger_register" / "core" / "src" / "main" / "java" / "register"
 
