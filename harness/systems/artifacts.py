@@ -29,11 +29,11 @@ _DEPENDENCY = (
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Files that are on this machine already; ``mend`` says how to get one that is not."""
+    """Files that are on this machine already; ``missing`` is said behind the name of one that is not, with the mend."""
 
     name: str
     paths: tuple[Path, ...]
-    mend: str
+    missing: str
 
     @property
     def key(self) -> str:
@@ -41,7 +41,7 @@ class LocalFiles:
         content = hashlib.sha256()
         for path in self.paths:
             if not path.is_file():
-                raise UsageError(f"{path.name} is not there: {self.mend}")
+                raise UsageError(f"{path.name} {self.missing}")
             content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
         return content.hexdigest()
 

@@ -59,7 +59,7 @@ def _jar(version: str) -> LocalFiles:
     name = f"dledger-register-{version}.jar"
     found = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
     path = found[0] if found else JAR_DIRECTORIES[-1] / name
-    return LocalFiles("register", (path,), "run scripts/bootstrap, or install a wheel that holds it")
+    return LocalFiles("register", (path,), "was not built; run scripts/bootstrap, or install a wheel that holds it")
 
 
 def roles(setup: Setup) -> list[Role]:

@@ -61,12 +61,12 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_mend(cache: Path) -> N
 
 def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
-    files = LocalFiles("local", (tmp_path / "a",), "build it")
+    files = LocalFiles("local", (tmp_path / "a",), "was not built; build it")
     before = files.key
     assert (cached(files, print) / "a").read_text() == "1"
     (tmp_path / "a").write_text("2")
     assert files.key != before
     assert (cached(files, print) / "a").read_text() == "2"
     (tmp_path / "a").unlink()
-    with pytest.raises(UsageError, match="a is not there: build it"):
+    with pytest.raises(UsageError, match="a was not built; build it"):
         cached(files, print)

@@ -73,7 +73,7 @@ def test_another_jar_has_another_place_on_the_nodes(jars: Path) -> None:
 
 def test_a_jar_that_was_not_built_is_named_with_the_mend(jars: Path) -> None:
     (jars / "dledger-register-0.4.0.jar").unlink()
-    with pytest.raises(UsageError, match=r"dledger-register-0\.4\.0\.jar is not there: run scripts/bootstrap"):
+    with pytest.raises(UsageError, match=r"dledger-register-0\.4\.0\.jar was not built; run scripts/bootstrap"):
         fetch(SYSTEM, setup(), print)
 
 
