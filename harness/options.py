@@ -6,13 +6,17 @@ import types
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
 from msgspec import Meta, Struct
 
-from harness.plan import Plan, option_of
+from harness.plan import Plan, is_free, option_of
+from harness.systems import System, find_system, system_names
+from harness.systems.choices import type_of
 from history.schema import list_of, table
 
+# The values of these are types, which a type checker cannot follow.
+_literal: Final[Any] = Literal
 Turns: TypeAlias = Annotated[
     str,
     Meta(
@@ -25,8 +29,31 @@ Turns: TypeAlias = Annotated[
 @cache
 def option_types() -> Mapping[str, Any]:
     """What a file may set, by the plan's fields, with their types: all but a schedule, which a script writes."""
-    hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns}
-    return types.MappingProxyType({f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"})
+    hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns, **_chosen_types()}
+    own = {f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"}
+    return types.MappingProxyType({**own, **_system_types()})
+
+
+def _known() -> list[System]:
+    return [find_system(name) for name in system_names()]
+
+
+def _chosen_types() -> dict[str, Any]:
+    """Versions, workloads and canaries of all systems; which of them go together is for the plan to say."""
+    versions = dict.fromkeys(version for system in _known() for version in system.versions)
+    workloads = dict.fromkeys(one.name for system in _known() for one in system.workloads)
+    canaries = dict.fromkeys(one.name for system in _known() for one in system.canaries)
+    return {"version": _literal[tuple(versions)], "workload": _literal[tuple(workloads)],
+            "canary": _literal[("", *canaries)]}  # fmt: skip
+
+
+def _system_types() -> dict[str, Any]:
+    """The options of all systems whose names are free; where two systems mean different things, the plain type."""
+    found: dict[str, Any] = {}
+    for option in (option for system in _known() for option in system.options if is_free(option.name)):
+        wanted = type_of(option)
+        found[option.name] = wanted if found.get(option.name, wanted) == wanted else type(option.default)
+    return found
 
 
 @cache

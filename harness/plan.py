@@ -6,47 +6,30 @@ import math
 import random
 import re
 import shlex
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
 from harness.errors import UsageError
+from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
+from harness.systems.api import OptionValue, Scale, Workload
+from harness.systems.choices import check_options, choices
 from history.json_object import load_object
 from history.schema import convert, convert_recorded
 from history.toml_file import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 PLAN_FORMAT: Final = "harness-plan"
-PLAN_VERSION: Final = 1
+#: Version 1 had the options of one system among its own fields.
+PLAN_VERSION: Final = 2
+_EARLIER: Final = 1
 #: Of the faults in a test's name, in characters: it becomes a folder.
 LONGEST_NAME: Final = 120
 
-SystemVersion: TypeAlias = Literal["0.4.0", "0.3.2"]
-Timers: TypeAlias = Literal["fast", "stock"]
-ReadMode: TypeAlias = Literal["log", "unsafe"]
-Follows: TypeAlias = Literal["leader", "node"]
-WorkloadName: TypeAlias = Literal["register", "cas-register"]
-CanaryName: TypeAlias = Literal[
-    "",
-    "stale-reads",
-    "ack-before-commit",
-    "apply-twice",
-    "skip-entry",
-    "lose-write",
-    "forget-in-snapshot",
-    "snapshot-wrong-index",
-    "vote-twice",
-    "deposed-reads",
-]
-
-SYSTEM_VERSIONS: Final[tuple[SystemVersion, ...]] = get_args(SystemVersion)
-#: Bugs that the server can be told to have, so that a harness that finds nothing is found out itself.
-CANARIES: Final[tuple[CanaryName, ...]] = get_args(CanaryName)[1:]
-SNAPSHOT_CANARIES: Final = ("forget-in-snapshot", "snapshot-wrong-index")
 MOST_RUNS: Final = 10_000
 _MOST_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
@@ -57,7 +40,6 @@ Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kep
 Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out what is not wanted")]
 Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to look at")]
 Nodes: TypeAlias = Annotated[int, Meta(ge=3, le=99, description="a majority of fewer is no test, and names end at n99")]
-Entries: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1, description="the server takes a number of 32 bits")]
 Clients: TypeAlias = Annotated[
     int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
 ]
@@ -73,18 +55,6 @@ Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
 #: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
 _SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
 
-# The online monitor (``harness.execution.monitor``) follows these.
-WATCHED_WORKLOADS: Final = ("register",)
-
-
-def require_watchable(workload: str) -> None:
-    """Raises UsageError for a workload that the monitor cannot follow."""
-    if workload not in WATCHED_WORKLOADS:
-        raise UsageError(
-            f"--stop-on-violation follows registers whose values are written once each, not --workload {workload}: "
-            f"take --workload register, or leave the option out and let the check after the run decide"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -95,8 +65,11 @@ class Plan:
     overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
     stop a majority.  ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every
     random choice.  ``spark_conf`` are settings of Spark.  ``schedule``, if there is one, says which fault comes when
-    (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle of ``nemesis``.  ``canary`` is a bug planted in
-    the server, which takes one only in ``unsafe_test_mode``.
+    (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle of ``nemesis``.
+
+    ``system`` is the name of what is tested, and ``options`` are its own: what is left out of these, of ``version`` and
+    of ``workload`` is the system's default, so that a plan is complete once it is made.  ``canary`` is a bug planted in
+    the system, which takes one only in ``unsafe_test_mode``.
     """
 
     seed: Seed
@@ -107,14 +80,10 @@ class Plan:
     beyond_quorum: bool = False
     cluster: str = "netns"
     nodes: Nodes = 5
-    version: SystemVersion = "0.4.0"
-    snapshot: bool = False
-    snapshot_threshold: Entries = 1000
-    timers: Timers = "fast"
-    store: Literal["FILE", "MEMORY"] = "FILE"
-    workload: WorkloadName = "register"
-    read_mode: ReadMode = "log"
-    client_follows: Follows = "leader"
+    system: str = DEFAULT
+    version: str = ""
+    options: dict[str, OptionValue] = field(default_factory=dict)
+    workload: str = ""
     concurrency: Clients = 10
     rate: Rate = 200.0
     keys: Keys = 5
@@ -132,7 +101,23 @@ class Plan:
     spark_master: str = "local[*]"
     spark_conf: dict[str, str] = field(default_factory=dict)
     unsafe_test_mode: bool = False
-    canary: CanaryName = ""
+    canary: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the defaults of the system; of one that is not installed here nothing is known."""
+        if (system := installed(self.system)) is None:
+            return
+        defaults = {option.name: option.default for option in system.options}
+        object.__setattr__(self, "version", self.version or system.versions[0])
+        object.__setattr__(self, "workload", self.workload or system.workloads[0].name)
+        object.__setattr__(self, "options", {**defaults, **self.options})
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Plan:
+        """The plan of fields and of options of the system, side by side as they stand in files and on command lines."""
+        own = {name: value for name, value in values.items() if name in FIELDS}
+        options = {name: value for name, value in values.items() if name not in FIELDS}
+        return cls(**{**own, "options": {**own.get("options", {}), **options}})
 
     @property
     def test(self) -> str:
@@ -140,14 +125,54 @@ class Plan:
         faults = re.sub(r"[^\w+@!-]", ".", "+".join(self.nemesis)) or "no-fault"
         if len(faults) > LONGEST_NAME:
             faults = f"{len(self.nemesis)}-faults"
-        mode = "-snapshot" if self.snapshot else ""
-        planted = f"-canary-{self.canary}" if self.canary else ""
-        return f"{self.workload}-{faults}-{self.version}{mode}{planted}"
+        first = "" if self.system == DEFAULT else f"{self._name}-"
+        return f"{first}{self.workload}-{faults}-{'-'.join(self._chosen()).replace(' ', '-')}"
+
+    @property
+    def label(self) -> str:
+        """What is tested, as runs are grouped by it: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
+        return " ".join([*([] if self.system == DEFAULT else [self._name]), *self._chosen()])
+
+    @property
+    def _name(self) -> str:
+        system = installed(self.system)
+        return system.name if system is not None else re.sub(r"[^\w-]", ".", self.system)
+
+    def _chosen(self) -> list[str]:
+        """The version, the options that make another system of it, and the planted bug."""
+        system, words = installed(self.system), [self.version]
+        for option in system.options if system is not None else ():
+            value = self.options.get(option.name, option.default)
+            if option.marks_runs and value != option.default:
+                words.append(option.name if value is True else f"{option.name} {value}")
+        return [*words, *([f"canary {self.canary}"] if self.canary else [])]
+
+    @property
+    def under_test(self) -> System:
+        """The system under test.  Raises UsageError when it is not installed."""
+        return find_system(self.system)
+
+    def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
+        """What the plan chose of the system, on these machines."""
+        return Setup(
+            version=self.version, options=self.options, canary=self.canary, nodes=tuple(nodes),
+            client_timeout=self.client_timeout,
+        )  # fmt: skip
+
+    @property
+    def load(self) -> Workload:
+        """What clients do."""
+        return next(one for one in self.under_test.workloads if one.name == self.workload)
+
+    def scale(self, nodes: Iterable[Machine] = ()) -> Scale:
+        """What the workload's generators are made for."""
+        return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(nodes))
 
     @property
     def model(self) -> str:
         """The checker's model for this workload."""
-        return self.workload
+        model = self.load.model
+        return model if isinstance(model, str) else self.workload
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
@@ -159,6 +184,7 @@ class Plan:
             "version_of_format": PLAN_VERSION,
             "test": self.test,
             "command": self.command(),
+            "label": self.label,
             **asdict(self),
         }
 
@@ -168,9 +194,9 @@ class Plan:
 
         Only types are asked for: a recorded run is judged whatever bounds it was begun under.
         """
-        if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
+        if record.get("format") != PLAN_FORMAT or record.get("version_of_format") not in (PLAN_VERSION, _EARLIER):
             raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
-        return convert_recorded(record, cls)
+        return convert_recorded(upgraded(record), cls)
 
     @classmethod
     def read(cls, path: Path) -> Plan:
@@ -189,26 +215,73 @@ class Plan:
         for one in fields(self):
             value = getattr(self, one.name)
             option = option_of(one.name)
-            if isinstance(value, bool):
+            if one.name == "options":
+                words += self._option_words()
+            elif one.name == "workload":
+                words += [option, value] if value != self._first_workload() else []
+            elif isinstance(value, bool):
                 words += [] if value == one.default else [option if value else option.replace("--", "--no-", 1)]
-            elif one.name == "spark_conf":
-                words += [word for name, text in value.items() for word in (option, f"{name}={text}")]
             elif isinstance(value, dict):
-                figures = ",".join(f"{name}={_word(number)}" for name, number in value.items())
-                words += [option, figures] if value else []
+                words += _table_words(one.name, value)
             elif one.name == "schedule":
                 words += [option, written] if value else []
             elif one.name == "nemesis":
                 words += [option, ",".join(value)] if value and not self.schedule else []
-            elif one.name in _PINNED or value != one.default:
+            elif one.name == "version":
+                words += [option, value] if self.system == DEFAULT else ["--system", f"{self.system}@{value}"]
+            elif one.name == "seed" or (one.name != "system" and value != one.default):
                 words += [option, _word(value)]
         return shlex.join(words)
 
+    def _first_workload(self) -> str:
+        system = installed(self.system)
+        return "" if system is None else system.workloads[0].name
 
-#: Named in every command, because a later release may have another default.
-_PINNED: Final = ("seed", "version")
+    def _option_words(self) -> list[str]:
+        system = installed(self.system)
+        defaults = {option.name: option.default for option in system.options} if system is not None else {}
+        changed = {name: value for name, value in self.options.items() if value != defaults.get(name)}
+        return [word for name, value in changed.items() for word in option_words(name, value)]
 
-_OPTION_NAMES: Final = {"version": "dledger-version", "store": "store-type"}
+
+FIELDS: Final = frozenset(one.name for one in fields(Plan))
+#: Names on the command line of ``harness run`` that are no fields of a plan, and that no system's option may take.
+_TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "json", "option", "help"})
+_OPTION_NAMES: Final = {"version": f"{DEFAULT}-version"}
+#: Another way to name the default system's version.
+VERSION_OPTION: Final = f"--{DEFAULT}-version"
+
+
+def is_free(name: str) -> bool:
+    """Whether an option of a system may be written as ``--name``, and not only as ``-o name=value``."""
+    return name not in FIELDS and name not in _TAKEN
+
+
+def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
+    """How a field that is a table is written on a command line: Spark's settings one by one, figures together."""
+    option = option_of(name)
+    if name == "spark_conf":
+        return [word for setting, text in table.items() for word in (option, f"{setting}={text}")]
+    return [option, ",".join(f"{figure}={_word(number)}" for figure, number in table.items())] if table else []
+
+
+def option_words(name: str, value: OptionValue) -> list[str]:
+    """How an option of a system is written on a command line."""
+    flag = option_of(name)
+    if not is_free(name):
+        return ["-o", f"{name}={_word(value)}"]
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    return [flag, _word(value)]
+
+
+def upgraded(record: dict[str, Any]) -> dict[str, Any]:
+    """A plan's record as releases write it now: earlier ones had the options of one system among its fields."""
+    if record.get("version_of_format") != _EARLIER:
+        return record
+    old = {option.before or option.name: option.name for option in find_system(DEFAULT).options}
+    options = {old[name]: value for name, value in record.items() if name in old}
+    return {**{name: value for name, value in record.items() if name not in old}, "options": options}
 
 
 def validate(plan: Plan) -> Plan:
@@ -217,12 +290,13 @@ def validate(plan: Plan) -> Plan:
         convert(asdict(plan), Plan, option_of)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    _validate_choices(plan)
     if plan.stop_on_violation:
-        require_watchable(plan.workload)
-    if plan.restart_at_end and plan.store == "MEMORY":
-        raise UsageError("--restart-at-end needs --store-type FILE: what is kept in memory is lost with its processes")
-    if plan.snapshot and plan.version == "0.3.2":
-        raise UsageError("--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only")
+        require_watchable(plan)
+    if plan.restart_at_end and (why := plan.under_test.surface(plan.setup()).memory_only):
+        raise UsageError(f"--restart-at-end {why}")
+    if (refused := plan.under_test.refuse(plan.setup())) is not None:
+        raise UsageError(refused)
     _validate_canary(plan)
     _validate_spark(plan)
     return plan if plan.schedule else _validate_turns(plan)
@@ -249,13 +323,38 @@ def _validate_turns(plan: Plan) -> Plan:
     return plan
 
 
+def require_watchable(plan: Plan) -> None:
+    """Raises UsageError for a workload that the monitor cannot follow."""
+    if not plan.load.written_once:
+        others = [one.name for one in plan.under_test.workloads if one.written_once]
+        mend = f"take --workload {' or '.join(others)}, or leave" if others else "leave"
+        raise UsageError(
+            f"--stop-on-violation follows registers whose values are written once each, not --workload "
+            f"{plan.workload}: {mend} the option out and let the check after the run decide"
+        )
+
+
+def _validate_choices(plan: Plan) -> None:
+    """Check what the system decides: its version, workload, canary and options."""
+    system = plan.under_test
+    chosen = {"version": plan.version, "workload": plan.workload, "canary": plan.canary}
+    try:
+        convert(chosen, choices(system), option_of)
+        check_options(system, plan.options, option_of)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
 def _validate_canary(plan: Plan) -> None:
     if plan.canary and not plan.unsafe_test_mode:
         raise UsageError(
             f"--canary {plan.canary} makes the server wrong on purpose: give --unsafe-test-mode too, or neither"
         )
-    if plan.canary in SNAPSHOT_CANARIES and not plan.snapshot:
-        raise UsageError(f"--canary {plan.canary} does nothing in a server without snapshots: give --snapshot too")
+    for canary in plan.under_test.canaries if plan.canary else ():
+        missing = {name: value for name, value in canary.options.items() if plan.options[name] != value}
+        if canary.name == plan.canary and missing:
+            words = shlex.join(word for name, value in missing.items() for word in option_words(name, value))
+            raise UsageError(f"--canary {plan.canary} does nothing without {words}: give {words} too")
     if plan.unsafe_test_mode and not plan.canary:
         raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
 

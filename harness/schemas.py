@@ -13,12 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from harness.cli.plan_file import system_params
 from harness.cli.run import run
 from harness.clusters.inventory import INVENTORY
 from harness.options import plan_file
 from harness.plan import option_of
 from harness.suite.file_types import SUITE
 from harness.suite.known_defects import Defects
+from harness.systems import find_system, system_names
 from nemesis.schedule.script import Script
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
@@ -47,7 +49,8 @@ def schemas() -> dict[str, str]:
 
 def _describe(properties: dict[str, Any]) -> None:
     """Give the options of a plan the help of the command line; why a bound is there stands behind it."""
-    helps = {option: text for one in run.params for option in one.opts if (text := getattr(one, "help", None))}
+    params = [*run.params, *(param for name in system_names() for param in system_params(find_system(name)))]
+    helps = {option: text for one in params for option in one.opts if (text := getattr(one, "help", None))}
     for name, schema in properties.items():
         if text := helps.get(option_of(name)):
             reason = f" ({schema['description']})" if "description" in schema else ""

@@ -37,6 +37,18 @@ def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: st
     return [CompletionItem(before + name, help=text) for name, text in summaries.items() if name.startswith(start)]
 
 
+def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The systems, and their versions behind ``@``."""
+    from harness.systems import find_system, system_names
+
+    name, at, _ = incomplete.partition("@")
+    if at and name in system_names():
+        names = [f"{name}@{version}" for version in find_system(name).versions]
+    else:
+        names = list(system_names())
+    return [CompletionItem(one) for one in names if one.startswith(incomplete)]
+
+
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The files in ``suites``, or else any file."""
     return _or_files(incomplete, map(str, sorted(Path("suites").glob("*.toml"))))

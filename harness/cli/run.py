@@ -5,24 +5,26 @@ from __future__ import annotations
 import secrets
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults
+from harness.cli.completion import complete_faults, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.plan_file import FIGURES, take_defaults
+from harness.cli.plan_file import FIGURES, SystemCommand, given_options, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
+from harness.plan import MOST_RUNS, VERSION_OPTION, Plan, validate
+from harness.systems import DEFAULT as DEFAULT_SYSTEM
+from harness.systems import split_version
 from history.extras import require
 
-DEFAULT = {field.name: field.default for field in fields(Plan)}
+DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 
 
-@click.command("run")
+@click.command("run", cls=SystemCommand)
 @click.option(
     "--plan", type=click.Path(path_type=Path, dir_okay=False), is_eager=True, expose_value=False,
     callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
@@ -46,32 +48,16 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 @click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
 @click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
 @click.option("--keys", type=int, default=DEFAULT["keys"], help="Registers.")
-@click.option("--workload", type=click.Choice(["register", "cas-register"]), default=DEFAULT["workload"])
-@click.option("--dledger-version", "version", type=click.Choice(SYSTEM_VERSIONS), default=DEFAULT["version"])
-@click.option("--snapshot/--no-snapshot", default=DEFAULT["snapshot"], help="DLedger's snapshot mode.")
-@click.option("--snapshot-threshold", type=int, default=DEFAULT["snapshot_threshold"], help="Entries a snapshot.")
 @click.option(
-    "--timers", type=click.Choice(["fast", "stock"]), default=DEFAULT["timers"],
-    help="Raft timers: fast is a heartbeat of 250 ms, stock the library's own 2 s.",
+    "--system", "system", default=DEFAULT_SYSTEM, metavar="NAME[@VERSION]", shell_complete=complete_systems,
+    help="What is tested; `harness list-systems` names them, and --system NAME --help shows their options.",
 )  # fmt: skip
-@click.option("--store-type", "store_type", type=click.Choice(["FILE", "MEMORY"]), default=DEFAULT["store"])
-@click.option(
-    "--read-mode", type=click.Choice(["log", "unsafe"]), default=DEFAULT["read_mode"],
-    help="log: reads go through the Raft log; unsafe: each node answers from what it has (stale by design).",
-)  # fmt: skip
-@click.option(
-    "--client-follows", type=click.Choice(["leader", "node"]), default=DEFAULT["client_follows"],
-    help="leader: a client goes on to the leader that its node names; node: it asks its own node only.",
-)  # fmt: skip
+@click.option("-o", "option", multiple=True, metavar="NAME=VALUE", help="An option of the system, by its name.")
 @click.option("--client-timeout", type=float, default=DEFAULT["client_timeout"], help="Seconds.")
 @click.option("--warm-up", type=float, default=DEFAULT["warm_up"], help="Seconds of load before the main phase.")
 @click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")
 @click.option("--ready-timeout", type=float, default=DEFAULT["ready_timeout"], help="Seconds until a leader answers.")
 @click.option("--check-deadline", type=float, default=DEFAULT["check_deadline"], help="Seconds a key for the checker.")
-@click.option(
-    "--canary", type=click.Choice(["", *CANARIES]), metavar="BUG", default=DEFAULT["canary"],
-    help=f"Plant a bug in the server that the run has to find: {', '.join(CANARIES)}.",
-)  # fmt: skip
 @click.option("--unsafe-test-mode", is_flag=True, help="Permit --canary.")
 @click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")
 @click.option("--cluster", default=DEFAULT["cluster"], help=CLUSTER_HELP)
@@ -101,11 +87,13 @@ def run(
     nemesis: str,
     schedule: Path | None,
     seed: int | None,
-    store_type: str,
+    system: str,
+    version: str | None,
+    option: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Run the register on DLedger under faults, and judge what clients saw.
+    """Run a system under faults, and judge what clients saw.
 
     Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
     standard output, progress to standard error.
@@ -122,7 +110,11 @@ def run(
     if not 1 <= test_count <= MOST_RUNS:
         raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
-    plan = Plan(seed=first, nemesis=names, store=store_type, **options)  # type: ignore[arg-type]
+    name, chosen = split_version(system)
+    if version and chosen and version != chosen:
+        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
+    own = {"seed": first, "nemesis": names, "system": name, "version": chosen or version or ""}
+    plan = Plan.of({**options, **given_options(name, option), **own})
     if schedule is not None:
         plan = _scripted(plan, schedule)
     validate(plan)

@@ -12,8 +12,6 @@ from history import Receipt
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find
 
-#: An election, and clients finding the new leader, take so long (s); a shorter fault is exempt.
-LEAST_STOOD_S: Final = {"fast": 4.0, "stock": 10.0}
 #: Stops all its nodes, but one after another.
 ONE_BY_ONE: Final = ("restart-rolling",)
 
@@ -62,7 +60,7 @@ def _exempt(receipt: Receipt, recorded: Recorded, seconds: float) -> str:
     beside = [other for other in recorded.receipts if _overlap(receipt, other)]
     if not quorum_left(recorded.nodes, beside):
         return "no quorum could have answered"
-    if seconds < LEAST_STOOD_S[recorded.plan.timers]:
+    if seconds < recorded.plan.under_test.surface(recorded.plan.setup()).notices_s:
         return f"stood for only {seconds:.1f} s of the load"
     return ""
 

@@ -25,7 +25,6 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
-from history.records.plans import PLANTED_BUGS
 
 
 def judge(
@@ -54,7 +53,7 @@ def judge(
     )
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
-    failures = [*recorded.state.failures, *setup_failures(recorded.log_hits, probes)]
+    failures = [*recorded.state.failures, *setup_failures(recorded)]
     return Results(
         verdict=verdict,
         sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
@@ -126,7 +125,8 @@ def planted(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""
-    asked = [check.verdict for check in checks if check.name in PLANTED_BUGS[plan.canary]]
+    found_by = next(one.found_by for one in plan.under_test.canaries if one.name == plan.canary)
+    asked = [check.verdict for check in checks if check.name in found_by]
     if "invalid" in asked:
         return f"the planted bug {plan.canary} was found, as intended; "
     blind = ": the harness was blind to it" if "unknown" not in asked else ""

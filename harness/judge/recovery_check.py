@@ -63,7 +63,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     nodes = [node for node in recorded.nodes if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
-    log_reads = recorded.plan.read_mode == "log"
+    log_reads = recorded.plan.under_test.quorum_reads(recorded.plan.setup())
     since_heal = assess(probes, nodes, healed, _committed_again(operations, healed, log_reads))
     since_load = assess(probes, nodes, swept, _committed_again(final, swept, log_reads))
     asked = {probe.node for probe in probes if probe.time >= healed}
@@ -191,7 +191,7 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
         return f"the harness never asked {' and '.join(found.unasked)} since the heal"
-    if failures := [*recorded.state.failures, *setup_failures(recorded.log_hits, recorded.probes)]:
+    if failures := [*recorded.state.failures, *setup_failures(recorded)]:
         return f"the harness failed ({failures[0]})"
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"

@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO
 from harness.clusters import open_cluster, require_usable
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.execution.interrupts import Interrupts
-from harness.plan import Plan
+from harness.plan import VERSION_OPTION, Plan
 from harness.store import write_json
 from harness.suite import junit
 from harness.suite.cell_process import Attempt, run_cell
@@ -26,7 +26,7 @@ from harness.suite.runner import OVERHEAD_S, Runner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
-from harness.systems.dledger import find_jar
+from harness.systems import fetch
 from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
@@ -68,7 +68,7 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
     cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
         raise UsageError(
-            f"no cell of {asked.file} has this --nemesis and --dledger-version; `harness suite {asked.file} "
+            f"no cell of {asked.file} has this --nemesis and {VERSION_OPTION}; `harness suite {asked.file} "
             "--dry-run` lists them"
         )
     return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
@@ -147,10 +147,10 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
     cells = cells_of(asked, suite, seed)
     for nodes in {cell.plan.nodes for cell in cells}:
         open_cluster(asked.cluster, nodes=nodes)
-    for version in sorted({cell.plan.version for cell in cells}):
-        find_jar(version)
     require_usable(asked.cluster)
     _require_spark(cells)
+    for plan in {(cell.plan.system, cell.plan.version): cell.plan for cell in cells}.values():
+        fetch(plan.under_test, plan.setup(), print)
     retries = suite.retries if asked.retries is None else asked.retries
     begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))
     return begin(asked.store, begun, datetime.now(UTC))
@@ -161,7 +161,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
-    fixed = {"--seed": asked.seed, "--dledger-version": asked.version, "--time-limit": asked.time_limit,
+    fixed = {"--seed": asked.seed, VERSION_OPTION: asked.version, "--time-limit": asked.time_limit,
              "--spark": asked.spark}  # fmt: skip
     given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
     if given:

@@ -51,7 +51,7 @@ from msgspec import to_builtins
 from harness.errors import UsageError
 from harness.execution.faults import Faults, scripted
 from harness.options import turns
-from harness.plan import Plan, validate
+from harness.plan import FIELDS, Plan, validate
 from harness.suite.cells import Cell, likely_bytes, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
@@ -232,14 +232,15 @@ class _Matrix:
 
     def _name(self, plan: Plan, options: dict[str, Any]) -> str:
         """The test's name, and the settings in which the cells of this matrix differ."""
-        told = {"workload", "nemesis", "version", "snapshot", "canary", "unsafe_test_mode"}
+        marks = (option.name for option in plan.under_test.options if option.marks_runs)
+        told = {"workload", "nemesis", "system", "version", "canary", "unsafe_test_mode", *marks}
         more = [f"{key} {options[key]}" for key, values in self._axes.items() if len(values) > 1 and key not in told]
         return self._prefix + " ".join([plan.test, *more])
 
 
 def _plan(options: Mapping[str, Any], cluster: str) -> Plan:
     """The plan with these options, judged through Spark or not by its size unless they say."""
-    plan = Plan(seed=0, cluster=cluster, **options)
+    plan = Plan.of({"seed": 0, "cluster": cluster, **options})
     return plan if "spark" in options else replace(plan, spark=choose([likely_bytes(plan)]).spark)
 
 
@@ -253,8 +254,9 @@ class _Condition:
         self._wanted = {name: _values(name, value) for name, value in table.items()}
 
     def fits(self, options: Mapping[str, Any]) -> bool:
-        defaults = Plan(seed=0)
-        fits = all(options.get(name, getattr(defaults, name)) in values for name, values in self._wanted.items())
+        plan = Plan.of({"seed": 0, **options})
+        known = {**{name: getattr(plan, name) for name in FIELDS}, **plan.options}
+        fits = all(known.get(name) in values for name, values in self._wanted.items())
         self._used = self._used or fits
         return fits
 

@@ -7,16 +7,19 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-_SETTINGS: Final = (
-    "cluster", "nodes", "timers", "store", "read_mode", "client_follows", "concurrency", "rate", "keys", "time_limit",
-    "interval", "client_timeout",
-)  # fmt: skip
+_BEFORE: Final = ("cluster", "nodes")
+_AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
+#: The same of plans that have the options of one system among their own fields, as earlier releases wrote them.
+_EARLIER: Final = (*_BEFORE, "timers", "store", "read_mode", "client_follows", *_AFTER)
 """What of a plan moves the figures, besides system version, nemesis and workload."""
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:
     """The settings of a plan that move its figures, as ``name=value`` joined by spaces."""
-    found: dict[str, str] = {name: str(plan[name]) for name in _SETTINGS if name in plan}
+    options = plan.get("options")
+    own = options if isinstance(options, Mapping) else {}
+    names = (*_BEFORE, *own, *_AFTER) if own else _EARLIER
+    found: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
     if "cluster" in found:
         found["cluster"] = found["cluster"].partition(":")[0]
     if plan.get("snapshot") and "snapshot_threshold" in plan:

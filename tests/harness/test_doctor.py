@@ -13,6 +13,7 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.doctor import FaultFinding, FaultTable, Finding, ask_faults, examine, examine_faults, faketime, java
+from harness.plan import Plan
 from nemesis.faults.registry import FAULTS
 from tests.support.nemesis.toy import ToyNodes
 
@@ -80,7 +81,7 @@ def test_faketime(tmp_path: Path) -> None:
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
-SYSTEM: Any = SimpleNamespace()
+SYSTEM: Any = SimpleNamespace(surface=Plan(seed=0).under_test.surface(Plan(seed=0).setup()))
 
 
 class Machines(ToyNodes):

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from harness.cli.run import run
 from harness.errors import UsageError
 from harness.execution.faults import scripted
-from harness.plan import CANARIES, SNAPSHOT_CANARIES, Plan, field_of, option_of, validate
+from harness.plan import Plan, field_of, option_of, validate
 from harness.store import create_run
+from harness.systems.dledger import SYSTEM
 from history.records.plans import PLANTED_BUGS
 
 OTHERS: dict[str, Any] = {
@@ -33,13 +34,7 @@ OTHERS: dict[str, Any] = {
     "cluster": "inventory:my nodes.toml",
     "nodes": 3,
     "version": "0.3.2",
-    "snapshot": True,
-    "snapshot_threshold": 7,
-    "timers": "stock",
-    "store": "MEMORY",
     "workload": "cas-register",
-    "read_mode": "unsafe",
-    "client_follows": "node",
     "concurrency": 3,
     "rate": 123.4567891,
     "keys": 2,
@@ -57,6 +52,16 @@ OTHERS: dict[str, Any] = {
     "spark_conf": {"spark.executor.memory": "2g", "spark.jars.packages": "org.a:a:1,org.b:b:2"},
     "unsafe_test_mode": True,
     "canary": "stale-reads",
+}
+
+
+OPTIONS: dict[str, Any] = {
+    "snapshot": True,
+    "snapshot_threshold": 7,
+    "timers": "stock",
+    "store_type": "MEMORY",
+    "read_mode": "unsafe",
+    "client_follows": "node",
 }
 
 
@@ -81,7 +86,8 @@ def parsed(command: str, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
     assert validate(Plan(seed=0)) == Plan(seed=0)
-    assert set(OTHERS) == {field.name for field in fields(Plan)} - {"seed", "schedule"}
+    assert set(OTHERS) == {field.name for field in fields(Plan)} - {"seed", "schedule", "system", "options"}
+    assert set(OPTIONS) == {option.name for option in SYSTEM.options}
 
 
 @pytest.mark.parametrize(
@@ -134,8 +140,14 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             {"canary": "typo", "unsafe_test_mode": True},
             "must be one of '', 'ack-before-commit', 'apply-twice', ",
         ),
-        ({"canary": "forget-in-snapshot", "unsafe_test_mode": True}, "without snapshots: give --snapshot too"),
-        ({"canary": "snapshot-wrong-index", "unsafe_test_mode": True}, "without snapshots: give --snapshot too"),
+        (
+            {"canary": "forget-in-snapshot", "unsafe_test_mode": True},
+            "does nothing without --snapshot: give --snapshot too",
+        ),
+        (
+            {"canary": "snapshot-wrong-index", "unsafe_test_mode": True},
+            "does nothing without --snapshot: give --snapshot too",
+        ),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
         ({"version": "0.5.0"}, "--dledger-version must be one of '0.3.2', '0.4.0', not '0.5.0'"),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
@@ -148,7 +160,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
         ),
         ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: take at least 80, or a shorter --interval"),
-        ({"restart_at_end": True, "store": "MEMORY"}, "--restart-at-end needs --store-type FILE"),
+        ({"restart_at_end": True, "store_type": "MEMORY"}, "--restart-at-end needs --store-type FILE"),
         ({"spark_conf": {"fs.s3a.endpoint": "x"}}, "begin with spark. and are of one line"),
         ({"spark_conf": {"spark.app.name": "a\nb"}}, "are of one line"),
         ({"spark_conf": {"spark.master": "yarn"}}, "--spark-conf spark.master: give --spark-master yarn"),
@@ -166,7 +178,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
 )
 def test_what_cannot_be_run_is_refused_in_one_line(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        validate(replace(Plan(seed=1), **changes))
+        validate(Plan.of({"seed": 1, **changes}))
     text = str(caught.value)
     assert message in text
     assert "\n" not in text
@@ -184,17 +196,16 @@ def test_nothing_in_it_can_be_changed() -> None:
 
 
 def test_json_round_trip(tmp_path: Path) -> None:
-    plan = Plan(seed=5, **OTHERS)
+    plan = Plan(seed=5, options=OPTIONS, **OTHERS)
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_json()))
     assert Plan.read(tmp_path / "plan.json") == plan
     assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot-canary-stale-reads"
 
 
 def test_of_every_planted_bug_it_is_known_who_must_name_it() -> None:
-    assert set(PLANTED_BUGS) == set(CANARIES)
-    for canary in CANARIES:
-        snapshot = canary in SNAPSHOT_CANARIES
-        validate(replace(Plan(seed=1), canary=canary, unsafe_test_mode=True, snapshot=snapshot))
+    assert set(PLANTED_BUGS) == {canary.name for canary in SYSTEM.canaries}
+    for canary in SYSTEM.canaries:
+        validate(Plan(seed=1, canary=canary.name, unsafe_test_mode=True, options=dict(canary.options)))
 
 
 def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
@@ -214,7 +225,7 @@ def test_a_recorded_plan_beyond_todays_bounds_is_read_and_not_run(name: str) -> 
         validate(plan)
 
 
-@pytest.mark.parametrize("odd", [{"rate": "fast"}, {"nodes": 4.5}, {"weights": {"a": "b"}}, {"timers": "slow"}])
+@pytest.mark.parametrize("odd", [{"rate": "fast"}, {"nodes": 4.5}, {"weights": {"a": "b"}}, {"options": "slow"}])
 def test_a_recorded_plan_of_other_types_is_refused(odd: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=rf"{next(iter(odd))} must be"):
         Plan.from_json({**Plan(seed=5).to_json(), **odd})
@@ -222,7 +233,7 @@ def test_a_recorded_plan_of_other_types_is_refused(odd: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", "5", "{}", '{"format":"harness-plan","version_of_format":2}',
+    ["", "{", "[]", "null", "5", "{}", '{"format":"harness-plan","version_of_format":3}',
      '{"format":"harness-plan","version_of_format":1}'],
 )  # fmt: skip
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
@@ -231,19 +242,20 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
         Plan.read(tmp_path / "plan.json")
 
 
-@pytest.mark.parametrize("name", sorted(OTHERS))
+@pytest.mark.parametrize("name", sorted({**OTHERS, **OPTIONS}))
 def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needed: dict[str, Any] = {}
     if name in ("interval", "weights", "tracks"):
         needed = {"nemesis": ("kill-one", "pause-all")}
     if name in ("canary", "unsafe_test_mode"):
         needed = {"canary": OTHERS["canary"], "unsafe_test_mode": True}
-    plan = replace(Plan(seed=9), **{**needed, name: OTHERS[name]})
+    plan = Plan.of({"seed": 9, **needed, name: {**OTHERS, **OPTIONS}[name]})
     assert parsed(plan.command(), monkeypatch) == plan
 
 
 def test_the_command_of_a_plan_in_which_nothing_is_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(seed=2**32, **{**OTHERS, "version": "0.4.0", "workload": "register", "store": "FILE"})
+    own = {**OPTIONS, "store_type": "FILE"}
+    plan = Plan(seed=2**32, options=own, **{**OTHERS, "version": "0.4.0", "workload": "register"})
     assert parsed(plan.command(), monkeypatch) == plan
 
 
@@ -317,3 +329,37 @@ def test_every_field_has_an_option_and_the_way_back() -> None:
         assert option.startswith("--")
         assert field_of(option) == field_of(option.removeprefix("--")) == field_of(one.name) == one.name
     assert (option_of("version"), option_of("time_limit")) == ("--dledger-version", "--time-limit")
+
+
+def test_a_plan_of_an_earlier_release_is_read_with_its_options() -> None:
+    now = Plan(seed=5, options=OPTIONS, version="0.4.0").to_json()
+    old = {name: value for name, value in now.items() if name not in ("options", "label", "system")}
+    flat = {("store" if name == "store_type" else name): value for name, value in OPTIONS.items()}
+    assert Plan.from_json({**old, **flat, "version_of_format": 1}) == Plan(seed=5, options=OPTIONS, version="0.4.0")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"colour": "red"}, "has no option --colour; known are client_follows"),
+        ({"timer": "fast"}, "did you mean timers"),
+        ({"timers": "slow"}, "--timers must be one of 'fast', 'stock', not 'slow'"),
+        ({"snapshot": 3}, "--snapshot must be true or false, not 3"),
+    ],
+)
+def test_an_option_that_the_system_does_not_have_or_take_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        validate(Plan(seed=1, options=options))
+    assert message in str(caught.value)
+
+
+def test_a_plan_of_a_system_that_is_not_installed_is_read_and_not_run() -> None:
+    plan = Plan.from_json(
+        {**Plan(seed=5).to_json(), "system": "elsewhere", "version": "7", "options": {"colour": "red"}}
+    )
+    assert (plan.test, plan.label) == ("elsewhere-register-no-fault-7", "elsewhere 7")
+    words = "--system elsewhere@7 --colour red --workload register"
+    assert plan.command() == f"harness run --seed 5 {words}"
+    assert Plan.from_json(plan.to_json()) == plan
+    with pytest.raises(UsageError, match="there is no system 'elsewhere'"):
+        validate(plan)

@@ -54,7 +54,8 @@ def test_what_stands_in_the_file_is_the_plan(tmp_path: Path) -> None:
     plan = planned(tmp_path / "plan.toml", TEXT)
     assert plan == Plan(
         seed=4, nemesis=("kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"), interval=8.0,
-        version="0.3.2", beyond_quorum=True, store="MEMORY", weights={"kill-leader": 3.0}, fault_options={"loss": 0.4},
+        version="0.3.2", beyond_quorum=True, options={"store_type": "MEMORY"},
+        weights={"kill-leader": 3.0}, fault_options={"loss": 0.4},
         spark_conf={"spark.jars.packages": "a:a:1,b:b:2"},
     )  # fmt: skip
 
@@ -67,7 +68,9 @@ def test_the_command_line_wins(tmp_path: Path) -> None:
 
 
 def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
-    earlier = Plan(seed=77, nemesis=("bridge",), weights={"bridge": 2.0}, rate=50.0, spark=False, snapshot=True)
+    earlier = Plan(
+        seed=77, nemesis=("bridge",), weights={"bridge": 2.0}, rate=50.0, spark=False, options={"snapshot": True}
+    )
     (tmp_path / "plan.json").write_text(json.dumps(earlier.to_json()))
     assert run_command(["run", "--plan", str(tmp_path / "plan.json")]) == 0
     assert PLANS[-1] == earlier

@@ -14,7 +14,8 @@ from harness.cli.main import run_command
 from harness.errors import StoreError, UsageError
 from harness.execution import run as run_module
 from harness.exits import worst_code
-from harness.plan import Plan
+from harness.plan import Plan, option_of
+from harness.systems import DEFAULT, find_system
 from history import RunFiles
 
 
@@ -174,11 +175,12 @@ def test_an_interrupted_run_ends_the_series(recorder: type[Recorder]) -> None:
 def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    for field in fields(Plan):
-        option = {"version": "dledger-version", "store": "store-type"}.get(field.name, field.name.replace("_", "-"))
-        assert f"--{option} " in said
-        if type(field.default) in (str, int, float) and field.default != "":
-            assert f"[default: {field.default}]" in said, field.name
+    defaults = {field.name: field.default for field in fields(Plan) if field.name != "options"}
+    defaults |= {option.name: option.default for option in find_system(DEFAULT).options}
+    for name, default in defaults.items():
+        assert f"{option_of(name)} " in said or f"{option_of(name)} /" in said
+        if type(default) in (str, int, float) and default != "":
+            assert f"[default: {default}]" in said, name
 
 
 def test_as_json_there_is_a_line_for_each_run_and_nothing_else(

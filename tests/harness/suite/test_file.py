@@ -51,7 +51,7 @@ def test_excluded_combinations_are_no_cells(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cell register-bridge-0.3.2-snapshot: --snapshot needs"):
         cells(tmp_path, text)
     found = cells(tmp_path, text + "exclude = [{version = '0.3.2', snapshot = true}]\n")
-    assert [(cell.plan.version, cell.plan.snapshot) for cell in found] == [
+    assert [(cell.plan.version, cell.plan.options["snapshot"]) for cell in found] == [
         ("0.3.2", False), ("0.4.0", False), ("0.4.0", True),
     ]  # fmt: skip
 

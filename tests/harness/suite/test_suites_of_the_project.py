@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.plan import CANARIES
 from harness.suite.cells import Cell, likely_seconds
 from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
+from harness.systems.dledger.options import CANARIES as DECLARED
 from history import RunFiles
 from history.metrics.recovery import Load
 from history.tables.schemas import ALL_TABLES
@@ -19,6 +19,7 @@ from nemesis.schedule.steps import fault_names
 from pipeline.tables.run_row import run_row
 from reports.load.store_index import row_of
 
+CANARIES = tuple(canary.name for canary in DECLARED)
 FOLDER = Path(__file__).resolve().parents[3] / "suites"
 UPSTREAM = {
     "partition-random-node", "partition-random-halves", "kill-random-processes", "crash-random-nodes", "hammer-time",
@@ -49,7 +50,7 @@ def test_smoke_is_short_and_has_both_twins() -> None:
     assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells) < 200
     assert {cell.expected.verdicts for cell in cells} == {("valid",), ("invalid",)}
     assert any(cell.plan.canary for cell in cells)
-    assert any(cell.plan.snapshot for cell in cells)
+    assert any(cell.plan.options["snapshot"] for cell in cells)
 
 
 def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_and_the_canaries() -> None:
@@ -58,7 +59,9 @@ def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_a
     assert found.budget_s < 3 * 3600
     snapshots_only = {"isolate-until-snapshot"}
     for version, snapshot in (("0.3.2", False), ("0.4.0", False), ("0.4.0", True)):
-        mode = [cell.plan for cell in cells if (cell.plan.version, cell.plan.snapshot) == (version, snapshot)]
+        mode = [
+            cell.plan for cell in cells if (cell.plan.version, cell.plan.options["snapshot"]) == (version, snapshot)
+        ]
         there = set(fault_names(turn for plan in mode for turn in plan.nemesis))
         assert there >= set(FAULTS) - (set() if snapshot else snapshots_only), (version, snapshot)
     assert {cell.plan.canary for cell in cells} >= SEEN_BY_CLIENTS
@@ -69,7 +72,7 @@ def test_upstream_has_the_seven_with_the_options_that_upstream_uses() -> None:
     _, cells = suite("upstream")
     assert {name for cell in cells for name in cell.plan.nemesis} == UPSTREAM
     assert {(cell.plan.rate, cell.plan.interval, cell.plan.time_limit) for cell in cells} == {(50.0, 15.0, 60.0)}
-    assert {cell.plan.snapshot for cell in cells} == {False, True}
+    assert {cell.plan.options["snapshot"] for cell in cells} == {False, True}
 
 
 def test_every_planted_bug_must_be_found() -> None:

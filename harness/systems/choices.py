@@ -1,0 +1,42 @@
+"""What can be chosen of a system, as types: files and command lines are checked by them, schemas are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
+
+from harness.systems.api import Option, OptionValue, System
+from history.schema import convert, hint, table
+
+# The values of these are types, which a type checker cannot follow.
+_literal: Final[Any] = Literal
+_annotated: Final[Any] = Annotated
+
+
+def type_of(option: Option) -> Any:
+    """The type of an option's values, with its choices or bounds."""
+    if option.choices:
+        return _literal[option.choices]
+    kind = type(option.default)
+    if option.least is None and option.most is None:
+        return kind
+    return _annotated[kind, Meta(ge=option.least, le=option.most, description=option.reason or None)]
+
+
+def choices(system: System) -> type[Struct]:
+    """The type of a table of version, workload and canary."""
+    canaries = ("", *(canary.name for canary in system.canaries))
+    names = tuple(workload.name for workload in system.workloads)
+    found = {"version": _literal[system.versions], "workload": _literal[names], "canary": _literal[canaries]}
+    return table("Choices", found)
+
+
+def check_options(system: System, given: Mapping[str, OptionValue], spell: Callable[[str], str]) -> None:
+    """Raises ValueError for an option that the system does not have, or a value that it does not take."""
+    options = {option.name: type_of(option) for option in system.options}
+    for name in given:
+        if name not in options:
+            raise ValueError(f"{system.name} has no option {spell(name)}; {hint(name, options)}")
+    convert(dict(given), table("Options", options), spell)

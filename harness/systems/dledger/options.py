@@ -1,0 +1,71 @@
+"""What can be chosen of the register on DLedger: versions, options, planted bugs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Canary, Option, Setup
+
+VERSIONS: Final = ("0.4.0", "0.3.2")
+
+OPTIONS: Final = (
+    Option(name="snapshot", default=False, help="DLedger's snapshot mode.", marks_runs=True),
+    Option(
+        name="snapshot_threshold", default=1000, help="Entries a snapshot.", least=1, most=2**31 - 1,
+        reason="the server takes a number of 32 bits",
+    ),
+    Option(
+        name="timers", default="fast", choices=("fast", "stock"),
+        help="Raft timers: fast is a heartbeat of 250 ms, stock the library's own 2 s.",
+    ),
+    Option(
+        name="store_type", default="FILE", choices=("FILE", "MEMORY"), help="Where the servers keep the log.",
+        before="store",
+    ),
+    Option(
+        name="read_mode", default="log", choices=("log", "unsafe"),
+        help="log: reads go through the Raft log; unsafe: each node answers from what it has (stale by design).",
+    ),
+    Option(
+        name="client_follows", default="leader", choices=("leader", "node"),
+        help="leader: a client goes on to the leader that its node names; node: it asks its own node only.",
+    ),
+)  # fmt: skip
+
+_IN_SNAPSHOTS: Final = {"snapshot": True}
+CANARIES: Final = (
+    Canary(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
+    Canary(name="ack-before-commit", help="writes and cas are acknowledged as soon as the leader has appended them"),
+    Canary(name="apply-twice", help="one write in fifty is applied a second time, thirty entries later, on every node"),
+    Canary(
+        name="skip-entry",
+        help="the last of the peers by name skips one write in twenty",
+        found_by=("replicas-agree", "linearizable"),
+    ),
+    Canary(name="lose-write", help="one write in a thousand is acknowledged and not applied, on every node"),
+    Canary(
+        name="forget-in-snapshot",
+        help="a snapshot lacks the least recently written register",
+        found_by=("replicas-agree", "linearizable"),
+        options=_IN_SNAPSHOTS,
+    ),
+    Canary(
+        name="snapshot-wrong-index",
+        help="a snapshot's state lacks the last twenty changes before its index",
+        found_by=("replicas-agree", "linearizable"),
+        options=_IN_SNAPSHOTS,
+    ),
+    Canary(
+        name="vote-twice",
+        help="a node forgets its vote within a millisecond, on disk too, and votes again in that term",
+        found_by=("election-safety",),
+    ),
+    Canary(name="deposed-reads", help="a node that has once led answers log reads from its own memory"),
+)
+
+
+def refuse(setup: Setup) -> str | None:
+    """Why these cannot be run together, with the mend."""
+    if setup.options["snapshot"] and setup.version == "0.3.2":
+        return "--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only"
+    return None
