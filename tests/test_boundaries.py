@@ -39,7 +39,7 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
+        "errors exits terminal", "plan generators", "workloads", "options store files", "runstate", "remote",
         "clusters clients systems", "judge", "execution", "doctor", "suite", "cli", "schemas __main__ __init__",
     ],
 }  # fmt: skip

@@ -12,7 +12,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.clients import RegisterClient
-from harness.generators import Pace
+from harness.generators.pace import Pace
 from history import Event, HistoryWriter
 from history.records.events import Phase, Type
 from history.records.operations import was_applied

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Protocol
 
 from harness.errors import UsageError
-from harness.workloads.invocation import Invocation
+from harness.generators import Invocation
 
 
 class Workload(Protocol):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.generators import Pace
+from harness.generators.pace import Pace
 
 
 def moments(pace: Pace, count: int) -> list[float]:
