@@ -28,6 +28,7 @@ SystemVersion: TypeAlias = Literal["0.4.0", "0.3.2"]
 Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
 Follows: TypeAlias = Literal["leader", "node"]
+Loop: TypeAlias = Literal["closed", "open"]
 WorkloadName: TypeAlias = Literal["register", "cas-register"]
 CanaryName: TypeAlias = Literal[
     "",
@@ -87,6 +88,9 @@ def require_watchable(workload: str) -> None:
 class Plan:
     """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
 
+    In an ``open`` loop operations are due at the rate whatever the system does, and wait where no client is free; in a
+    ``closed`` one a client that waits for an answer delays the ones after it.
+
     ``nemesis`` are turns (see ``nemesis.schedule.steps``), or ``all``: every fault that can work on the cluster.
     ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
     overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
@@ -114,6 +118,7 @@ class Plan:
     client_follows: Follows = "leader"
     concurrency: Clients = 10
     rate: Rate = 200.0
+    loop: Loop = "closed"
     keys: Keys = 5
     time_limit: Length = 60.0
     interval: Length = 10.0

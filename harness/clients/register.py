@@ -19,9 +19,9 @@ AVOID_S: Final = 2.0
 class RegisterClient:
     """One worker's way to the cluster; for one task at a time.
 
-    ``follows="node"`` asks the home node only.  With ``"leader"`` an operation that provably had no effect
-    at one node (it answered before the append, or could not be reached) goes on to the leader that the node named,
-    at most three hops, within one timeout.
+    ``follows="node"`` asks the home node only.  With ``"leader"``, and when everything was healed, an operation that
+    provably had no effect at one node (it answered before the append, or could not be reached) goes on to the leader
+    that the node named, at most three hops, within one timeout.
     """
 
     def __init__(
@@ -34,26 +34,23 @@ class RegisterClient:
         clock: Callable[[], float],
     ) -> None:
         self._wires = {node: Wire(host, port) for node, (host, port) in endpoints.items()}
-        self._home = home
+        self.home = home
         self._follows = follows
         self._timeout = timeout
         self._clock = clock
         self._leader: str | None = None
         self._avoid_until: dict[str, float] = {}
 
-    def follow_leader(self) -> None:
-        """Follow leader hints from now on, whatever ``follows`` was: the final reads need an answer."""
-        self._follows = "leader"
-
     async def perform(self, invocation: Invocation) -> Outcome:
         """Ask the system once; never raises for anything that the system or the network does."""
         deadline = self._clock() + self._timeout
+        follow = invocation.final or self._follows == "leader"
         tried: list[str] = []
-        node = self._first_node()
+        node = self._first_node() if follow else self.home
         while True:
             outcome = await self._ask(invocation, node, max(0.05, deadline - self._clock()))
             tried.append(node)
-            onward = self._next_node(outcome, tried)
+            onward = self._next_node(outcome, tried) if follow else None
             if onward is None or self._clock() >= deadline:
                 return outcome if invocation.f != "read" or outcome.type == "ok" else replace(outcome, value=None)
             node = onward
@@ -63,14 +60,14 @@ class RegisterClient:
             wire.close()
 
     def _first_node(self) -> str:
-        if self._follows == "node" or not self._avoided(self._home):
-            return self._home
+        if not self._avoided(self.home):
+            return self.home
         if self._leader is not None and not self._avoided(self._leader):
             return self._leader
-        return next((node for node in self._wires if not self._avoided(node)), self._home)
+        return next((node for node in self._wires if not self._avoided(node)), self.home)
 
     def _next_node(self, outcome: Outcome, tried: list[str]) -> str | None:
-        if self._follows == "node" or outcome.type != "fail" or len(tried) >= MAX_HOPS:
+        if outcome.type != "fail" or len(tried) >= MAX_HOPS:
             return None
         if outcome.reached and not outcome.not_leader:
             return None

@@ -18,21 +18,26 @@ import asyncio
 import logging
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from harness.clients import RegisterClient
 from harness.errors import StoreError
 from harness.execution.final_phase import FinalPhase, Restartable
-from harness.execution.load import LOOK_S, Load, Tally
+from harness.execution.histogram import Histogram
+from harness.execution.interpreter import LOOK_S, follow
+from harness.execution.load import Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
 from harness.execution.standstills import STANDSTILL_NS, Standstills
+from harness.generators import Stream, stagger
 from harness.workloads import workload_named
 from history import Event, HistoryWriter
 from history.records.events import NEMESIS, Type
 
 if TYPE_CHECKING:
+    from harness.generators import Generator
     from harness.plan import Plan
     from harness.runstate import RunState
     from nemesis.schedule.runner import Unhealed
@@ -104,7 +109,7 @@ class Conductor:
         self._nemesis = make_nemesis(self._record_fault)
         self._unhealed_at_first: dict[int, str] = {}
         self._last_heal: int | None = None
-        self._lags_s = array("f")
+        self._lags = Histogram()
 
     def stop(self) -> None:
         """End the run in order; from any thread, also from a signal handler."""
@@ -123,17 +128,19 @@ class Conductor:
             self.stop()
             self._join_faults(OVERTIME_S)
             self._heal(1 if "healed" in self._state.moments else HEAL_TRIES)
-            try:
-                self._save_state()
-            except OSError as error:
-                self._state.fail(f"recording failed: {error}")
+            for record in (self._history.sync, self._save_state):
+                try:
+                    record()
+                except OSError as error:
+                    if not any(str(error) in failure for failure in self._state.failures):
+                        self._state.fail(f"recording failed: {error}")
 
     # -- phases ----------------------------------------------------------------------------------------------------
 
     async def _conduct(self) -> None:
         load = Load(
-            self._plan, self._endpoints, history=self._history, tally=self.tally, stopped=self._stop.is_set,
-            clock_s=self._clock_s, active_s=self._standstills.active_s, see=self._see,
+            self._plan, self._clients(), history=self._history, tally=self.tally, stopped=self._stop.is_set,
+            active_ns=self._standstills.active_ns, see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
         final = FinalPhase(
             self._plan, tuple(self._endpoints), self._workload, load, tally=self.tally, probes=self._probes,
@@ -160,8 +167,7 @@ class Conductor:
 
     async def _phases(self, load: Load, final: FinalPhase) -> None:
         self._reach("warm-up")
-        mix = self._workload.invocations(self._plan.rng("operations"))
-        driving = asyncio.create_task(load.drive(mix, self._plan.rate, lambda: self.tally.phase == "final"))
+        driving = asyncio.create_task(follow(load, self._arrivals(), lambda: self.tally.phase == "final"))
         try:
             if await self._warm(load, driving):
                 await self._main(load, driving)
@@ -171,6 +177,22 @@ class Conductor:
         healed = await asyncio.to_thread(self._end_faults)
         if not self._stop.is_set() and not self._state.failures:
             await final.run({healed, min(healed, self._last_heal or healed)})
+
+    def _clients(self) -> list[RegisterClient]:
+        plan = self._plan
+        return [
+            RegisterClient(
+                self._endpoints, home, follows=plan.client_follows, timeout=plan.client_timeout, clock=self._clock_s
+            )
+            for home in islice(cycle(self._endpoints), plan.concurrency)
+        ]
+
+    def _arrivals(self) -> Generator:
+        """The operations of warm-up and main phase, at the plan's rate."""
+        plan = self._plan
+        return stagger(
+            plan.rate, Stream(plan.rng(f"pace {plan.rate}")), self._workload.generator(), open=plan.loop == "open"
+        )
 
     async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:
         began = self._clock_s()
@@ -189,13 +211,9 @@ class Conductor:
         self._faults.start()
         await self._until(lambda: self._stop.is_set() or driving.done(), self._plan.time_limit)
         self._reach("main-end")
-        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags_s)
+        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags)
 
     # -- what is recorded ------------------------------------------------------------------------------------------
-
-    def _see(self, event: Event) -> None:
-        if self._watch is not None:
-            self._watch.see(event)
 
     def _violated(self, text: str) -> None:
         self.tally.invalid = text
@@ -306,7 +324,7 @@ class Conductor:
             if now - due >= STANDSTILL_NS:
                 self._standstills.note(due, now)
             elif self.tally.phase == "main":
-                self._lags_s.append(max(0.0, (now - due) / 1e9))
+                self._lags.add(now - due)
             due = now
 
     async def _until(self, predicate: Callable[[], bool], limit: float) -> None:

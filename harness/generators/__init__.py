@@ -26,7 +26,7 @@ from harness.generators.base import (
 from harness.generators.choice import mix, soonest
 from harness.generators.order import chain, cycle, flip_flop, limit, phases, synchronize, then, until_ok
 from harness.generators.pacing import fixed_rate, stagger, time_limit
-from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, sleep
+from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, seeded, sleep
 from harness.generators.simulate import Answer, Simulated, simulate
 from harness.generators.streams import Lazy, Stream
 from harness.generators.workers import concurrent_keys, each_process, each_worker, on, reserve
@@ -35,5 +35,5 @@ __all__ = [
     "EXHAUSTED", "NOTHING", "PENDING", "Answer", "Context", "Exhausted", "Generator", "Invocation", "Lazy", "Message",
     "Op", "Pending", "Simulated", "Stream", "chain", "concurrent_keys", "cycle", "each_process", "each_worker",
     "fixed_rate", "flip_flop", "from_function", "limit", "log", "mix", "on", "once", "operations", "phases", "repeat",
-    "reserve", "simulate", "sleep", "soonest", "stagger", "synchronize", "then", "time_limit", "until_ok",
+    "reserve", "seeded", "simulate", "sleep", "soonest", "stagger", "synchronize", "then", "time_limit", "until_ok",
 ]  # fmt: skip

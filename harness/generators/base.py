@@ -27,6 +27,7 @@ from history import Event
 class Invocation(Struct, frozen=True):
     """An operation to be issued: ``f``, ``key`` and ``value`` as in the history; ``read_mode`` only for reads.
 
+    ``final``: it is issued after everything was healed, when any node may answer it, in the strongest mode.
     ``worker`` is who issues it, and ``time`` its intended time (ns, the context's clock), which lies in the past when
     every worker was busy at that time.
     """
@@ -35,12 +36,13 @@ class Invocation(Struct, frozen=True):
     key: str | int | None = None
     value: Any = None
     read_mode: str | None = None
+    final: bool = False
     worker: int = -1
     time: int = 0
 
     def by(self, worker: int, time: int) -> Invocation:
         """This operation, to be issued by this worker, due at this time."""
-        return Invocation(self.f, self.key, self.value, self.read_mode, worker, time)
+        return Invocation(self.f, self.key, self.value, self.read_mode, self.final, worker, time)
 
 
 class Pending(Struct, frozen=True):
@@ -89,6 +91,12 @@ class Context(Struct, frozen=True):
     def worker_of(self, event: Event) -> int:
         """The worker of a completion; -1 for the nemesis."""
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
+
+    def after(self, issued: Invocation) -> Context:
+        """What is known when an operation was issued."""
+        free, worker = self.free, issued.worker
+        rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
+        return Context(self.time, rest, self.workers, self.processes, self.seed, self.issued + 1)
 
     def only(self, workers: Container[int]) -> Context:
         """The view of some of the workers."""

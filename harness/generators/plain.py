@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from typing import Self
 
@@ -82,6 +83,20 @@ class Log(Plain, frozen=True):
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
         return Message(self.text), NOTHING
+
+
+class Deferred(Plain, frozen=True):
+    """A generator made from the first context, once seed and workers are known."""
+
+    make: Callable[[Context], Generator]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        return self.make(ctx).op(ctx)
+
+
+def seeded(purpose: str, make: Callable[[random.Random], Generator]) -> Generator:
+    """A generator made with random numbers of its own, which the run's seed and the purpose decide."""
+    return Deferred(lambda ctx: make(random.Random(f"{ctx.seed}:{purpose}")))
 
 
 def operations(items: Iterable[Invocation]) -> Generator:

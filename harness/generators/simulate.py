@@ -21,6 +21,7 @@ class Answer(Struct, frozen=True):
     after: float
     type: Type = "ok"
     value: object = None
+    error: str | None = None
 
 
 #: Answers an invocation; the random numbers are the simulated system's own.
@@ -28,15 +29,20 @@ Answers = Callable[[Invocation, Stream], tuple[Answer, Stream]]
 
 
 class Simulated(Struct, frozen=True):
-    """What a generator did: the events in the order of time, the intended time of each invocation, the messages.
+    """What a generator did: the events in the order of time, the invocations, the messages.
 
     ``exhausted`` tells whether it came to its end; otherwise it waits for something that never happens, or was cut.
     """
 
     events: list[Event]
-    intended: list[int]
+    issued: list[Invocation]
     messages: list[str]
     exhausted: bool
+
+    @property
+    def intended(self) -> list[int]:
+        """The intended time of each invocation, in ns."""
+        return [invocation.time for invocation in self.issued]
 
 
 def after(seconds: float) -> Answers:
@@ -72,14 +78,14 @@ class _Simulation:
         self._open: list[tuple[int, int, Invocation, Answer]] = []
         self._number = count()
         self._events: list[Event] = []
-        self._intended: list[int] = []
+        self._issued: list[Invocation] = []
         self._messages: list[str] = []
 
     def run(self, generator: Generator, most: int) -> Simulated:
         while True:
             ctx = self._context()
             op, after = generator.op(ctx)
-            if isinstance(op, Invocation) and len(self._intended) < most:
+            if isinstance(op, Invocation) and len(self._issued) < most:
                 self._issue(op)
                 generator = after
                 continue
@@ -97,34 +103,34 @@ class _Simulation:
             elif until is not None:
                 self._time = until
             else:
-                return Simulated(self._events, self._intended, self._messages, isinstance(op, Exhausted))
+                return Simulated(self._events, self._issued, self._messages, isinstance(op, Exhausted))
 
     def _context(self) -> Context:
-        return Context(self._time, self._free, self._workers, self._processes, self._seed, len(self._intended))
+        return Context(self._time, self._free, self._workers, self._processes, self._seed, len(self._issued))
 
     def _issue(self, op: Invocation) -> None:
         if op.worker not in self._free:
             raise ValueError(f"{op} is for a worker that is not free")
         if op.time > self._time:
             raise ValueError(f"{op} is due in the future: it is {self._time}")
-        self._free = tuple(worker for worker in self._free if worker != op.worker)
+        self._free = self._context().after(op).free
         answer, self._stream = self._answers(op, self._stream)
         done = self._time + max(0, round(answer.after * 1e9))
         heapq.heappush(self._open, (done, next(self._number), op, answer))
-        self._intended.append(op.time)
-        self._record("invoke", op, op.value)
+        self._issued.append(op)
+        self._record("invoke", op, op.value, None)
 
     def _complete(self, generator: Generator) -> Generator:
         self._time, _, op, answer = heapq.heappop(self._open)
-        event = self._record(answer.type, op, answer.value)
+        event = self._record(answer.type, op, answer.value, answer.error)
         if answer.type == "info":
             size = len(self._workers)
             self._processes = tuple(p + size if w == op.worker else p for w, p in enumerate(self._processes))
         self._free = (*self._free, op.worker)
         return generator.update(self._context(), event)
 
-    def _record(self, type_: Type, op: Invocation, value: object) -> Event:
+    def _record(self, type_: Type, op: Invocation, value: object, error: str | None) -> Event:
         process = self._processes[op.worker]
-        event = Event(len(self._events), self._time, type_, process, op.f, value, op.key)
+        event = Event(len(self._events), self._time, type_, process, op.f, value, op.key, error=error)
         self._events.append(event)
         return event

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
-from harness.generators.plain import NOTHING
+from harness.generators.plain import NOTHING, Deferred
 from harness.generators.streams import Lazy
 from history import Event
 
@@ -30,18 +30,6 @@ class On(Struct, frozen=True):
             return self
         child = self.child.update(ctx.only(self.workers), event)
         return self if child is self.child else On(child, self.workers)
-
-
-class Deferred(Struct, frozen=True):
-    """A generator made from the first context, once the workers are known."""
-
-    make: Callable[[Context], Generator]
-
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
-        return self.make(ctx).op(ctx)
-
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
-        return self
 
 
 class Groups(Struct, frozen=True):

@@ -1,6 +1,7 @@
-"""Workloads: one file each, each a stream of invocations decided by a seed."""
+"""Workloads: the operations of a run as generators, decided by its seed."""
 
 from harness.generators import Invocation
+from harness.workloads.final_reads import until_applied
 from harness.workloads.registers import CasRegister, Register, Workload, workload_named
 
-__all__ = ["CasRegister", "Invocation", "Register", "Workload", "workload_named"]
+__all__ = ["CasRegister", "Invocation", "Register", "Workload", "until_applied", "workload_named"]

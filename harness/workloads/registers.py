@@ -11,13 +11,13 @@ from itertools import count
 from typing import Protocol
 
 from harness.errors import UsageError
-from harness.generators import Invocation
+from harness.generators import Generator, Invocation, operations, seeded
 
 
 class Workload(Protocol):
-    """A stream of invocations for the main phase, and the reads that close a run."""
+    """The operations of warm-up and main phase, and the reads that close a run."""
 
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]: ...
+    def generator(self) -> Generator: ...
 
     def final_reads(self) -> list[Invocation]: ...
 
@@ -29,7 +29,10 @@ class Register:
         self._keys = [f"k{number}" for number in range(keys)]
         self._read_mode = read_mode
 
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]:
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: operations(self._invocations(rng)))
+
+    def _invocations(self, rng: random.Random) -> Iterator[Invocation]:
         values = count(1)
         while True:
             key = rng.choice(self._keys)
@@ -39,8 +42,8 @@ class Register:
                 yield Invocation("write", key, next(values))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a key, in the strongest mode."""
-        return [Invocation("read", key, read_mode="log") for key in self._keys]
+        """One read a key, in the strongest mode, of any node."""
+        return [Invocation("read", key, read_mode="log", final=True) for key in self._keys]
 
 
 class CasRegister:
@@ -51,7 +54,10 @@ class CasRegister:
         self._keys = [f"k{number}" for number in range(keys)]
         self._read_mode = read_mode
 
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]:
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: operations(self._invocations(rng)))
+
+    def _invocations(self, rng: random.Random) -> Iterator[Invocation]:
         values = count(1)
         recent: dict[str, list[int]] = {key: [] for key in self._keys}
         while True:

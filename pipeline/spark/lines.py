@@ -32,7 +32,7 @@ _LINE: Final = (
     rf'^\{{"index":(?P<index>0|[1-9][0-9]{{0,17}}),"time":(?P<time>{_NUMBER}),"type":"(?P<type>invoke|ok|fail|info)",'
     rf'"process":(?P<process>{_NUMBER}),"f":"(?P<f>{_TEXT})"(?:,"key":(?P<key>{_NUMBER}|"{_TEXT}"))?,'
     rf'"value":(?P<value>{_VALUE})(?:,(?P<has_node>"node":)"(?P<node>{_TEXT})")?'
-    rf'(?:,(?P<has_error>"error":)"(?P<error>{_TEXT})")?(?:,"phase":"(?P<phase>warm-up|main|final)")?\}}$'
+    rf'(?:,(?P<has_error>"error":)"(?P<error>{_TEXT})")?(?:,"phase":"(?P<phase>warm-up|main|final)")?(?:,"intended":{_NUMBER})?\}}$'
 )
 _UNNAMED: Final = Path("-")
 _NUMBERS: Final = ("index", "time", "process")

@@ -42,6 +42,7 @@ OTHERS: dict[str, Any] = {
     "client_follows": "node",
     "concurrency": 3,
     "rate": 123.4567891,
+    "loop": "open",
     "keys": 2,
     "time_limit": 90.0,
     "interval": 5.5,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from itertools import islice
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.errors import UsageError
-from harness.workloads import Invocation, workload_named
+from harness.generators import Answer, Stream, each_worker, simulate
+from harness.workloads import Invocation, until_applied, workload_named
+from history import UNAPPLIED
 
 BOTH = pytest.mark.parametrize("name", ["register", "cas-register"])
 
 
 def stream(name: str, seed: int, count: int, keys: int = 5, mode: str = "log") -> list[Invocation]:
-    return list(islice(workload_named(name, keys, mode).invocations(random.Random(seed)), count))
+    run = simulate(workload_named(name, keys, mode).generator(), workers=1, seed=seed, most=count)
+    return [replace(invocation, worker=-1, time=0) for invocation in run.issued]
 
 
 def written(invocation: Invocation) -> int:
@@ -72,7 +74,39 @@ def test_reads_carry_the_mode_and_nothing_else_does(name: str) -> None:
 @BOTH
 def test_final_reads_are_one_a_register_and_always_through_the_log(name: str) -> None:
     reads = workload_named(name, 3, "unsafe").final_reads()
-    assert reads == [Invocation("read", key, read_mode="log") for key in ("k0", "k1", "k2")]
+    assert reads == [Invocation("read", key, read_mode="log", final=True) for key in ("k0", "k1", "k2")]
+
+
+READS = [Invocation("read", key) for key in ("k0", "k1", "k2")]
+
+
+def test_final_reads_are_repeated_after_the_others_until_they_were_applied() -> None:
+    failing = iter(["fail", "ok", "info", "fail"])
+
+    def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        return Answer(1.0, next(failing, "ok")), stream  # type: ignore[arg-type]  # (types by name)
+
+    run = simulate(until_applied(READS, 0.5), workers=1, answers=answers)
+    assert [invocation.key for invocation in run.issued] == ["k0", "k1", "k2", "k0", "k2", "k0"]
+    assert [event.time for event in run.events if event.type == "invoke"] == [
+        0, 1e9, 2e9, 3.5e9, 4.5e9, 6e9,
+    ]  # fmt: skip
+    assert run.exhausted
+
+
+def test_an_acknowledgement_of_what_was_not_applied_is_not_enough() -> None:
+    errors = iter([UNAPPLIED])
+    run = simulate(
+        until_applied(READS[:1], 0.5), workers=1, answers=lambda _, s: (Answer(1, error=next(errors, None)), s)
+    )
+    assert len(run.issued) == 2
+
+
+def test_each_worker_reads_everything() -> None:
+    run = simulate(each_worker(until_applied(READS, 0.5)), workers=3)
+    assert Counter((invocation.worker, invocation.key) for invocation in run.issued) == Counter(
+        (worker, read.key) for worker in range(3) for read in READS
+    )
 
 
 def test_an_unknown_workload_is_refused() -> None:
