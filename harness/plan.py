@@ -29,7 +29,7 @@ Timers: TypeAlias = Literal["fast", "stock"]
 ReadMode: TypeAlias = Literal["log", "unsafe"]
 Follows: TypeAlias = Literal["leader", "node"]
 Loop: TypeAlias = Literal["closed", "open"]
-WorkloadName: TypeAlias = Literal["register", "cas-register"]
+WorkloadName: TypeAlias = Literal["register", "cas-register", "mixed-registers"]
 CanaryName: TypeAlias = Literal[
     "",
     "stale-reads",
@@ -72,7 +72,7 @@ RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LO
 Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
 
 # The online monitor (``harness.execution.monitor``) follows these.
-WATCHED_WORKLOADS: Final = ("register",)
+WATCHED_WORKLOADS: Final = ("register", "mixed-registers")
 
 
 def require_watchable(workload: str) -> None:
@@ -148,7 +148,7 @@ class Plan:
     @property
     def model(self) -> str:
         """The checker's model for this workload."""
-        return self.workload
+        return "cas-register" if self.workload == "cas-register" else "register"
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""

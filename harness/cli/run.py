@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -16,7 +16,7 @@ from harness.cli.shared_options import CLUSTER_HELP, spark_master_option, store_
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, validate
+from harness.plan import CANARIES, MOST_RUNS, SYSTEM_VERSIONS, Plan, WorkloadName, validate
 from history.extras import require
 
 DEFAULT = {field.name: field.default for field in fields(Plan)}
@@ -51,7 +51,10 @@ DEFAULT = {field.name: field.default for field in fields(Plan)}
 )  # fmt: skip
 @click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
 @click.option("--keys", type=int, default=DEFAULT["keys"], help="Registers.")
-@click.option("--workload", type=click.Choice(["register", "cas-register"]), default=DEFAULT["workload"])
+@click.option(
+    "--workload", type=click.Choice(get_args(WorkloadName)), default=DEFAULT["workload"],
+    help="mixed-registers: half of the operations on registers that end after a hundred and are replaced.",
+)  # fmt: skip
 @click.option("--dledger-version", "version", type=click.Choice(SYSTEM_VERSIONS), default=DEFAULT["version"])
 @click.option("--snapshot/--no-snapshot", default=DEFAULT["snapshot"], help="DLedger's snapshot mode.")
 @click.option("--snapshot-threshold", type=int, default=DEFAULT["snapshot_threshold"], help="Entries a snapshot.")

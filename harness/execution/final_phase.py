@@ -104,7 +104,8 @@ class FinalPhase:
             return self._load.served and all(one.done() for one in catching_up)
 
         late = self._standstills.deadline(self._plan.recovery_time)
-        reads, stream = operations(cycle(self._workload.final_reads())), Stream(self._plan.rng(f"pace {RECOVERY_RATE}"))
+        reads = operations(cycle(self._workload.final_reads(self._load.keys)))
+        stream = Stream(self._plan.rng(f"pace {RECOVERY_RATE}"))
         await follow(self._load, stagger(RECOVERY_RATE, stream, reads), lambda: recovered() or late())
         if not self._stopped() and recovered():
             self._reach("recovered")
@@ -127,7 +128,7 @@ class FinalPhase:
 
     async def _read_everything(self) -> None:
         """Read each register through a worker of each node."""
-        reads = self._workload.final_reads()
+        reads = self._workload.final_reads(self._load.keys)
         late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * len(reads))
         everything = each_worker(until_applied(reads, ASK_AGAIN_S))
         await follow(self._load, on(range(len(self._nodes)), everything), late)

@@ -81,6 +81,8 @@ class Load:
         self.issued = 0
         """How many operations generators have given, of the whole run."""
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
+        self.keys: dict[str | int, None] = {}
+        """The keys that had operations, in the order of the first."""
         self.served = False
         """Whether an operation was acknowledged by a node that had applied it."""
         self.late = Histogram()
@@ -108,6 +110,8 @@ class Load:
         if phase == "main":
             self._count_wait(worker, invocation.time, now)
         f, key, process = invocation.f, invocation.key, worker.process
+        if key is not None:
+            self.keys[key] = None
         invoked = history.append(
             "invoke", process, f, value=invocation.value, key=key, node=client.home, phase=phase, overdue=overdue
         )

@@ -14,7 +14,8 @@ from harness.generators import Answer, Stream, each_worker, simulate
 from harness.workloads import Invocation, until_applied, workload_named
 from history import UNAPPLIED
 
-BOTH = pytest.mark.parametrize("name", ["register", "cas-register"])
+NAMES = ["register", "cas-register", "mixed-registers"]
+ALL = pytest.mark.parametrize("name", NAMES)
 
 
 def stream(name: str, seed: int, count: int, keys: int = 5, mode: str = "log") -> list[Invocation]:
@@ -29,49 +30,84 @@ def written(invocation: Invocation) -> int:
 
 
 @settings(max_examples=30)
-@given(st.sampled_from(["register", "cas-register"]), st.integers(0, 2**32), st.integers(1, 7))
+@given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 7))
 def test_each_value_is_written_at_most_once_over_all_keys(name: str, seed: int, keys: int) -> None:
     values = [written(invocation) for invocation in stream(name, seed, 300, keys) if invocation.f != "read"]
     assert len(set(values)) == len(values)
     assert all(value > 0 for value in values)
 
 
-@BOTH
+@ALL
 def test_the_same_seed_gives_the_same_stream_and_another_one_another(name: str) -> None:
     assert stream(name, 7, 200) == stream(name, 7, 200)
     assert stream(name, 7, 200) != stream(name, 8, 200)
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("register", "read write"), ("cas-register", "read write cas")])
+@pytest.mark.parametrize(
+    ("name", "kinds"), [(name, "read write cas" if name == "cas-register" else "read write") for name in NAMES]
+)
 def test_kinds_come_in_equal_shares_and_keys_too(name: str, kinds: str) -> None:
     invocations = stream(name, 1, 6000)
     by_kind = Counter(invocation.f for invocation in invocations)
     assert set(by_kind) == set(kinds.split())
     assert all(abs(count * len(by_kind) / 6000 - 1) < 0.1 for count in by_kind.values())
     by_key = Counter(invocation.key for invocation in invocations)
-    assert set(by_key) == {f"k{number}" for number in range(5)}
-    assert all(abs(count * 5 / 6000 - 1) < 0.15 for count in by_key.values())
+    if name != "mixed-registers":
+        assert set(by_key) == {f"k{number}" for number in range(5)}
+        assert all(abs(count * 5 / 6000 - 1) < 0.15 for count in by_key.values())
 
 
-def test_a_cas_expects_one_of_the_last_three_values_asked_for_on_its_key() -> None:
-    recent: dict[object, list[int | None]] = {}
-    for invocation in stream("cas-register", 3, 3000):
+def test_a_cas_expects_what_was_last_seen_in_its_register() -> None:
+    """A single worker against a register that others write too: a read and a refusal tell what they wrote."""
+    held: dict[object, int | None] = {}
+
+    def answers(invocation: Invocation, draws: Stream) -> tuple[Answer, Stream]:
+        key, value = invocation.key, invocation.value
+        draw, draws = draws.draw()
+        if draw < 0.3:
+            held[key] = -int(draw * 1e6)
         if invocation.f == "read":
-            continue
-        known = recent.setdefault(invocation.key, [])
-        if invocation.f == "cas":
-            assert invocation.value[0] in (known[-3:] or [None])
-        known.append(written(invocation))
+            return Answer(0.001, value=held.get(key)), draws
+        if invocation.f == "cas" and held.get(key) != value[0]:
+            return Answer(0.001, value=[*value, held.get(key)]), draws
+        held[key] = written(invocation)
+        return Answer(0.001, "info" if 0.3 < draw < 0.4 else "ok", value), draws
+
+    run = simulate(workload_named("cas-register", 3, "log").generator(), workers=1, answers=answers, seed=3, most=2000)
+    seen: dict[object, object] = {}
+    for event in run.events:
+        if event.type == "invoke" and event.f == "cas":
+            assert event.value[0] == seen.get(event.key)
+        elif event.type == "ok":
+            seen[event.key] = event.value[-1] if event.f == "cas" else event.value
+    refused = [event for event in run.events if event.type == "ok" and event.f == "cas" and len(event.value) == 3]
+    assert 50 < len(refused) < 400
 
 
-@BOTH
+def test_some_registers_live_and_some_end_and_are_replaced() -> None:
+    issued = stream("mixed-registers", 5, 6000)
+    keys = [str(invocation.key) for invocation in issued]
+    counts = Counter(keys)
+    short = {key: count for key, count in counts.items() if key.startswith("s")}
+    assert sum(short.values()) == pytest.approx(3000, abs=250)
+    assert set(short) == {f"s{number}" for number in range(len(short))}
+    in_use = sorted(short, key=lambda key: -int(key[1:]))[:2]
+    assert all(count == 100 for key, count in short.items() if key not in in_use)
+    for number in range(len(short) - 2):  # each begins when the one before it in its row has ended
+        assert keys.index(f"s{number + 2}") > max(place for place, key in enumerate(keys) if key == f"s{number}")
+    reads = workload_named("mixed-registers", 5, "log").final_reads(counts)
+    assert {read.key for read in reads} == set(counts)
+    assert len(reads) == len(counts)
+
+
+@ALL
 def test_reads_carry_the_mode_and_nothing_else_does(name: str) -> None:
     for invocation in stream(name, 2, 300, mode="unsafe"):
         assert invocation.read_mode == ("unsafe" if invocation.f == "read" else None)
         assert (invocation.value is None) == (invocation.f == "read")
 
 
-@BOTH
+@ALL
 def test_final_reads_are_one_a_register_and_always_through_the_log(name: str) -> None:
     reads = workload_named(name, 3, "unsafe").final_reads()
     assert reads == [Invocation("read", key, read_mode="log", final=True) for key in ("k0", "k1", "k2")]
@@ -110,5 +146,5 @@ def test_each_worker_reads_everything() -> None:
 
 
 def test_an_unknown_workload_is_refused() -> None:
-    with pytest.raises(UsageError, match="--workload must be register or cas-register, not queue"):
+    with pytest.raises(UsageError, match="--workload must be register, cas-register or mixed-registers, not queue"):
         workload_named("queue", 1, "log")
