@@ -69,21 +69,21 @@ class _Interpreter:
                     handle.cancel()
 
     async def _work(self, number: int) -> None:
-        worker, in_a_row = self._load.workers[number], 0
-        while (invocation := await self._next(number)) is not None:
-            event = await self._load.perform(worker, invocation)
+        load, given, over, in_a_row = self._load, self._given, self._over, 0
+        worker = load.workers[number]
+        while not over.done() or self._exhausted:
+            if (invocation := given[number]) is None:
+                if self._exhausted:
+                    return
+                self._waiting[number] = future = self._loop.create_future()
+                await future
+                continue
+            given[number] = None
+            event = await load.perform(worker, invocation)
             self._step(number, event)
             in_a_row += 1
             if in_a_row % _IN_A_ROW == 0:
                 await asyncio.sleep(0)
-
-    async def _next(self, number: int) -> Invocation | None:
-        """The worker's next operation, None at the end."""
-        if self._given[number] is None and not self._over.done():
-            self._waiting[number] = future = self._loop.create_future()
-            await future
-        invocation, self._given[number] = self._given[number], None
-        return None if self._over.done() and not self._exhausted else invocation
 
     def _wake(self) -> None:
         """Look around every now and then, whether anything happens or not."""
@@ -108,10 +108,12 @@ class _Interpreter:
         if event is not None:
             load.workers[number].free_since = ctx.time
             self._generator = self._generator.update(ctx, event)
-        while not self._over.done():
-            if self._ended():
-                self._finish()
-                return
+        if self._over.done():
+            return
+        if self._ended():
+            self._finish()
+            return
+        while True:
             op, after = self._generator.op(ctx)
             self._generator = after
             if type(op) is Invocation:
@@ -126,6 +128,7 @@ class _Interpreter:
             elif type(op) is Exhausted:
                 self._exhausted = True
                 self._finish()
+                return
 
     def _give(self, invocation: Invocation) -> None:
         self._given[invocation.worker] = invocation
