@@ -30,7 +30,7 @@ _IN_A_ROW: Final = 8
 async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> None:
     """Issue what the generator gives until it is exhausted, ``over()``, or the load is stopped.
 
-    ``over`` is asked at every step.  Open operations are awaited.
+    ``over`` is asked before every operation.  Open operations are awaited.
     """
     interpreter = _Interpreter(load, generator, lambda: load.stopped() or over())
     del generator  # it may hold a lazy sequence, which would stay in memory from its beginning on
@@ -78,6 +78,9 @@ class _Interpreter:
                 self._waiting[number] = future = self._loop.create_future()
                 await future
                 continue
+            if self._ended():  # also since it was given
+                self._finish()
+                return
             given[number] = None
             event = await load.perform(worker, invocation)
             self._step(number, event)
@@ -95,7 +98,7 @@ class _Interpreter:
         if self._over.done():
             return
         try:
-            self._step()
+            self._finish() if self._ended() else self._step()
         except Exception as error:  # noqa: BLE001 (a timer's exception would only be logged)
             self._finish(error)
 
@@ -109,9 +112,6 @@ class _Interpreter:
             load.workers[number].free_since = ctx.time
             self._generator = self._generator.update(ctx, event)
         if self._over.done():
-            return
-        if self._ended():
-            self._finish()
             return
         while True:
             op, after = self._generator.op(ctx)

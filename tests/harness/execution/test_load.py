@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,7 @@ from harness.generators import (
     from_function,
     limit,
     log,
+    mix,
     operations,
     phases,
     repeat,
@@ -50,11 +54,12 @@ class ToyClient:
     after_s: float = 0.0
     block_s: float = 0.0
     home: str = "n1"
+    busy: bool = False
     spans: list[tuple[int, int]] = field(default_factory=list)
     """When each operation really began and ended."""
 
     async def perform(self, invocation: Invocation) -> Outcome:
-        began = time.monotonic_ns()
+        began, self.busy = time.monotonic_ns(), True
         if self.after_s:
             await asyncio.sleep(self.after_s)
         time.sleep(self.block_s)
@@ -153,6 +158,47 @@ def test_the_recorded_interval_contains_the_true_one(make: Callable[..., Bench],
             assert received - bench.started <= operation.returned
 
 
+class NoClient:
+    """Answers at once, and remembers nothing."""
+
+    home = "n1"
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        return OK
+
+    def close(self) -> None:
+        pass
+
+
+def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> None:
+    grown = []
+    history = HistoryWriter(tmp_path / "h", Header(), started_ns=0, clock=time.monotonic_ns)
+    load = Load(
+        PLAN, [NoClient()] * 3, history=history, tally=Tally(phase="main"), stopped=lambda: False,
+        active_ns=time.monotonic_ns,
+    )  # fmt: skip
+
+    def look(ctx: Context) -> Invocation:
+        if ctx.issued >= 1000 * (1 + len(grown)):
+            history.sync()
+            gc.collect()
+            grown.append(tracemalloc.get_traced_memory()[0])
+        return READ
+
+    def generator() -> Generator:  # a name for it would keep its lazy sequences in memory
+        reads = mix(Stream(random.Random(2)), (1, from_function(look)), (1, operations(cycle([READ]))))
+        return limit(4500, stagger(1e9, Stream(random.Random(1)), reads, open=True))
+
+    tracemalloc.start()
+    try:
+        asyncio.run(follow(load, generator()))
+    finally:
+        tracemalloc.stop()
+        history.close()
+    assert len(grown) == 4
+    assert max(grown[1:]) - min(grown[1:]) < 50_000
+
+
 # -- generators -------------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +261,13 @@ def test_a_load_ends_when_it_is_over_and_awaits_what_is_open(make: Callable[...,
     asyncio.run(follow(bench.load, repeat(READ), lambda: time.monotonic() >= end))
     assert {operation.outcome for operation in bench.operations} == {"ok"}
     assert len(bench.operations) >= 3
+
+
+def test_nothing_is_issued_after_a_load_is_over_though_it_was_given(make: Callable[..., Bench]) -> None:
+    """All workers are given an operation at once; the first of them to begin ends the load."""
+    bench = make(after_s=0.01)
+    asyncio.run(follow(bench.load, repeat(READ), lambda: any(worker.busy for worker in bench.clients)))
+    assert len(bench.operations) == 1
 
 
 def test_a_generator_that_waits_for_ever_ends_with_the_load(make: Callable[..., Bench]) -> None:
