@@ -171,7 +171,7 @@ class NoClient:
 
 
 def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> None:
-    grown = []
+    grown: list[int] = []
     history = HistoryWriter(tmp_path / "h", Header(), started_ns=0, clock=time.monotonic_ns)
     load = Load(
         PLAN, [NoClient()] * 3, history=history, tally=Tally(phase="main"), stopped=lambda: False,
