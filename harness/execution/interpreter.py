@@ -11,6 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from harness.execution.alarm import Alarm
 from harness.generators import Exhausted, Generator, Invocation, Message, Pending
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Interpreter:
         self._over = self._loop.create_future()
         self._exhausted = False
         self._until: int | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._loop, self._due)
         self._look: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -64,9 +65,9 @@ class _Interpreter:
                 self._wake()
                 await self._over
         finally:
-            for handle in (self._timer, self._look):
-                if handle is not None:
-                    handle.cancel()
+            self._alarm.close()
+            if self._look is not None:
+                self._look.cancel()
 
     async def _work(self, number: int) -> None:
         load, given, over, in_a_row = self._load, self._given, self._over, 0
@@ -140,17 +141,12 @@ class _Interpreter:
             future.set_result(None)
 
     def _wait(self, until: int | None, now: int) -> None:
-        if self._timer is not None:
-            if until == self._until:
-                return
-            self._timer.cancel()
-            self._timer = None
-        self._until = until
-        if until is not None:
-            self._timer = self._loop.call_later((until - now) / 1e9, self._due)
+        if until is not None and until != self._until:  # without one, whatever was set may ring for nothing
+            self._until = until
+            self._alarm.set(until - now)
 
     def _due(self) -> None:
-        self._timer = None
+        self._until = None
         self._ask()
 
     def _finish(self, error: Exception | None = None) -> None:
