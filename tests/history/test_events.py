@@ -9,6 +9,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,20 @@ def test_the_intended_time_counts_back_from_the_invocation(tmp_path: Path) -> No
     assert writer.append("invoke", 0, "read", overdue=0).intended == 20
     writer.close()
     assert [event.intended for event in read_history(tmp_path / "h").events] == [-7, None, 20]
+
+
+def test_the_scanner_knows_the_lines_with_an_intended_time(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    from history.readers import jsonl_kernel as kernel
+    from history.readers.jsonl_columns import _Scan
+
+    writer = writer_at(tmp_path / "h")
+    writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="main", overdue=3)
+    writer.append("ok", 0, "write", value=7, key="k0", node="n1", phase="main")
+    writer.close()
+    data = np.fromfile(tmp_path / "h", np.uint8)
+    scan = _Scan(data, int(np.argmax(data == 10)) + 1, tmp_path / "h")
+    assert scan.rows[:, kernel.SHAPE].tolist() == [kernel.INTEGER, kernel.INTEGER]
 
 
 @pytest.mark.parametrize("version", [1, 2])
