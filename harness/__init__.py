@@ -8,14 +8,15 @@
 ``judge``                          from the recorded data to a verdict: checks of the system, gates of the run
 ``clusters``                       where nodes come from: namespaces, an inventory, Vagrant
 ``systems``                        what runs on the nodes
-``clients``                        how operations reach the system, and which outcomes its answers prove
+``clients``                        lines of JSON over TCP, as clients of systems speak them
 ``remote``                         commands and files on the nodes, over SSH
 ``workloads``                      which operations clients issue
-``generators``                     when they issue them
+``generators``                     which comes when, as values that also run in virtual time
 ``runstate``                       ``run.json``: how far a run came
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``                           the plan of a run, fixed before anything starts
 ``ways``                           what is judged through Spark, and what in this process
+``spark_settings``                 settings of Spark that a user may give
 ``terminal``                       safe standard streams, and tables
 ``schemas``                        JSON Schemas of the files that people write, for editors
 ``exits``, ``errors``              exit codes, and the failures of the harness itself

@@ -7,11 +7,12 @@ import random
 import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
 from harness.errors import UsageError
+from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import OptionValue, Scale, Workload
 from harness.systems.choices import check_options, choices
@@ -30,6 +31,7 @@ _EARLIER: Final = 1
 #: Of the faults in a test's name, in characters: it becomes a folder.
 LONGEST_NAME: Final = 120
 
+Loop: TypeAlias = Literal["closed", "open"]
 MOST_RUNS: Final = 10_000
 _MOST_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
@@ -52,13 +54,14 @@ WarmUp: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
 Timeout: TypeAlias = Annotated[float, Meta(gt=0, le=3600, description=_LONG)]
 RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LONG)]
 Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
-#: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
-_SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
+
+    In an ``open`` loop operations are due at the rate whatever the system does, and wait where no client is free; in a
+    ``closed`` one a client that waits for an answer delays the ones after it.
 
     ``nemesis`` are turns (see ``nemesis.schedule.steps``), or ``all``: every fault that can work on the cluster.
     ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
@@ -86,6 +89,7 @@ class Plan:
     workload: str = ""
     concurrency: Clients = 10
     rate: Rate = 200.0
+    loop: Loop = "closed"
     keys: Keys = 5
     time_limit: Length = 60.0
     interval: Length = 10.0
@@ -164,9 +168,9 @@ class Plan:
         """What clients do."""
         return next(one for one in self.under_test.workloads if one.name == self.workload)
 
-    def scale(self, nodes: Iterable[Machine] = ()) -> Scale:
-        """What the workload's generators are made for."""
-        return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(nodes))
+    def scale(self, used: Iterable[str | int] = ()) -> Scale:
+        """What the workload is made for, once these keys have had operations."""
+        return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(), used=tuple(used))
 
     @property
     def model(self) -> str:
@@ -298,7 +302,7 @@ def validate(plan: Plan) -> Plan:
     if (refused := plan.under_test.refuse(plan.setup())) is not None:
         raise UsageError(refused)
     _validate_canary(plan)
-    _validate_spark(plan)
+    require_recordable(plan.spark_conf)
     return plan if plan.schedule else _validate_turns(plan)
 
 
@@ -357,28 +361,6 @@ def _validate_canary(plan: Plan) -> None:
             raise UsageError(f"--canary {plan.canary} does nothing without {words}: give {words} too")
     if plan.unsafe_test_mode and not plan.canary:
         raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
-
-
-def _validate_spark(plan: Plan) -> None:
-    require_settings(plan.spark_conf)
-    for name in plan.spark_conf:
-        if _SECRET.search(name) and not name.endswith(".provider"):
-            raise UsageError(
-                f"--spark-conf {name} is a secret, and a plan is written down: put it into spark-defaults.conf, or "
-                "into the environment that its file system reads"
-            )
-
-
-def require_settings(conf: Mapping[str, str]) -> None:
-    """Raises UsageError for what is no setting of Spark that may be set here."""
-    for name, text in conf.items():
-        if not name.startswith("spark.") or "\n" in text:
-            raise UsageError(
-                f"--spark-conf {name}: settings begin with spark. and are of one line (those of Hadoop's file systems "
-                "begin with spark.hadoop.)"
-            )
-        if name == "spark.master":
-            raise UsageError(f"--spark-conf {name}: give --spark-master {text}")
 
 
 def option_of(field: str) -> str:

@@ -24,7 +24,6 @@ from history.records.events import (
     Event,
     Header,
     HistoryFile,
-    HistoryWriter,
     read_history,
 )
 from history.records.layout import RunFiles
@@ -32,6 +31,7 @@ from history.records.operations import UNAPPLIED, Operation, pair
 from history.records.probes import Probe, read_probes
 from history.records.receipts import Receipt, receipts_of
 from history.records.verdicts import Check, Counterexample, KeyVerdict, Linearization, Point, Results, Verdict, worst
+from history.records.writer import HistoryWriter
 
 __all__ = [
     "HISTORY_FORMAT",

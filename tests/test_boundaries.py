@@ -39,8 +39,8 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal ways", "generators", "workloads", "clients", "remote files", "systems", "plan",
-        "options store", "runstate", "clusters", "judge", "execution", "doctor", "suite", "cli",
+        "errors exits terminal ways", "generators spark_settings", "workloads", "clients", "remote files", "systems",
+        "plan", "options store", "runstate", "clusters", "judge", "execution", "doctor", "suite", "cli",
         "schemas __main__ __init__",
     ],
 }  # fmt: skip

@@ -44,6 +44,7 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     node: str | msgspec.UnsetType = msgspec.UNSET
     error: str | msgspec.UnsetType = msgspec.UNSET
     phase: Literal["warm-up", "main", "final"] | msgspec.UnsetType = msgspec.UNSET
+    intended: int | msgspec.UnsetType = msgspec.UNSET
 
 
 def scanned(path: Path) -> None:

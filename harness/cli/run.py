@@ -46,6 +46,11 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
 @click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
+@click.option(
+    "--loop", type=click.Choice(["closed", "open"]), default=DEFAULT["loop"],
+    help="open: operations are due at the rate, and wait where no client is free; closed: a client that waits for an "
+    "answer delays the next ones.",
+)  # fmt: skip
 @click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
 @click.option("--keys", type=int, default=DEFAULT["keys"], help="Registers.")
 @click.option(

@@ -11,7 +11,8 @@ import click
 from harness.cli.completion import complete_faults
 from harness.clusters import CLUSTER_SPECS
 from harness.errors import UsageError
-from harness.plan import VERSION_OPTION, require_settings
+from harness.plan import VERSION_OPTION
+from harness.spark_settings import require_settings
 
 
 class Directory(click.Path):

@@ -18,20 +18,23 @@ import asyncio
 import logging
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.errors import StoreError
 from harness.execution.final_phase import FinalPhase
-from harness.execution.load import LOOK_S, Load, Tally
+from harness.execution.histogram import Histogram
+from harness.execution.interpreter import LOOK_S, follow
+from harness.execution.load import Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
 from harness.execution.standstills import STANDSTILL_NS, Standstills
+from harness.generators import Stream, stagger
 from history import Event, HistoryWriter
 from history.records.events import NEMESIS, Type
 
 if TYPE_CHECKING:
+    from harness.generators import Generator
     from harness.plan import Plan
     from harness.runstate import RunState
     from harness.systems.api import Client, Prober
@@ -105,7 +108,6 @@ class Conductor:
     ) -> None:
         """``clock_ns`` reads nanoseconds since the run's start, on the clock that ``standstills`` keeps."""
         self._plan = plan
-        self._workload = plan.load
         self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
         self._history = history
         self._probes = probes
@@ -122,7 +124,7 @@ class Conductor:
         self._nemesis = make_nemesis(self._record_fault)
         self._unhealed_at_first: dict[int, str] = {}
         self._last_heal: int | None = None
-        self._lags_s = array("f")
+        self._lags = Histogram()
 
     def stop(self) -> None:
         """End the run in order; from any thread, also from a signal handler."""
@@ -141,21 +143,24 @@ class Conductor:
             self.stop()
             self._join_faults(OVERTIME_S)
             self._heal(1 if "healed" in self._state.moments else HEAL_TRIES)
-            try:
-                self._save_state()
-            except OSError as error:
-                self._state.fail(f"recording failed: {error}")
+            for record in (self._history.sync, self._save_state):
+                try:
+                    record()
+                except OSError as error:
+                    if not any(str(error) in failure for failure in self._state.failures):
+                        self._state.fail(f"recording failed: {error}")
 
     # -- phases ----------------------------------------------------------------------------------------------------
 
     async def _conduct(self) -> None:
         load = Load(
             self._plan, self._system.clients(self._plan.concurrency), history=self._history, tally=self.tally,
-            stopped=self._stop.is_set, active_s=self._standstills.active_s, see=self._see,
+            stopped=self._stop.is_set, active_ns=self._standstills.active_ns,
+            see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
         final = FinalPhase(
-            self._plan, self._system.names, self._workload.final(self._plan.scale()), load, tally=self.tally,
-            probes=self._probes, state=self._state, standstills=self._standstills, clock_ns=self._clock_ns,
+            self._plan, self._system.names, load, tally=self.tally, probes=self._probes, state=self._state,
+            standstills=self._standstills, clock_ns=self._clock_ns,
             stopped=self._stop.is_set, system=self._system,
         )  # fmt: skip
         helpers = [
@@ -179,8 +184,7 @@ class Conductor:
     async def _phases(self, load: Load, final: FinalPhase) -> None:
         self._reach("warm-up")
         await load.open()
-        mix = self._workload.generator(self._plan.scale()).invocations(self._plan.rng("operations"))
-        driving = asyncio.create_task(load.drive(mix, self._plan.rate, lambda: self.tally.phase == "final"))
+        driving = asyncio.create_task(follow(load, self._arrivals(), lambda: self.tally.phase == "final"))
         try:
             if await self._warm(load, driving):
                 await self._main(load, driving)
@@ -190,6 +194,12 @@ class Conductor:
         healed = await asyncio.to_thread(self._end_faults)
         if not self._stop.is_set() and not self._state.failures:
             await final.run({healed, min(healed, self._last_heal or healed)})
+
+    def _arrivals(self) -> Generator:
+        """The operations of warm-up and main phase, at the plan's rate."""
+        plan = self._plan
+        operations = plan.load.generator(plan.scale())
+        return stagger(plan.rate, Stream(plan.rng(f"pace {plan.rate}")), operations, open=plan.loop == "open")
 
     async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:
         began = self._clock_s()
@@ -208,13 +218,9 @@ class Conductor:
         self._faults.start()
         await self._until(lambda: self._stop.is_set() or driving.done(), self._plan.time_limit)
         self._reach("main-end")
-        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags_s)
+        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags)
 
     # -- what is recorded ------------------------------------------------------------------------------------------
-
-    def _see(self, event: Event) -> None:
-        if self._watch is not None:
-            self._watch.see(event)
 
     def _violated(self, text: str) -> None:
         self.tally.invalid = text
@@ -325,7 +331,7 @@ class Conductor:
             if now - due >= STANDSTILL_NS:
                 self._standstills.note(due, now)
             elif self.tally.phase == "main":
-                self._lags_s.append(max(0.0, (now - due) / 1e9))
+                self._lags.add(now - due)
             due = now
 
     async def _until(self, predicate: Callable[[], bool], limit: float) -> None:

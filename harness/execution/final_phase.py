@@ -16,15 +16,17 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Final, Protocol
 
 from harness.errors import NotReadyError
-from harness.execution.load import LOOK_S, Load, Tally, Worker
+from harness.execution.interpreter import LOOK_S, follow
+from harness.execution.load import Load, Tally
+from harness.generators import Invocation, Stream, each_worker, on, operations, stagger
 from harness.judge.recovery import CatchingUp
+from harness.workloads import until_applied
 
 if TYPE_CHECKING:
     from harness.execution.probes import ProbeLog
     from harness.execution.standstills import Standstills
     from harness.plan import Plan
     from harness.runstate import RunState
-    from harness.workloads import Invocation, Workload
     from history import Probe
 
 RECOVERY_RATE: Final = 20.0
@@ -53,7 +55,6 @@ class FinalPhase:
         self,
         plan: Plan,
         nodes: Sequence[str],
-        workload: Workload,
         load: Load,
         *,
         tally: Tally,
@@ -66,7 +67,6 @@ class FinalPhase:
     ) -> None:
         self._plan = plan
         self._nodes = tuple(nodes)
-        self._workload = workload
         self._load = load
         self._tally = tally
         self._probes = probes
@@ -100,8 +100,9 @@ class FinalPhase:
             return self._load.served and all(one.done() for one in catching_up)
 
         late = self._standstills.deadline(self._plan.recovery_time)
-        reads = cycle(self._workload.final_reads())
-        await self._load.drive(reads, RECOVERY_RATE, lambda: recovered() or late())
+        reads = operations(cycle(self._reads()))
+        stream = Stream(self._plan.rng(f"pace {RECOVERY_RATE}"))
+        await follow(self._load, stagger(RECOVERY_RATE, stream, reads), lambda: recovered() or late())
         if not self._stopped() and recovered():
             self._reach("recovered")
 
@@ -121,25 +122,15 @@ class FinalPhase:
 
     # -- final reads -----------------------------------------------------------------------------------------------
 
+    def _reads(self) -> Sequence[Invocation]:
+        return self._plan.load.final(self._plan.scale(self._load.keys))
+
     async def _read_everything(self) -> None:
         """Read each register through a worker of each node."""
-        keys = len(self._workload.final_reads())
-        late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * keys)
-        await asyncio.gather(*(self._read_all(worker, late) for worker in self._load.workers[: len(self._nodes)]))
-
-    async def _read_all(self, worker: Worker, late: Callable[[], bool]) -> None:
-        """Read until the deadline; reads that no node answered after applying them are repeated after the others."""
-        left = self._workload.final_reads()
-        while left:
-            again: list[Invocation] = []
-            for invocation in left:
-                if self._stopped() or late():
-                    return
-                if not await self._load.perform(worker, invocation):
-                    again.append(invocation)
-            if again:
-                await asyncio.sleep(ASK_AGAIN_S)
-            left = again
+        reads = self._reads()
+        late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * len(reads))
+        everything = each_worker(until_applied(reads, ASK_AGAIN_S))
+        await follow(self._load, on(range(len(self._nodes)), everything), late)
 
     # -- restart ---------------------------------------------------------------------------------------------------
 

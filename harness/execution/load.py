@@ -1,34 +1,31 @@
-"""The clients' load: workers that issue and record operations at a rate, and how well the rate was kept."""
+"""The clients' load: workers that issue and record the operations of a generator, and how well its times were kept."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from harness.generators import Pace
+from harness.execution.histogram import Histogram
+from harness.generators import Context, Invocation
 from history import Event, HistoryWriter
-from history.records.events import Phase, Type
+from history.records.events import Phase
 from history.records.operations import was_applied
 
 if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.systems.api import Client
-    from harness.workloads import Invocation
-
-LOOK_S: Final = 0.1
 
 
 @dataclass(slots=True)
 class Worker:
-    """One client and the process number under which it issues operations."""
+    """One client, the process number under which it issues operations, and since when it has been free (ns)."""
 
     process: int
     client: Client
+    free_since: int = 0
 
 
 @dataclass(slots=True)
@@ -56,26 +53,34 @@ class Load:
         history: HistoryWriter,
         tally: Tally,
         stopped: Callable[[], bool],
-        active_s: Callable[[], float],
-        see: Callable[[Event], None] = lambda _event: None,
+        active_ns: Callable[[], int],
+        see: Callable[[Event], None] | None = None,
     ) -> None:
-        """``active_s`` reads the clock without standstills of this process; it sets the pace.
+        """``active_ns`` reads the clock without standstills of this process; it is the clock of generators.
 
         ``stopped`` ends every load at once; ``see`` is called with each recorded event.
         """
         self._plan = plan
         self._history = history
         self._tally = tally
-        self._stopped = stopped
-        self._active_s = active_s
+        self.stopped = stopped
+        self._active_ns = active_ns
         self._see = see
+        self._processes = self._numbers = tuple(range(len(clients)))
+        self.issued = 0
+        """How many operations generators have given, of the whole run."""
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
+        self.keys: dict[str | int, None] = {}
+        """The keys that had operations, in the order of the first."""
         self.served = False
         """Whether an operation was acknowledged by a node that had applied it."""
-        self.late_s = array("f")
-        """How late each operation of the main phase was issued although its worker was free, in seconds."""
-        self.waited_s = 0.0
+        self.late = Histogram()
+        """How late each operation of the main phase was issued although its worker was free."""
+        self.service, self.response = Histogram(), Histogram()
+        """Latency of the main phase's ok operations from their invocation, and from their intended time."""
+        self.waited_ns = 0
         """For how long of the main phase an operation was due and every worker was busy."""
+        self._waited_until = 0
 
     async def open(self) -> None:
         await asyncio.gather(*(worker.client.open() for worker in self.workers))
@@ -83,70 +88,64 @@ class Load:
     async def close(self) -> None:
         await asyncio.gather(*(worker.client.close() for worker in self.workers))
 
-    async def drive(self, invocations: Iterator[Invocation], rate: float, over: Callable[[], bool]) -> None:
-        """Issue operations at ``rate`` a second until ``over()``; open ones are awaited."""
-        pace = Pace(rate, self._plan.rng(f"pace {rate}"), self._active_s())
+    def context(self, free: tuple[int, ...]) -> Context:
+        """What generators may know at this time."""
+        return Context(self._active_ns(), free, self._numbers, self._processes, self._plan.seed, self.issued)
 
-        def ended() -> bool:
-            return self._stopped() or over()
+    async def perform(self, worker: Worker, invocation: Invocation) -> Event:
+        """Issue and record one operation; return its completion."""
+        tally, history, client = self._tally, self._history, worker.client
+        phase = tally.phase
+        now = self._active_ns()
+        overdue = max(0, now - invocation.time)
+        if phase == "main":
+            self._count_wait(worker, invocation.time, now)
+        f, key, process = invocation.f, invocation.key, worker.process
+        if key is not None:
+            self.keys[key] = None
+        invoked = history.append(
+            "invoke", process, f, value=invocation.value, key=key, node=client.home, phase=phase, overdue=overdue
+        )
+        if self._see is not None:
+            self._see(invoked)
+        outcome = await client.perform(invocation)
+        type_ = outcome.type
+        event = history.append(
+            type_, process, f, value=outcome.value, key=key, node=outcome.node, error=outcome.error, phase=phase
+        )
+        if self._see is not None:
+            self._see(event)
+        tally.completions[phase, f, type_] += 1
+        if type_ == "info":
+            worker.process += len(self.workers)
+            self._processes = tuple([worker.process for worker in self.workers])
+        elif type_ == "ok":
+            self.served = self.served or was_applied(type_, outcome.error)
+            if phase == "main":
+                self.service.add(event.time - invoked.time)
+                self.response.add(event.time - invoked.time + overdue)
+        return event
 
-        async with asyncio.TaskGroup() as group:
-            for worker in self.workers:
-                group.create_task(self._work(worker, invocations, pace, ended))
+    def _count_wait(self, worker: Worker, due: int, now: int) -> None:
+        """Separate the wait for a worker, which is the system's, from the harness's own lateness."""
+        able = max(due, worker.free_since)
+        self.late.add(now - able)
+        self.waited_ns += max(0, able - max(due, self._waited_until))
+        self._waited_until = max(self._waited_until, able)
 
-    async def _work(
-        self, worker: Worker, invocations: Iterator[Invocation], pace: Pace, ended: Callable[[], bool]
-    ) -> None:
-        while not ended():
-            now = self._active_s()
-            overdue = pace.overdue(now)
-            due = pace.take(now)
-            while (wait := due - self._active_s()) > 0 and not ended():
-                await asyncio.sleep(min(wait, LOOK_S))
-            if not ended():
-                if self._tally.phase == "main":
-                    self.waited_s += overdue
-                    self.late_s.append(self._active_s() - due)
-                await self.perform(worker, next(invocations))
-
-    async def perform(self, worker: Worker, invocation: Invocation) -> bool:
-        """Issue and record one operation; return whether a node acknowledged it after applying it."""
-        phase = self._tally.phase
-        self._append(
-            "invoke", worker.process, invocation.f,
-            value=invocation.value, key=invocation.key, node=worker.client.home, phase=phase,
-        )  # fmt: skip
-        outcome = await worker.client.perform(invocation)
-        self._append(
-            outcome.type, worker.process, invocation.f,
-            value=outcome.value, key=invocation.key, node=outcome.node, error=outcome.error, phase=phase,
-        )  # fmt: skip
-        self._tally.completions[phase, invocation.f, outcome.type] += 1
-        if outcome.type == "info":
-            worker.process += self._plan.concurrency
-        applied = was_applied(outcome.type, outcome.error)
-        self.served |= applied
-        return applied
-
-    def _append(self, type_: Type, process: int, f: str, **rest: Any) -> None:
-        self._see(self._history.append(type_, process, f, **rest))
-
-    def pace(self, main_s: float, lags_s: Sequence[float]) -> dict[str, float]:
-        """How well the rate was kept in a main phase of so many seconds; ``lags_s`` are those of the event loop."""
+    def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
+        """How well the times were kept in a main phase of so many seconds; ``lags`` are those of the event loop."""
         return {
             "asked_per_s": self._plan.rate,
-            "invoked_per_s": round(len(self.late_s) / main_s, 3) if main_s > 0 else 0.0,
-            "late_p50_ms": _ms(self.late_s, 0.5),
-            "late_p99_ms": _ms(self.late_s, 0.99),
-            "late_max_ms": _ms(self.late_s, 1.0),
-            "waited_share": round(min(1.0, self.waited_s / main_s), 4) if main_s > 0 else 0.0,
-            "lag_p99_ms": _ms(lags_s, 0.99),
-            "lag_max_ms": _ms(lags_s, 1.0),
+            "invoked_per_s": round(self.late.count / main_s, 3) if main_s > 0 else 0.0,
+            "late_p50_ms": self.late.quantile_ms(0.5),
+            "late_p99_ms": self.late.quantile_ms(0.99),
+            "late_max_ms": self.late.most_ms,
+            "waited_share": round(min(1.0, self.waited_ns / 1e9 / main_s), 4) if main_s > 0 else 0.0,
+            "service_p50_ms": self.service.quantile_ms(0.5),
+            "service_p99_ms": self.service.quantile_ms(0.99),
+            "response_p50_ms": self.response.quantile_ms(0.5),
+            "response_p99_ms": self.response.quantile_ms(0.99),
+            "lag_p99_ms": lags.quantile_ms(0.99),
+            "lag_max_ms": lags.most_ms,
         }
-
-
-def _ms(seconds: Sequence[float], share: float) -> float:
-    """The quantile of this share in milliseconds; 0 without values."""
-    if not seconds:
-        return 0.0
-    return round(sorted(seconds)[max(0, math.ceil(share * len(seconds)) - 1)] * 1e3, 3)

@@ -40,6 +40,7 @@ class Standstills:
         self._last = clock_ns()
         self._suspended = suspended_ns()
         self._spans: list[tuple[int, int]] = []
+        self._stood = 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="standstills", daemon=True)
 
@@ -62,11 +63,19 @@ class Standstills:
         with self._lock:
             self._add(begin, end)
 
+    def active_ns(self) -> int:
+        """The clock in nanoseconds, without the standstills."""
+        with self._lock:
+            now = self._clock_ns()
+            if now - self._last >= STANDSTILL_NS:
+                self._look()
+            else:  # asked at every operation: of a suspension, in which this clock stood, the thread learns in time
+                self._last = now
+            return self._last - self._stood
+
     def active_s(self) -> float:
         """The clock in seconds, without the standstills."""
-        with self._lock:
-            self._look()
-            return (self._last - sum(end - begin for begin, end in self._spans)) / 1e9
+        return self.active_ns() / 1e9
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
         """A function that returns whether so many seconds without standstills have passed from now on."""
@@ -91,3 +100,4 @@ class Standstills:
         touched = [span for span in self._spans if span[1] >= begin and span[0] <= end]
         merged = (min([begin, *(b for b, _ in touched)]), max([end, *(e for _, e in touched)]))
         self._spans = [*before, merged, *after]
+        self._stood = sum(end - begin for begin, end in self._spans)

@@ -1,30 +1,87 @@
-"""Times for operations: a Poisson stream, drawn from the seed, shared by all workers.
+"""When operations are due: rates, time limits.
 
-An open loop at a fixed rate would pile up a backlog while the system is away and fire it in one burst at its
-return; a closed loop would stop asking.  Here the stream waits for a free worker and then goes on from *now*: the rate
-is never above what was asked, and an outage is followed by the ordinary load.
+An open loop keeps its arrivals whatever the system does: where no worker is free they wait for one, so an outage is
+followed by the operations that it held up, and their latency counts from the time at which they were due.  A closed
+loop has no arrivals of its own: a worker asks for the next operation when it has its answer, so after an outage the
+ordinary load goes on from that time.
 """
 
 from __future__ import annotations
 
-import random
+from msgspec import Struct
+
+from harness.generators.base import EXHAUSTED, Context, Generator, Invocation, Op, Pending
+from harness.generators.plain import NOTHING
+from harness.generators.streams import Stream
+from history import Event
 
 
-class Pace:
-    """Assign due times to operations, in seconds on the caller's clock."""
+class Paced(Struct, frozen=True):
+    """Operations ``interval`` ns apart, exactly or (with a ``stream``) on average and exponentially distributed.
 
-    def __init__(self, rate: float, rng: random.Random, start: float) -> None:
-        """``rate`` is in operations a second, ``start`` the clock's reading at which the stream begins."""
-        self._rate = rate
-        self._rng = rng
-        self._next = start
+    ``due`` is when the next one is; ``blocked``: it was due, and there was no operation or no worker for it.
+    """
 
-    def overdue(self, now: float) -> float:
-        """For how long (s) the next operation has been due."""
-        return max(0.0, now - self._next)
+    child: Generator
+    interval: float
+    stream: Stream | None
+    open: bool
+    due: float | None = None
+    blocked: bool = False
 
-    def take(self, now: float) -> float:
-        """The time for the next operation, never before ``now``."""
-        due = max(self._next, now)
-        self._next = due + self._rng.expovariate(self._rate)
-        return due
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        due = ctx.time if self.due is None else self.due
+        if ctx.time < due:
+            return Pending(-int(-due // 1)), self
+        op, child = self.child.op(ctx)
+        if type(op) is Invocation:
+            gap, stream = (self.interval, None) if self.stream is None else self.stream.exponential(self.interval)
+            # Being asked late is the harness's doing and is caught up; having had no worker is the system's.
+            begin = ctx.time if self.blocked and not self.open else due
+            after = Paced(child, self.interval, stream, self.open, begin + gap)
+            return op.by(op.worker, int(due)), after
+        if type(op) is Pending:
+            return op, Paced(child, self.interval, self.stream, self.open, due, blocked=True)
+        return op, Paced(child, self.interval, self.stream, self.open, due, self.blocked)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        if child is self.child:
+            return self
+        return Paced(child, self.interval, self.stream, self.open, self.due, self.blocked)
+
+
+class TimeLimit(Struct, frozen=True):
+    """Exhausted ``length`` ns after it is asked first."""
+
+    child: Generator
+    length: int
+    end: int | None = None
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        end = ctx.time + self.length if self.end is None else self.end
+        if ctx.time >= end:
+            return EXHAUSTED, NOTHING
+        op, child = self.child.op(ctx)
+        if type(op) is Pending:
+            op = Pending(end if op.until is None else min(op.until, end))
+        return op, TimeLimit(child, self.length, end)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else TimeLimit(child, self.length, self.end)
+
+
+def stagger(rate: float, stream: Stream, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
+    """Operations at ``rate`` a second on average, as a Poisson process."""
+    return Paced(generator, 1e9 / rate, stream, open)
+
+
+def fixed_rate(rate: float, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
+    """Operations at ``rate`` a second, equally far apart."""
+    return Paced(generator, 1e9 / rate, None, open)
+
+
+def time_limit(seconds: float, generator: Generator) -> Generator:
+    """Exhausted so long after the first question; operations that are open then may go on."""
+    return TimeLimit(generator, round(seconds * 1e9))

@@ -35,14 +35,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from harness.generators import Generator, Invocation
 from harness.systems.law import Law, Outcome
-from harness.workloads import Invocation
 from history import Check, Operation, Probe, Receipt
 from nemesis.core.ports import Command, Completed
 
-#: A value of ``harness.generators``: ``op(ctx) -> (Invocation | PENDING | EXHAUSTED, Generator)`` and
-#: ``update(ctx, event) -> Generator``.
-Generator: TypeAlias = Any
 OptionValue: TypeAlias = bool | int | float | str
 Say: TypeAlias = Callable[[str], None]
 
@@ -258,27 +255,32 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """What a workload is made for: the plan's number of ``keys`` and of workers, and the system's setup."""
+    """What a workload is made for: the plan's number of ``keys`` and of workers, and the system's setup.
+
+    ``used`` are the keys that have had operations, in the order of their first.
+    """
 
     keys: int
     workers: int
     setup: Setup
+    used: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """What clients do, and how it is judged.
 
-    ``generator`` makes the operations of warm-up and main phase, ``final`` those after healing.  ``model`` is the name
-    of a model of the checker, or a check of its own, from the evidence.  ``kinds`` are the ``f`` of which the gates ask
-    for completions, ``reads`` those among them that show what others did.  ``written_once``: no value is written twice
-    to a key, so that ``--stop-on-violation`` can follow.
+    ``generator`` makes the operations of warm-up and main phase, ``final`` the reads that close a run (marked
+    ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
+    the name of a model of the checker, or a check of its own, from the evidence.  ``kinds`` are the ``f`` of which the
+    gates ask for completions, ``reads`` those among them that show what others did.  ``written_once``: no value is
+    written twice to a key, so that ``--stop-on-violation`` can follow.
     """
 
     name: str
     summary: str
     generator: Callable[[Scale], Generator]
-    final: Callable[[Scale], Generator]
+    final: Callable[[Scale], Sequence[Invocation]]
     model: str | Invariant
     kinds: tuple[str, ...] = ("read", "write")
     reads: frozenset[str] = frozenset({"read"})

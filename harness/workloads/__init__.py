@@ -1,6 +1,7 @@
-"""Workloads: one file each, each a stream of invocations decided by a seed."""
+"""Workloads: the operations of a run as generators, decided by its seed."""
 
-from harness.workloads.invocation import Invocation
-from harness.workloads.registers import CasRegister, Register, Workload
+from harness.generators import Invocation
+from harness.workloads.final_reads import until_applied
+from harness.workloads.registers import CasRegister, MixedRegisters, Register
 
-__all__ = ["CasRegister", "Invocation", "Register", "Workload"]
+__all__ = ["CasRegister", "Invocation", "MixedRegisters", "Register", "until_applied"]

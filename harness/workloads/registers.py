@@ -1,4 +1,4 @@
-"""Registers: reads and writes on a few keys that live for the whole run, each value written at most once.
+"""Registers: reads, writes and compare-and-sets on a few keys, each value written at most once.
 
 Values are unique over all keys, so the checker knows which write a read saw and stays linear in time.
 """
@@ -6,19 +6,32 @@ Values are unique over all keys, so the checker knows which write a read saw and
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Final
 
-from harness.workloads.invocation import Invocation
+from msgspec import Struct
 
+from harness.generators import (
+    PENDING,
+    Context,
+    Generator,
+    Invocation,
+    Op,
+    Stream,
+    chain,
+    limit,
+    mix,
+    operations,
+    seeded,
+)
+from history import Event
 
-class Workload(Protocol):
-    """A stream of invocations for the main phase, and the reads that close a run."""
-
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]: ...
-
-    def final_reads(self) -> list[Invocation]: ...
+#: How many operations a register of ``MixedRegisters`` that ends gets.
+SHORT: Final = 100
+#: How many of them are in use at a time.
+SHORT_AT_A_TIME: Final = 2
 
 
 class Register:
@@ -27,43 +40,110 @@ class Register:
     def __init__(self, keys: int) -> None:
         self._keys = [f"k{number}" for number in range(keys)]
 
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]:
-        values = count(1)
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: _reads_and_writes(rng, self._keys, count(1)))
+
+    def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:  # noqa: ARG002 (all are read)
+        """One read a key."""
+        return [_final_read(key) for key in self._keys]
+
+
+class MixedRegisters:
+    """Half of the operations on registers that live for the whole run, half on some that end and are replaced.
+
+    Those are s0, s1, …, two at a time with a hundred operations each.  So a run has long histories and many short ones,
+    and a key is written for the first time, and deserted, under every fault.
+    """
+
+    def __init__(self, keys: int) -> None:
+        self._keys = [f"k{number}" for number in range(keys)]
+
+    def generator(self) -> Generator:
+        parts = [(1.0, self._short(place)) for place in range(SHORT_AT_A_TIME)]
+        parts.append((float(SHORT_AT_A_TIME), seeded("operations", self._long)))
+        return seeded("mix", lambda rng: mix(Stream(rng), *parts))
+
+    def _long(self, rng: random.Random) -> Generator:
+        return _reads_and_writes(rng, self._keys, self._values(SHORT_AT_A_TIME))
+
+    def _short(self, place: int) -> Generator:
+        """One short register after the other: this one, and every n-th after it."""
+
+        def make(rng: random.Random) -> Generator:
+            values = self._values(place)
+            return chain(
+                limit(SHORT, _reads_and_writes(rng, [f"s{number}"], values)) for number in count(place, SHORT_AT_A_TIME)
+            )
+
+        return seeded(f"short {place}", make)
+
+    @staticmethod
+    def _values(part: int) -> Iterator[int]:
+        """Values that no other part of the mix writes."""
+        return count(1 + part, 1 + SHORT_AT_A_TIME)
+
+    def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:
+        """One read of each key that lives, and of each that was used."""
+        return [_final_read(key) for key in dict.fromkeys([*self._keys, *used])]
+
+
+class CasRegister:
+    """A third each of reads, writes and compare-and-sets; a cas expects what was last seen in its register."""
+
+    def __init__(self, keys: int) -> None:
+        self._keys = tuple(f"k{number}" for number in range(keys))
+
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: _CasOfSeen(self._keys, Stream(rng)))
+
+    def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:  # noqa: ARG002 (all are read)
+        """One read a key."""
+        return [_final_read(key) for key in self._keys]
+
+
+class _CasOfSeen(Struct, frozen=True):
+    """``value`` is the next to be written, ``seen`` what each register held by the completion that came last."""
+
+    keys: tuple[str, ...]
+    stream: Stream
+    value: int = 1
+    seen: Mapping[str | int | None, Any] = MappingProxyType({})
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:
+            return PENDING, self
+        key, stream = self.stream.choose(self.keys)
+        draw, stream = stream.draw()
+        value = self.value
+        if draw < 1 / 3:
+            operation = Invocation("read", key)
+        elif draw < 2 / 3:
+            operation = Invocation("write", key, value)
+        else:
+            operation = Invocation("cas", key, [self.seen.get(key), value])
+        written = operation.f != "read"
+        after = _CasOfSeen(self.keys, stream, value + written, self.seen)
+        return operation.by(ctx.free[0], ctx.time), after
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        if event.type != "ok":
+            return self
+        # [old, new] of a cas that took place, [old, new, seen] of one that was refused
+        seen = event.value[-1] if event.f == "cas" else event.value
+        return _CasOfSeen(self.keys, self.stream, self.value, {**self.seen, event.key: seen})
+
+
+def _reads_and_writes(rng: random.Random, keys: Sequence[str], values: Iterator[int]) -> Generator:
+    def invocations() -> Iterator[Invocation]:
         while True:
-            key = rng.choice(self._keys)
+            key = rng.choice(keys)
             if rng.random() < 0.5:
                 yield Invocation("read", key)
             else:
                 yield Invocation("write", key, next(values))
 
-    def final_reads(self) -> list[Invocation]:
-        """One read a key."""
-        return [Invocation("read", key, final=True) for key in self._keys]
+    return operations(invocations())
 
 
-class CasRegister:
-    """A third each of reads, writes and compare-and-sets; a cas expects one of the last values written."""
-
-    def __init__(self, keys: int) -> None:
-        self._register = Register(keys)
-        self._keys = [f"k{number}" for number in range(keys)]
-
-    def invocations(self, rng: random.Random) -> Iterator[Invocation]:
-        values = count(1)
-        recent: dict[str, list[int]] = {key: [] for key in self._keys}
-        while True:
-            key = rng.choice(self._keys)
-            draw = rng.random()
-            if draw < 1 / 3:
-                yield Invocation("read", key)
-                continue
-            value = next(values)
-            expected = rng.choice(recent[key][-3:]) if recent[key] else None
-            recent[key] = [*recent[key][-2:], value]
-            if draw < 2 / 3:
-                yield Invocation("write", key, value)
-            else:
-                yield Invocation("cas", key, [expected, value])
-
-    def final_reads(self) -> list[Invocation]:
-        return self._register.final_reads()
+def _final_read(key: str | int) -> Invocation:
+    return Invocation("read", key, final=True)

@@ -31,8 +31,9 @@ NUMBERED: Final = 1 << 61
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
 # Places in the array of the hashes of the names that are known: fields, then phases, then types.
-F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_PHASE, PHASE_1, PHASE_2, PHASE_3 = range(13)
-NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "phase")
+F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_INTENDED, F_PHASE = range(11)
+PHASE_1, PHASE_2, PHASE_3 = range(11, 14)
+NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "intended", "phase")
 # An event has index, time, type, process, function, and value.
 _NEEDED: Final = 1 << F_INDEX | 1 << F_TIME | 1 << F_TYPE | 1 << F_PROCESS | 1 << F_F | 1 << F_VALUE
 _LIMIT: Final = 922337203685477579
@@ -234,6 +235,8 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
         row[TIME], place = integer_at(data, place, end)
     elif which == F_PROCESS:
         row[PROCESS], place = integer_at(data, place, end)
+    elif which == F_INTENDED:
+        _, place = integer_at(data, place, end)
     elif which == F_VALUE:
         start = place
         place = _value(data, start, end, row)

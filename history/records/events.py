@@ -7,23 +7,26 @@ An ``ok`` completion repeats what was asked for and adds what was answered: a ``
 ``[old, new]``; one that was refused because the register held something else ends, ``ok`` as well, with
 ``[old, new, seen]``, where ``seen`` is what it held (null: it was absent).  Such a refusal had no effect and is judged
 as a read of ``seen``.  A refusal that does not say what it saw is a ``fail``.
+
+Version 2 added ``intended``, the time at which an invocation was due; files of version 1 have none.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
+
+import msgspec
 
 from history.errors import FormatError
 from history.json_object import load_object
 
 HISTORY_FORMAT: Final = "harness-history"
-HISTORY_VERSION: Final = 1
+HISTORY_VERSION: Final = 2
+READ_VERSIONS: Final = (1, 2)
 
 Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]
@@ -37,12 +40,12 @@ PHASES: Final = get_args(Phase)
 NEMESIS: Final = "nemesis"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """One invocation or completion.
 
-    ``time`` is in nanoseconds since the run's start on the control node's monotonic clock.  ``value`` and ``key`` are
-    plain JSON.  ``error`` is the code and text of a ``fail`` or ``info``, and None otherwise.
+    ``time`` is in nanoseconds since the run's start on the control node's monotonic clock, and so is ``intended``: when
+    an invocation was due, at or before its ``time``; None where that is not known.  ``value`` and ``key`` are plain
+    JSON.  ``error`` is the code and text of a ``fail`` or ``info``, and None otherwise.
     """
 
     index: int
@@ -55,6 +58,7 @@ class Event:
     node: str | None = None
     error: str | None = None
     phase: Phase | None = None
+    intended: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The event as its JSON object; absent optional fields are left out, ``value`` never is."""
@@ -68,9 +72,9 @@ class Event:
         if self.key is not None:
             record["key"] = self.key
         record["value"] = self.value
-        for name in ("node", "error", "phase"):
-            if (text := getattr(self, name)) is not None:
-                record[name] = text
+        for name in ("node", "error", "phase", "intended"):
+            if (known := getattr(self, name)) is not None:
+                record[name] = known
         return record
 
 
@@ -103,73 +107,6 @@ class HistoryFile:
     header: Header
     events: list[Event]
     torn: bool
-
-
-class HistoryWriter:
-    """Appends events; index and time are given under one lock, so file order is time order.
-
-    Every event reaches the kernel before :meth:`append` returns, so a killed control process loses nothing that it had
-    recorded; :meth:`sync` (call it every 100 ms) brings it to the disk.  After a failed write the file is cut back to
-    its last whole line and every later append raises the same ``OSError``: half a line in the middle of a file would
-    make all of it unreadable.
-    """
-
-    def __init__(self, path: Path, header: Header, *, started_ns: int, clock: Any) -> None:
-        self._lock = threading.Lock()
-        self._clock = clock
-        self._started = started_ns
-        self._index = 0
-        self._failure: OSError | None = None
-        self._size = 0
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._write(header.to_json())
-
-    def append(
-        self,
-        type: Type,  # noqa: A002 (the format's own name)
-        process: Process,
-        f: str,
-        *,
-        value: Any = None,
-        key: str | int | None = None,
-        node: str | None = None,
-        error: str | None = None,
-        phase: Phase | None = None,
-    ) -> Event:
-        """Record one event and return it.  Raises OSError when the disk refuses it."""
-        with self._lock:
-            if self._failure is not None:
-                raise self._failure
-            time = self._clock() - self._started
-            event = Event(self._index, time, type, process, f, value, key, node, error, phase)
-            self._write(event.to_json())
-            self._index += 1
-            return event
-
-    def sync(self) -> None:
-        """Bring what was written to the disk.  Raises OSError."""
-        if self._fd >= 0:
-            os.fdatasync(self._fd)
-
-    def close(self) -> None:
-        with self._lock:
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
-                self._failure = OSError("the history is closed")
-
-    def _write(self, record: dict[str, Any]) -> None:
-        # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
-        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="backslashreplace")
-        try:
-            written = os.write(self._fd, line)
-            if written != len(line):
-                raise OSError(28, f"only {written} of {len(line)} bytes were taken", "history.jsonl")
-        except OSError as error:
-            self._failure = error
-            os.ftruncate(self._fd, self._size)
-            raise
-        self._size += len(line)
 
 
 def line_of_event(index: int) -> str:
@@ -261,7 +198,7 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     """The header of line 1.  Raises FormatError for another format or version."""
     if record.get("format") != HISTORY_FORMAT:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
-    if record.get("version") != HISTORY_VERSION:
+    if record.get("version") not in READ_VERSIONS:
         raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
     known = {"format", "version", "test", "model", "seed", "started"}
     return Header(
@@ -302,6 +239,7 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
         record.get("node"),
         record.get("error"),
         record.get("phase"),
+        record.get("intended"),
     )
 
 
@@ -314,4 +252,6 @@ def _optional_fields(record: dict[str, Any]) -> str | None:
     for name in ("node", "error"):
         if (text := record.get(name)) is not None and not isinstance(text, str):
             return f"{name!r} must be a text, found {text!r}"
+    if (intended := record.get("intended")) is not None and type(intended) is not int:
+        return f"'intended' must be an integer, found {intended!r}"
     return None

@@ -24,6 +24,8 @@ def settings_of(plan: Mapping[str, Any]) -> str:
         found["cluster"] = found["cluster"].partition(":")[0]
     if plan.get("snapshot") and "snapshot_threshold" in plan:
         found["snapshot_threshold"] = str(plan["snapshot_threshold"])
+    if plan.get("loop") == "open":
+        found["loop"] = "open"
     if plan.get("schedule"):
         found["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
     return " ".join(f"{name}={value}" for name, value in found.items())

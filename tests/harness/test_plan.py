@@ -37,6 +37,7 @@ OTHERS: dict[str, Any] = {
     "workload": "cas-register",
     "concurrency": 3,
     "rate": 123.4567891,
+    "loop": "open",
     "keys": 2,
     "time_limit": 90.0,
     "interval": 5.5,
@@ -153,7 +154,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
         (
             {"stop_on_violation": True, "workload": "cas-register"},
-            "written once each, not --workload cas-register: take --workload register, or leave the option out",
+            "not --workload cas-register: take --workload register or mixed-registers, or leave the option out",
         ),
         (
             {"nemesis": ("kill-one",), "time_limit": 15.0},

@@ -19,7 +19,13 @@ def test_settings_are_what_moves_a_figure() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"rate": 100.0}, {"nodes": 3}, {"snapshot": True, "snapshot_threshold": 9}, {"schedule": [["kill", 3.0]]}],
+    [
+        {"rate": 100.0},
+        {"nodes": 3},
+        {"loop": "open"},
+        {"snapshot": True, "snapshot_threshold": 9},
+        {"schedule": [["kill", 3.0]]},
+    ],
 )
 def test_another_setting_is_another_series(change: dict[str, Any]) -> None:
     assert settings_of({**PLAN, **change}) != settings_of(PLAN)

@@ -5,24 +5,33 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.workloads import CasRegister, Register
+from harness.workloads import CasRegister, MixedRegisters, Register
 
 WORKLOADS: Final = (
     Workload(
         name="register",
         summary="reads and writes of a few registers; every value is written once",
-        generator=lambda scale: Register(scale.keys),
-        final=lambda scale: Register(scale.keys),
+        generator=lambda scale: Register(scale.keys).generator(),
+        final=lambda scale: Register(scale.keys).final_reads(),
         model="register",
         kinds=("read", "write"),
         written_once=True,
     ),
     Workload(
         name="cas-register",
-        summary="reads, writes and compare-and-sets of a few registers",
-        generator=lambda scale: CasRegister(scale.keys),
-        final=lambda scale: Register(scale.keys),
+        summary="reads, writes, and compare-and-sets of what was last seen, of a few registers",
+        generator=lambda scale: CasRegister(scale.keys).generator(),
+        final=lambda scale: Register(scale.keys).final_reads(),
         model="cas-register",
         kinds=("read", "write", "cas"),
+    ),
+    Workload(
+        name="mixed-registers",
+        summary="register, half of it on registers that end after a hundred operations and are replaced",
+        generator=lambda scale: MixedRegisters(scale.keys).generator(),
+        final=lambda scale: MixedRegisters(scale.keys).final_reads(scale.used),
+        model="register",
+        kinds=("read", "write"),
+        written_once=True,
     ),
 )

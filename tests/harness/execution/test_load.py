@@ -1,59 +1,125 @@
-"""The load: what counts as served, and how well the rate was kept."""
+"""The load: what counts as served, what is recorded of each operation, and how well the times were kept."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import random
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
+from harness.execution.histogram import Histogram
+from harness.execution.interpreter import follow
 from harness.execution.load import Load, Tally
+from harness.generators import (
+    PENDING,
+    Context,
+    Generator,
+    Invocation,
+    Op,
+    Stream,
+    concurrent_keys,
+    each_worker,
+    fixed_rate,
+    from_function,
+    limit,
+    log,
+    mix,
+    operations,
+    phases,
+    repeat,
+    stagger,
+    time_limit,
+)
 from harness.plan import Plan
-from harness.systems.dledger.client import RegisterClient
 from harness.systems.law import Outcome
-from harness.workloads import Invocation
-from history import UNAPPLIED, Header, HistoryWriter, pair, read_history
+from history import UNAPPLIED, Event, Header, HistoryFile, HistoryWriter, Operation, pair, read_history
 
 PLAN = Plan(seed=1, concurrency=3, rate=200.0)
-READS = [Invocation("read", "k0")]
+READ = Invocation("read", "k0")
+OK = Outcome("ok", 1, "n1")
+
+
+@dataclass
+class ToyClient:
+    """Answers after a while, which it spends waiting or (``block_s``) keeping everybody from anything."""
+
+    outcome: Outcome = OK
+    after_s: float = 0.0
+    block_s: float = 0.0
+    home: str = "n1"
+    busy: bool = False
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """When each operation really began and ended."""
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        began, self.busy = time.monotonic_ns(), True
+        if self.after_s:
+            await asyncio.sleep(self.after_s)
+        time.sleep(self.block_s)
+        self.spans.append((began, time.monotonic_ns()))
+        return replace(self.outcome, value=invocation.value) if invocation.f != "read" else self.outcome
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+class Bench:
+    """A load with toy clients, its history, and the time it began."""
+
+    def __init__(self, path: Path, plan: Plan = PLAN, tally: Tally | None = None, **client: object) -> None:
+        self.plan, self.path, self.started = plan, path, time.monotonic_ns()
+        self.history = HistoryWriter(path, Header(), started_ns=self.started, clock=time.monotonic_ns)
+        self.clients = [ToyClient(**client) for _ in range(plan.concurrency)]  # type: ignore[arg-type]  # (its fields)
+        self.load = Load(
+            plan, self.clients, history=self.history, tally=tally or Tally(phase="main"), stopped=lambda: False,
+            active_ns=time.monotonic_ns,
+        )  # fmt: skip
+
+    def drive(self, generator: Generator) -> dict[str, float]:
+        began = time.monotonic()
+        asyncio.run(follow(self.load, generator))
+        lags = Histogram()
+        lags.add(0)
+        lags.add(2_000_000)
+        return self.load.pace(time.monotonic() - began, lags)
+
+    def paced(self, seconds: float, *, is_open: bool = False) -> dict[str, float]:
+        stream = Stream(random.Random(1))
+        return self.drive(time_limit(seconds, stagger(self.plan.rate, stream, repeat(READ), open=is_open)))
+
+    def read(self) -> HistoryFile:
+        self.history.sync()
+        return read_history(self.path)
+
+    @property
+    def operations(self) -> list[Operation]:
+        return pair(self.read().events)
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., Load]]:
-    histories: list[HistoryWriter] = []
+def make(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    made: list[Bench] = []
 
-    def load(plan: Plan = PLAN, tally: Tally | None = None) -> Load:
-        path = tmp_path / f"{len(histories)}.jsonl"
-        histories.append(HistoryWriter(path, Header(), started_ns=time.monotonic_ns(), clock=time.monotonic_ns))
-        endpoints = {"n1": ("127.0.0.1", 1)}
-        clients = [RegisterClient(endpoints, "n1", follows="leader", timeout=4.0) for _ in range(plan.concurrency)]
-        return Load(
-            plan, clients, history=histories[-1], tally=tally or Tally(phase="main"),
-            stopped=lambda: False, active_s=time.monotonic,
-        )  # fmt: skip
+    def bench(*args: object, **more: object) -> Bench:
+        made.append(Bench(tmp_path / f"{len(made)}.jsonl", *args, **more))  # type: ignore[arg-type]  # (passed on)
+        return made[-1]
 
-    yield load
-    for history in histories:
-        history.close()
+    yield bench
+    for one in made:
+        one.history.close()
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, after_s: float = 0.0, block_s: float = 0.0) -> None:
-    async def perform(client: RegisterClient, invocation: Invocation) -> Outcome:
-        await asyncio.sleep(after_s)
-        time.sleep(block_s)
-        return outcome
-
-    monkeypatch.setattr(RegisterClient, "perform", perform)
-
-
-def drive(load: Load, seconds: float) -> dict[str, float]:
-    end = time.monotonic() + seconds
-    asyncio.run(load.drive(cycle(READS), load._plan.rate, lambda: time.monotonic() >= end))
-    return load.pace(seconds, [0.0, 0.002])
+# -- one operation ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -65,42 +131,204 @@ def drive(load: Load, seconds: float) -> dict[str, float]:
         (Outcome("info", None, "n1", "no answer"), False),
     ],
 )
-def test_only_what_was_applied_was_served(
-    make: Callable[..., Load], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: Outcome, served: bool
-) -> None:
-    answering(monkeypatch, outcome)
-    load = make()
-    assert asyncio.run(load.perform(load.workers[0], READS[0])) is served
-    assert load.served is served
-    (operation,) = pair(read_history(tmp_path / "0.jsonl").events)
+def test_only_what_was_applied_was_served(make: Callable[..., Bench], outcome: Outcome, served: bool) -> None:
+    bench = make(outcome=outcome)
+    bench.drive(limit(1, repeat(READ)))
+    assert bench.load.served is served
+    (operation,) = bench.operations
     assert operation.outcome == outcome.type
 
 
-def test_a_rate_that_is_kept(make: Callable[..., Load], monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, Outcome("ok", 1, "n1"))
-    pace = drive(make(), 1.5)
+def test_after_a_doubt_a_worker_goes_on_as_another_process(make: Callable[..., Bench]) -> None:
+    bench = make(outcome=Outcome("info", None, "n1", "no answer"))
+    bench.drive(each_worker(limit(3, repeat(READ))))
+    assert sorted(operation.process for operation in bench.operations) == list(range(9))
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.003])
+def test_the_recorded_interval_contains_the_true_one(make: Callable[..., Bench], after_s: float) -> None:
+    """Every client notes when it really sent and received."""
+    bench = make(replace(PLAN, concurrency=8), after_s=after_s)
+    bench.drive(limit(400, repeat(READ)))
+    true = sorted(span for client in bench.clients for span in client.spans)
+    recorded = {number: [op for op in bench.operations if op.process == number] for number in range(8)}
+    assert len(true) == 400
+    for number, client in enumerate(bench.clients):
+        assert len(client.spans) == len(recorded[number])
+        for operation, (sent, received) in zip(recorded[number], client.spans, strict=True):
+            assert operation.returned is not None
+            assert operation.invoked <= sent - bench.started
+            assert received - bench.started <= operation.returned
+
+
+class NoClient:
+    """Answers at once, and remembers nothing."""
+
+    home = "n1"
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        return OK
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> None:
+    grown: list[int] = []
+    history = HistoryWriter(tmp_path / "h", Header(), started_ns=0, clock=time.monotonic_ns)
+    load = Load(
+        PLAN, [NoClient()] * 3, history=history, tally=Tally(phase="main"), stopped=lambda: False,
+        active_ns=time.monotonic_ns,
+    )  # fmt: skip
+
+    def look(ctx: Context) -> Invocation:
+        if ctx.issued >= 1000 * (1 + len(grown)):
+            history.sync()
+            gc.collect()
+            grown.append(tracemalloc.get_traced_memory()[0])
+        return READ
+
+    def generator() -> Generator:  # a name for it would keep its lazy sequences in memory
+        reads = mix(Stream(random.Random(2)), (1, from_function(look)), (1, operations(cycle([READ]))))
+        return limit(4500, stagger(1e9, Stream(random.Random(1)), reads, open=True))
+
+    tracemalloc.start()
+    try:
+        asyncio.run(follow(load, generator()))
+    finally:
+        tracemalloc.stop()
+        history.close()
+    assert len(grown) == 4
+    assert max(grown[1:]) - min(grown[1:]) < 50_000
+
+
+# -- generators -------------------------------------------------------------------------------------------------------
+
+
+def test_the_operations_of_a_generator_in_its_order(make: Callable[..., Bench]) -> None:
+    bench = make()
+    bench.drive(operations(Invocation("write", "k0", number) for number in range(100)))
+    assert sorted(operation.value for operation in bench.operations) == list(range(100))
+    assert {operation.process for operation in bench.operations} == {0, 1, 2}
+
+
+def test_phases_wait_for_open_operations(make: Callable[..., Bench]) -> None:
+    bench = make(after_s=0.02)
+    bench.drive(phases(limit(5, repeat(READ)), log("now"), limit(5, repeat(Invocation("write", "k0", 1)))))
+    reads = [operation for operation in bench.operations if operation.f == "read"]
+    writes = [operation for operation in bench.operations if operation.f == "write"]
+    assert (len(reads), len(writes)) == (5, 5)
+    assert max(op.returned or 0 for op in reads) <= min(op.invoked for op in writes)
+
+
+def test_keys_of_groups_end_and_are_replaced(make: Callable[..., Bench]) -> None:
+    bench = make(replace(PLAN, concurrency=6), after_s=0.001)
+    bench.drive(concurrent_keys(2, range(9), lambda key: limit(4, repeat(Invocation("read", key)))))
+    keys = [operation.key for operation in bench.operations]
+    assert {key: keys.count(key) for key in keys} == dict.fromkeys(range(9), 4)
+
+
+def test_what_is_issued_next_may_depend_on_what_was_answered(make: Callable[..., Bench]) -> None:
+    class Counting:
+        def __init__(self, value: int = 0) -> None:
+            self.value = value
+
+        def op(self, ctx: Context) -> tuple[Op, Generator]:
+            op = Invocation("write", "k0", self.value)
+            return (op.by(ctx.free[0], ctx.time) if ctx.free else PENDING), self
+
+        def update(self, ctx: Context, event: Event) -> Generator:
+            return Counting(event.value + 1)
+
+    bench = make(replace(PLAN, concurrency=1))
+    bench.drive(limit(5, Counting()))
+    assert [operation.value for operation in bench.operations] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("after", [0, 5])
+def test_a_defect_of_a_generator_ends_the_load_and_is_raised(make: Callable[..., Bench], after: int) -> None:
+    def broken(ctx: Context) -> Invocation:
+        if ctx.issued >= after:
+            raise KeyError("mine")
+        return READ
+
+    bench = make(after_s=0.001)
+    with pytest.raises(ExceptionGroup) as caught:
+        bench.drive(from_function(broken))
+    assert caught.group_contains(KeyError) if hasattr(caught, "group_contains") else "mine" in repr(caught.value)
+
+
+def test_a_load_ends_when_it_is_over_and_awaits_what_is_open(make: Callable[..., Bench]) -> None:
+    bench = make(after_s=0.05)
+    end = time.monotonic() + 0.2
+    asyncio.run(follow(bench.load, repeat(READ), lambda: time.monotonic() >= end))
+    assert {operation.outcome for operation in bench.operations} == {"ok"}
+    assert len(bench.operations) >= 3
+
+
+def test_nothing_is_issued_after_a_load_is_over_though_it_was_given(make: Callable[..., Bench]) -> None:
+    """All workers are given an operation at once; the first of them to begin ends the load."""
+    bench = make(after_s=0.01)
+    asyncio.run(follow(bench.load, repeat(READ), lambda: any(worker.busy for worker in bench.clients)))
+    assert len(bench.operations) == 1
+
+
+def test_a_generator_that_waits_for_ever_ends_with_the_load(make: Callable[..., Bench]) -> None:
+    bench = make()
+    end = time.monotonic() + 0.15
+    asyncio.run(follow(bench.load, fixed_rate(0.01, repeat(READ)), lambda: time.monotonic() >= end))
+    assert len(bench.operations) == 1
+
+
+# -- pace -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_rate_that_is_kept(make: Callable[..., Bench]) -> None:
+    pace = make().paced(1.5)
     assert pace["asked_per_s"] == 200
     assert 100 < pace["invoked_per_s"] <= 260
-    assert pace["waited_share"] < 0.3
     assert pace["late_p50_ms"] <= pace["late_p99_ms"] <= pace["late_max_ms"]
-    assert (pace["lag_p99_ms"], pace["lag_max_ms"]) == (2.0, 2.0)
+    assert pace["lag_max_ms"] == 2.0
+    assert pace["lag_p99_ms"] == pytest.approx(2.0, rel=0.011)
 
 
-def test_a_slow_system_is_told_from_a_slow_harness(make: Callable[..., Load], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_system_is_told_from_a_slow_harness(make: Callable[..., Bench]) -> None:
     """All clients wait for its answers most of the time: that is the share waited, and no lateness of ours."""
-    answering(monkeypatch, Outcome("ok", 1, "n1"), after_s=0.2)
-    pace = drive(make(), 1.5)
+    pace = make(after_s=0.2).paced(1.5)
     assert pace["invoked_per_s"] < 40
     assert pace["waited_share"] > 0.7
+    assert pace["late_p50_ms"] < 100
 
 
-def test_a_loop_that_is_kept_busy_issues_late(make: Callable[..., Load], monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, Outcome("ok", 1, "n1"), block_s=0.05)
-    busy = drive(make(replace(PLAN, concurrency=20, rate=20.0)), 1.5)
+def test_an_open_loop_tells_latency_from_the_time_at_which_operations_were_due(make: Callable[..., Bench]) -> None:
+    bench = make(replace(PLAN, rate=50.0), after_s=0.1)  # 30 a second is what three clients can do
+    pace = bench.paced(1.5, is_open=True)
+    assert pace["service_p50_ms"] >= 100
+    assert pace["response_p99_ms"] > pace["service_p99_ms"] + 100
+    assert pace["waited_share"] > 0.5
+    invoked = [event for event in bench.read().events if event.type == "invoke"]
+    intended = [event.intended for event in invoked if event.intended is not None]
+    assert len(intended) == len(invoked)
+    assert intended == sorted(intended)
+    assert all(one <= event.time for one, event in zip(intended, invoked, strict=True))
+    assert invoked[-1].time - intended[-1] > 100_000_000  # the queue grew
+
+
+def test_a_closed_loop_has_no_queue(make: Callable[..., Bench]) -> None:
+    bench = make(replace(PLAN, rate=50.0), after_s=0.1)
+    bench.paced(1.5)
+    waits = [event.time - event.intended for event in bench.read().events if event.intended is not None]
+    assert sorted(waits)[len(waits) // 2] < 100_000_000
+
+
+def test_a_loop_that_is_kept_busy_issues_late(make: Callable[..., Bench]) -> None:
+    busy = make(replace(PLAN, concurrency=20, rate=20.0), block_s=0.05).paced(1.5)
     assert busy["late_p99_ms"] > 20
 
 
-def test_only_the_main_phase_counts(make: Callable[..., Load], monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, Outcome("ok", 1, "n1"))
-    pace = drive(make(tally=Tally(phase="warm-up")), 0.2)
-    assert (pace["invoked_per_s"], pace["late_max_ms"], pace["waited_share"]) == (0, 0, 0)
+def test_only_the_main_phase_counts(make: Callable[..., Bench]) -> None:
+    pace = make(tally=Tally(phase="warm-up")).paced(0.2)
+    assert (pace["invoked_per_s"], pace["late_max_ms"], pace["waited_share"], pace["response_p99_ms"]) == (0, 0, 0, 0)

@@ -612,6 +612,18 @@ def test_gate_kept_pace_wants_a_harness_that_was_on_time(name: str) -> None:
     assert judged(with_state(pace={**PACE, name: 1000.0})).verdict == "valid"
 
 
+@pytest.mark.parametrize(("a_second", "verdict"), [(200.0, "valid"), (185.0, "valid"), (160.0, "unknown")])
+def test_gate_kept_pace_wants_an_open_loop_to_issue_what_was_due(a_second: float, verdict: str) -> None:
+    """A closed loop of the same figures is the system's doing."""
+    pace = {**PACE, "invoked_per_s": a_second, "response_p99_ms": 900.4, "service_p99_ms": 31.0}
+    recorded = replace(with_state(pace=pace), plan=replace(good().plan, loop="open"))
+    check = check_named("kept-pace", judged(recorded))
+    assert check.verdict == verdict
+    assert ("found no client: an open loop needs more of them (--concurrency)" in check.seen) == (verdict == "unknown")
+    assert "99 of 100 answered within 900 ms of when they were due, 31 ms of when they were sent" in check.seen
+    assert check_named("kept-pace", judged(with_state(pace=pace))).verdict == "valid"
+
+
 @pytest.mark.parametrize(("seconds", "verdict"), [(5, "valid"), (7, "unknown")])
 def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, verdict: str) -> None:
     check = check_named("kept-pace", judged(with_state(pace=PACE, standstills=[(10 * S, (10 + seconds) * S)])))

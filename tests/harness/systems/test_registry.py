@@ -39,7 +39,8 @@ SYSTEM = System(
     clients=lambda setup, number: [Client() for _ in range(number)],
     surface=lambda setup: Surface(peer_port=7, client_port=8),
     workloads=(Workload(name="register", summary="reads and writes", model="register",
-                        generator=lambda scale: Register(scale.keys), final=lambda scale: Register(scale.keys)),),
+                        generator=lambda scale: Register(scale.keys).generator(),
+                        final=lambda scale: Register(scale.keys).final_reads()),),
 )
 """
 

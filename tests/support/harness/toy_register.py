@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 
-from harness.execution import conductor, final_phase, load, probes
+from harness.execution import conductor, final_phase, interpreter, probes
 from harness.systems.dledger.client import RegisterClient
 from harness.systems.dledger.status import StatusProber
 
@@ -24,7 +24,7 @@ Answer = dict[str, Any]
 def quicken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a whole run against a register in this process take a second."""
     monkeypatch.setattr(probes, "PERIOD_S", 0.02)
-    for module in (conductor, load, final_phase):
+    for module in (conductor, interpreter, final_phase):
         monkeypatch.setattr(module, "LOOK_S", 0.02)
     monkeypatch.setattr(conductor, "HEAL_AGAIN_S", 0.02)
     monkeypatch.setattr(final_phase, "RECOVERY_RATE", 100.0)

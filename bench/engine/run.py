@@ -1,0 +1,106 @@
+"""How many operations a second does the engine issue and record, with a client that does nothing.
+
+    python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--profile]
+
+The workload is ``register`` on five keys, the history is on disk and synced every 100 ms, as in a run.  Prints
+operations a second of wall time and of processor time, how much the process's memory grew over the operations (MB),
+and how late they were issued (ms); each round in this process, no root.  Without ``--rate`` each is issued as soon as
+a worker is free.  ``--profile`` prints where the time goes instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from harness.execution.interpreter import follow
+from harness.execution.load import Load, Tally
+from harness.execution.standstills import Standstills
+from harness.generators import Generator, Invocation, Stream, limit, stagger
+from harness.plan import Plan
+from harness.systems.law import Outcome
+from harness.workloads import Register
+from history import Header, HistoryWriter
+
+SYNC_S: Final = 0.1
+PLAN: Final = Plan(seed=1)
+
+
+class NoClient:
+    """Answers at once."""
+
+    home = "n1"
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        return Outcome("ok", invocation.value if invocation.f != "read" else 1, "n1")
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+def generator(operations: int, rate: float | None) -> Generator:
+    workload = Register(5).generator()
+    return limit(operations, workload if rate is None else stagger(rate, Stream(PLAN.rng("pace")), workload, open=True))
+
+
+async def drive(load: Load, history: HistoryWriter, operations: int, rate: float | None) -> None:
+    async def sync_forever() -> None:
+        while True:
+            await asyncio.sleep(SYNC_S)
+            await asyncio.to_thread(history.sync)
+
+    syncing = asyncio.create_task(sync_forever())
+    await follow(load, generator(operations, rate))
+    syncing.cancel()
+
+
+def memory_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def one_round(operations: int, workers: int, rate: float | None) -> tuple[float, float, float, Load]:
+    """Seconds of wall time and of processor time, the growth of memory in MB, and the load."""
+    with tempfile.TemporaryDirectory() as root, Standstills() as standstills:
+        started = time.monotonic_ns()
+        history = HistoryWriter(Path(root) / "h", Header(), started_ns=started, clock=time.monotonic_ns)
+        load = Load(
+            PLAN, [NoClient() for _ in range(workers)], history=history, tally=Tally(phase="main"),
+            stopped=lambda: False, active_ns=standstills.active_ns,
+        )  # fmt: skip
+        wall, processor, before = time.monotonic(), time.process_time(), memory_mb()
+        asyncio.run(drive(load, history, operations, rate))
+        history.close()
+        return time.monotonic() - wall, time.process_time() - processor, memory_mb() - before, load
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operations", type=int, default=200_000)
+    parser.add_argument("--workers", type=int, default=10)
+    parser.add_argument("--rate", type=float)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--profile", action="store_true")
+    asked = parser.parse_args()
+    if asked.profile:
+        with cProfile.Profile() as profile:
+            one_round(asked.operations, asked.workers, asked.rate)
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+        return
+    for _ in range(asked.rounds):
+        wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate)
+        a_second = f"{asked.operations / wall:8.0f} a second, {asked.operations / processor:8.0f} a processor second"
+        late = f"half late by {load.late.quantile_ms(0.5):.3f} ms, 99 of 100 by {load.late.quantile_ms(0.99):.3f} ms"
+        print(f"{a_second}, memory {grown:+.1f} MB, {late}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Follow a generator with the workers of a load, in one event loop.
+
+Whoever changes what the generator may know asks it: a worker that has its answer, and a timer for the time until which
+it is pending.  It is asked until it has nothing for now, and each operation goes to its worker; so there is no task
+between a completion and the next invocation, and no timer where an operation is due already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from harness.execution.alarm import Alarm
+from harness.generators import Exhausted, Generator, Invocation, Message, Pending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.execution.load import Load
+    from history import Event
+
+log = logging.getLogger("harness.execution.interpreter")
+
+#: How often it is looked whether the load is over, whatever happens.
+LOOK_S: Final = 0.1
+#: A worker whose client never waits for anything lets the others have their turn after so many operations.
+_IN_A_ROW: Final = 8
+
+
+async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> None:
+    """Issue what the generator gives until it is exhausted, ``over()``, or the load is stopped.
+
+    ``over`` is asked before every operation.  Open operations are awaited.
+    """
+    interpreter = _Interpreter(load, generator, lambda: load.stopped() or over())
+    del generator  # it may hold a lazy sequence, which would stay in memory from its beginning on
+    await interpreter.run()
+
+
+class _Interpreter:
+    """One generator, followed once by :meth:`run`."""
+
+    def __init__(self, load: Load, generator: Generator, ended: Callable[[], bool]) -> None:
+        size = len(load.workers)
+        self._load = load
+        self._generator = generator
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self._free = tuple(range(size))
+        self._given: list[Invocation | None] = [None] * size
+        self._waiting: list[asyncio.Future[None] | None] = [None] * size
+        self._over = self._loop.create_future()
+        self._exhausted = False
+        self._until: int | None = None
+        self._alarm = Alarm(self._loop, self._due)
+        self._look: asyncio.TimerHandle | None = None
+
+    async def run(self) -> None:
+        """Return when the generator is exhausted or it has ended, and no operation is open."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(len(self._free)):
+                    group.create_task(self._work(number))
+                self._wake()
+                await self._over
+        finally:
+            self._alarm.close()
+            if self._look is not None:
+                self._look.cancel()
+
+    async def _work(self, number: int) -> None:
+        load, given, over, in_a_row = self._load, self._given, self._over, 0
+        worker = load.workers[number]
+        while not over.done() or self._exhausted:
+            if (invocation := given[number]) is None:
+                if self._exhausted:
+                    return
+                self._waiting[number] = future = self._loop.create_future()
+                await future
+                continue
+            if self._ended():  # also since it was given
+                self._finish()
+                return
+            given[number] = None
+            event = await load.perform(worker, invocation)
+            self._step(number, event)
+            in_a_row += 1
+            if in_a_row % _IN_A_ROW == 0:
+                await asyncio.sleep(0)
+
+    def _wake(self) -> None:
+        """Look around every now and then, whether anything happens or not."""
+        self._look = self._loop.call_later(LOOK_S, self._wake)
+        self._ask()
+
+    def _ask(self) -> None:
+        """Ask the generator; a defect of it ends the run."""
+        if self._over.done():
+            return
+        try:
+            self._finish() if self._ended() else self._step()
+        except Exception as error:  # noqa: BLE001 (a timer's exception would only be logged)
+            self._finish(error)
+
+    def _step(self, number: int = -1, event: Event | None = None) -> None:
+        """Pass a completion by worker ``number`` on to the generator, and issue what is due."""
+        load = self._load
+        if event is not None:
+            self._free = (*self._free, number)
+        ctx = load.context(self._free)
+        if event is not None:
+            load.workers[number].free_since = ctx.time
+            self._generator = self._generator.update(ctx, event)
+        if self._over.done():
+            return
+        while True:
+            op, after = self._generator.op(ctx)
+            self._generator = after
+            if type(op) is Invocation:
+                ctx = ctx.after(op)
+                self._free, load.issued = ctx.free, ctx.issued
+                self._give(op)
+            elif type(op) is Pending:
+                self._wait(op.until, ctx.time)
+                return
+            elif type(op) is Message:
+                log.info("%s", op.text)
+            elif type(op) is Exhausted:
+                self._exhausted = True
+                self._finish()
+                return
+
+    def _give(self, invocation: Invocation) -> None:
+        self._given[invocation.worker] = invocation
+        self._rouse(invocation.worker)
+
+    def _rouse(self, number: int) -> None:
+        future, self._waiting[number] = self._waiting[number], None
+        if future is not None and not future.done():
+            future.set_result(None)
+
+    def _wait(self, until: int | None, now: int) -> None:
+        if until is not None and until != self._until:  # without one, whatever was set may ring for nothing
+            self._until = until
+            self._alarm.set(until - now)
+
+    def _due(self) -> None:
+        self._until = None
+        self._ask()
+
+    def _finish(self, error: Exception | None = None) -> None:
+        if not self._over.done():
+            self._over.set_result(None) if error is None else self._over.set_exception(error)
+        for number in range(len(self._waiting)):
+            self._rouse(number)

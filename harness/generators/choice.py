@@ -1,0 +1,94 @@
+"""Several generators at the same time."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from msgspec import Struct
+
+from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Op, Pending
+from harness.generators.plain import NOTHING
+from harness.generators.streams import Stream
+from history import Event
+
+
+class Mix(Struct, frozen=True):
+    """Each operation from a child drawn by weight; the draw stands until the child gives one.
+
+    ``bounds`` are the sums of the weights up to each child, ``chosen`` the child whose turn it is.
+    """
+
+    children: tuple[Generator, ...]
+    bounds: tuple[float, ...]
+    stream: Stream
+    chosen: int | None = None
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        mix = self
+        while mix.children:
+            chosen, stream = mix._draw() if mix.chosen is None else (mix.chosen, mix.stream)
+            op, child = mix.children[chosen].op(ctx)
+            if type(op) is not Exhausted:
+                children = (*mix.children[:chosen], child, *mix.children[chosen + 1 :])
+                return op, Mix(children, mix.bounds, stream, None if type(op) is Invocation else chosen)
+            mix = mix._without(chosen, stream)
+        return EXHAUSTED, NOTHING
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        children = tuple([child.update(ctx, event) for child in self.children])
+        if all(new is old for new, old in zip(children, self.children, strict=True)):
+            return self
+        return Mix(children, self.bounds, self.stream, self.chosen)
+
+    def _draw(self) -> tuple[int, Stream]:
+        draw, stream = self.stream.draw()
+        mark = draw * self.bounds[-1]
+        return next((place for place, bound in enumerate(self.bounds) if mark < bound), len(self.bounds) - 1), stream
+
+    def _without(self, place: int, stream: Stream) -> Mix:
+        weights = [bound - before for before, bound in zip((0.0, *self.bounds), self.bounds, strict=False)]
+        del weights[place]
+        return Mix(self.children[:place] + self.children[place + 1 :], tuple(accumulate(weights)), stream)
+
+
+class Soonest(Struct, frozen=True):
+    """The operation that has been due for longest; of equal ones that of the child whose last one is longest ago."""
+
+    children: tuple[Generator, ...]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        asked = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
+        left = [(op, place, child) for op, place, child in asked if type(op) is not Exhausted]
+        if not left:
+            return EXHAUSTED, NOTHING
+        due = [(_due(op), place, op, child) for op, place, child in left if type(op) is not Pending]
+        if not due:
+            times = [op.until for op, _, _ in left if type(op) is Pending and op.until is not None]
+            # A child that waits may have begun to: what it knows now is kept.
+            return (Pending(min(times)) if times else PENDING), Soonest(tuple([child for _, _, child in left]))
+        _, chosen, first, child = min(due, key=lambda one: one[:2])
+        others = [
+            waiting if type(op) is Pending else self.children[place]
+            for op, place, waiting in left if place != chosen
+        ]  # fmt: skip
+        return first, Soonest((*others, child))
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        children = tuple([child.update(ctx, event) for child in self.children])
+        if all(new is old for new, old in zip(children, self.children, strict=True)):
+            return self
+        return Soonest(children)
+
+
+def _due(op: Op) -> int:
+    return op.time if type(op) is Invocation else -1
+
+
+def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
+    """Operations of several generators, each drawn with its weight; one that is exhausted is left out."""
+    return Mix(tuple(child for _, child in weighted), tuple(accumulate(weight for weight, _ in weighted)), stream)
+
+
+def soonest(*generators: Generator) -> Generator:
+    """All generators at the same time: whichever has an operation gives it."""
+    return Soonest(generators)

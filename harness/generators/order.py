@@ -1,0 +1,162 @@
+"""One generator after the other, again, or until something happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Op
+from harness.generators.plain import NOTHING
+from harness.generators.streams import Lazy
+from history import Event
+
+
+class Chain(Struct, frozen=True):
+    """The first generator, and when it is exhausted those after it."""
+
+    child: Generator
+    rest: Lazy[Generator]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        child, rest = self.child, self.rest
+        while True:
+            op, after = child.op(ctx)
+            if type(op) is not Exhausted:
+                return op, Chain(after, rest)
+            if (read := rest.read()) is None:
+                return EXHAUSTED, NOTHING
+            child, rest = read
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else Chain(child, self.rest)
+
+
+class Synchronize(Struct, frozen=True):
+    """The child, once all workers are free at the same time."""
+
+    child: Generator
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        return self.child.op(ctx) if len(ctx.free) == len(ctx.workers) else (PENDING, self)
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        return self
+
+
+class Limit(Struct, frozen=True):
+    """The first ``left`` operations of the child."""
+
+    child: Generator
+    left: int
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if self.left <= 0:
+            return EXHAUSTED, NOTHING
+        op, child = self.child.op(ctx)
+        return op, Limit(child, self.left - (type(op) is Invocation))
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else Limit(child, self.left)
+
+
+class Cycle(Struct, frozen=True):
+    """The ``first`` generator anew whenever it is exhausted, ``left`` times more (None: for ever)."""
+
+    child: Generator
+    first: Generator
+    left: int | None
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        op, child = self.child.op(ctx)
+        left = self.left
+        if type(op) is Exhausted:
+            if left == 0:
+                return EXHAUSTED, NOTHING
+            op, child = self.first.op(ctx)
+            if type(op) is Exhausted:  # it never gives anything: asked for ever, it would never answer
+                return EXHAUSTED, NOTHING
+            left = None if left is None else left - 1
+        return op, Cycle(child, self.first, left)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else Cycle(child, self.first, self.left)
+
+
+class UntilOk(Struct, frozen=True):
+    """The child's operations until one of them is ok; ``open`` are the processes that have one."""
+
+    child: Generator
+    open: frozenset[int | str] = frozenset()
+    done: bool = False
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if self.done:
+            return EXHAUSTED, NOTHING
+        op, child = self.child.op(ctx)
+        issued = {ctx.processes[op.worker]} if type(op) is Invocation else ()
+        return op, UntilOk(child, self.open.union(issued))
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        done = self.done or (event.type == "ok" and event.process in self.open)
+        return UntilOk(self.child.update(ctx, event), self.open - {event.process}, done)
+
+
+class FlipFlop(Struct, frozen=True):
+    """An operation of ``child``, then one of ``other``, and so on, until either is exhausted."""
+
+    child: Generator
+    other: Generator
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        op, child = self.child.op(ctx)
+        if type(op) is Exhausted:
+            return EXHAUSTED, NOTHING
+        return op, FlipFlop(self.other, child) if type(op) is Invocation else FlipFlop(child, self.other)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child, other = self.child.update(ctx, event), self.other.update(ctx, event)
+        return self if child is self.child and other is self.other else FlipFlop(child, other)
+
+
+def chain(generators: Iterable[Generator]) -> Generator:
+    """One generator after the other; the iterable is read lazily, and belongs to the generator."""
+    return Chain(NOTHING, Lazy(generators))
+
+
+def then(first: Generator, second: Generator) -> Generator:
+    """The second generator after the first; operations of the first may still be open."""
+    return chain((first, second))
+
+
+def phases(*generators: Generator) -> Generator:
+    """One generator after the other, each when no operation of the one before is open."""
+    return chain([synchronize(generator) for generator in generators])
+
+
+def synchronize(generator: Generator) -> Generator:
+    """The generator, from the time on at which all workers are free."""
+    return Synchronize(generator)
+
+
+def limit(count: int, generator: Generator) -> Generator:
+    """So many operations."""
+    return Limit(generator, count)
+
+
+def cycle(generator: Generator, count: int | None = None) -> Generator:
+    """The generator so many times, each time from its beginning; for ever without a count."""
+    return Cycle(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
+
+
+def until_ok(generator: Generator) -> Generator:
+    """The generator until one of its operations is ok."""
+    return UntilOk(generator)
+
+
+def flip_flop(first: Generator, second: Generator) -> Generator:
+    """An operation of each by turns, until either is exhausted."""
+    return FlipFlop(first, second)

@@ -1,0 +1,129 @@
+"""Generators without children: operations one after the other, functions, pauses, lines for the log."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from typing import Self
+
+from msgspec import Struct
+
+from harness.generators.base import EXHAUSTED, PENDING, Context, Generator, Invocation, Message, Op, Pending
+from harness.generators.streams import Lazy
+from history import Event
+
+
+class Plain(Struct, frozen=True):
+    """The base of generators that no completion changes."""
+
+    def update(self, ctx: Context, event: Event) -> Self:  # noqa: ARG002 (the protocol's)
+        return self
+
+
+class Nothing(Plain, frozen=True):
+    """The exhausted generator."""
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
+        return EXHAUSTED, self
+
+
+NOTHING = Nothing()
+
+
+class Operations(Plain, frozen=True):
+    """Operations in their order, each by the next free worker."""
+
+    rest: Lazy[Invocation]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if (read := self.rest.read()) is None:
+            return EXHAUSTED, NOTHING
+        if not ctx.free:
+            return PENDING, self
+        operation, rest = read
+        return operation.by(ctx.free[0], ctx.time), Operations(rest)
+
+
+class Repeat(Plain, frozen=True):
+    """One operation, again and again."""
+
+    operation: Invocation
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        return (self.operation.by(ctx.free[0], ctx.time), self) if ctx.free else (PENDING, self)
+
+
+class FromFunction(Plain, frozen=True):
+    """What a pure function of the context returns, until it returns None."""
+
+    function: Callable[[Context], Invocation | None]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:
+            return PENDING, self
+        operation = self.function(ctx)
+        return (operation.by(ctx.free[0], ctx.time), self) if operation is not None else (EXHAUSTED, NOTHING)
+
+
+class Sleep(Plain, frozen=True):
+    """Nothing for so long (ns) after it is asked first; then exhausted."""
+
+    length: int
+    end: int | None = None
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        end = ctx.time + self.length if self.end is None else self.end
+        return (EXHAUSTED, NOTHING) if ctx.time >= end else (Pending(end), Sleep(self.length, end))
+
+
+class Log(Plain, frozen=True):
+    """One line for the log of the run."""
+
+    text: str
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
+        return Message(self.text), NOTHING
+
+
+class Deferred(Plain, frozen=True):
+    """A generator made from the first context, once seed and workers are known."""
+
+    make: Callable[[Context], Generator]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        return self.make(ctx).op(ctx)
+
+
+def seeded(purpose: str, make: Callable[[random.Random], Generator]) -> Generator:
+    """A generator made with random numbers of its own, which the run's seed and the purpose decide."""
+    return Deferred(lambda ctx: make(random.Random(f"{ctx.seed}:{purpose}")))
+
+
+def operations(items: Iterable[Invocation]) -> Generator:
+    """These operations in their order; the iterable is read lazily, and belongs to the generator."""
+    return Operations(Lazy(items))
+
+
+def once(operation: Invocation) -> Generator:
+    """One operation."""
+    return operations((operation,))
+
+
+def repeat(operation: Invocation) -> Generator:
+    """One operation, again and again."""
+    return Repeat(operation)
+
+
+def from_function(function: Callable[[Context], Invocation | None]) -> Generator:
+    """What a pure function of the context returns, until it returns None; it draws from ``ctx.random``."""
+    return FromFunction(function)
+
+
+def sleep(seconds: float) -> Generator:
+    """Nothing for so long; then exhausted."""
+    return Sleep(round(seconds * 1e9))
+
+
+def log(text: str) -> Generator:
+    """A line for the log of the run."""
+    return Log(text)

@@ -1,0 +1,152 @@
+"""Generators for some of the workers, for each of them, and for groups of them that work on a key each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
+from harness.generators.plain import NOTHING, Deferred
+from harness.generators.streams import Lazy
+from history import Event
+
+K = TypeVar("K")
+
+
+class On(Struct, frozen=True):
+    """The child, for these workers only."""
+
+    child: Generator
+    workers: frozenset[int]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        op, child = self.child.op(ctx.only(self.workers))
+        return op, On(child, self.workers)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        if ctx.worker_of(event) not in self.workers:
+            return self
+        child = self.child.update(ctx.only(self.workers), event)
+        return self if child is self.child else On(child, self.workers)
+
+
+class Groups(Struct, frozen=True):
+    """A child for each group of workers, and for an exhausted child the next of ``spare``.
+
+    The group of the worker that has been free for longest comes first.  ``owner`` is the group of each worker.
+    """
+
+    children: tuple[Generator, ...]
+    groups: tuple[frozenset[int], ...]
+    owner: dict[int, int]
+    spare: Lazy[Generator]
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        children, spare = self.children, self.spare
+        until: list[int] = []
+        for group in dict.fromkeys([self.owner[worker] for worker in ctx.free if worker in self.owner]):
+            if children[group] is NOTHING:
+                continue
+            view = ctx.only(self.groups[group])
+            op, child = children[group].op(view)
+            while type(op) is Exhausted and (read := spare.read()) is not None:
+                fresh, spare = read
+                op, child = fresh.op(view)
+            children = (*children[:group], child if type(op) is not Exhausted else NOTHING, *children[group + 1 :])
+            if type(op) is Pending:
+                until += [] if op.until is None else [op.until]
+            elif type(op) is not Exhausted:
+                return op, Groups(children, self.groups, self.owner, spare)
+        if all(child is NOTHING for child in children):
+            return EXHAUSTED, NOTHING
+        return (Pending(min(until)) if until else PENDING), Groups(children, self.groups, self.owner, spare)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        if (group := self.owner.get(ctx.worker_of(event))) is None:
+            return self
+        child = self.children[group].update(ctx.only(self.groups[group]), event)
+        if child is self.children[group]:
+            return self
+        children = (*self.children[:group], child, *self.children[group + 1 :])
+        return Groups(children, self.groups, self.owner, self.spare)
+
+
+class PerProcess(Struct, frozen=True):
+    """The ``first`` generator anew whenever the one worker in view goes on as another process."""
+
+    child: Generator
+    first: Generator
+    process: int = -1
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        process = ctx.processes[ctx.workers[0]]
+        op, child = (self.child if process == self.process else self.first).op(ctx)
+        return op, PerProcess(child, self.first, process)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else PerProcess(child, self.first, self.process)
+
+
+def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spare: Lazy[Generator]) -> Groups:
+    sets = tuple(map(frozenset, groups))
+    return Groups(tuple(children), sets, {worker: place for place, one in enumerate(sets) for worker in one}, spare)
+
+
+def on(workers: Iterable[int], generator: Generator) -> Generator:
+    """The generator, for these workers only."""
+    return On(generator, frozenset(workers))
+
+
+def reserve(*reserved: tuple[int, Generator], rest: Generator) -> Generator:
+    """So many workers each for the first generators, and those that are left for ``rest``."""
+
+    def make(ctx: Context) -> Generator:
+        groups, begin = [], 0
+        for count, _ in reserved:
+            groups.append(ctx.workers[begin : begin + count])
+            begin += count
+        children = [generator for _, generator in reserved]
+        return _grouped([*children, rest], [*groups, ctx.workers[begin:]], Lazy(()))
+
+    return Deferred(make)
+
+
+def each_worker(generator: Generator) -> Generator:
+    """The whole generator for each worker."""
+    return Deferred(lambda ctx: _grouped([generator] * len(ctx.workers), [[w] for w in ctx.workers], Lazy(())))
+
+
+def each_process(generator: Generator) -> Generator:
+    """The whole generator for each process: after ``info`` a worker begins anew, as another process."""
+    return each_worker(PerProcess(NOTHING, generator))
+
+
+def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]) -> Generator:
+    """Groups of ``size`` workers, each on a key with ``make(key)`` until that is exhausted, then on the next key.
+
+    Workers that are left over when there are not enough for another group have nothing to do.  ``keys`` is read lazily,
+    and belongs to the generator.
+    """
+    generators = Lazy(make(key) for key in keys)
+
+    def groups(ctx: Context) -> Generator:
+        begins = range(0, len(ctx.workers) - size + 1, size)
+        return _grouped([_EXHAUSTED] * len(begins), [ctx.workers[begin : begin + size] for begin in begins], generators)
+
+    return Deferred(groups)
+
+
+class _AtOnce(Struct, frozen=True):
+    """Exhausted when asked: the group takes its first key."""
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
+        return EXHAUSTED, self
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        return self
+
+
+_EXHAUSTED = _AtOnce()

@@ -1,0 +1,35 @@
+"""Settings of Spark that a user may give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from harness.errors import UsageError
+
+#: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
+_SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
+
+
+def require_recordable(conf: Mapping[str, str]) -> None:
+    """Raises UsageError for settings that a plan cannot hold: no settings, or secrets."""
+    require_settings(conf)
+    for name in conf:
+        if _SECRET.search(name) and not name.endswith(".provider"):
+            raise UsageError(
+                f"--spark-conf {name} is a secret, and a plan is written down: put it into spark-defaults.conf, or "
+                "into the environment that its file system reads"
+            )
+
+
+def require_settings(conf: Mapping[str, str]) -> None:
+    """Raises UsageError for what is no setting of Spark that may be set here."""
+    for name, text in conf.items():
+        if not name.startswith("spark.") or "\n" in text:
+            raise UsageError(
+                f"--spark-conf {name}: settings begin with spark. and are of one line (those of Hadoop's file systems "
+                "begin with spark.hadoop.)"
+            )
+        if name == "spark.master":
+            raise UsageError(f"--spark-conf {name}: give --spark-master {text}")

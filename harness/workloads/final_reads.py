@@ -1,0 +1,45 @@
+"""Reads that close a run: each is repeated, after the others, until a node answered that had applied it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from harness.generators import EXHAUSTED, PENDING, Context, Generator, Invocation, Op, Pending
+from history import Event
+from history.records.operations import was_applied
+
+
+class _UntilApplied(Struct, frozen=True):
+    """One round of reads of one worker; ``again`` are those of the next one, which begins at ``resume``."""
+
+    reads: tuple[Invocation, ...]
+    pause: int
+    place: int = 0
+    again: tuple[Invocation, ...] = ()
+    resume: int | None = None
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:  # whether the last one is to be repeated is not known yet
+            return PENDING, self
+        if self.place < len(self.reads):
+            read = self.reads[self.place].by(ctx.free[0], ctx.time)
+            return read, _UntilApplied(self.reads, self.pause, self.place + 1, self.again)
+        if not self.again:
+            return EXHAUSTED, self
+        resume = ctx.time + self.pause if self.resume is None else self.resume
+        if ctx.time < resume:
+            return Pending(resume), _UntilApplied(self.reads, self.pause, self.place, self.again, resume)
+        return _UntilApplied(self.again, self.pause).op(ctx)
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        if was_applied(event.type, event.error):
+            return self
+        again = (*self.again, self.reads[self.place - 1])
+        return _UntilApplied(self.reads, self.pause, self.place, again, self.resume)
+
+
+def until_applied(reads: Sequence[Invocation], pause_s: float) -> Generator:
+    """Each read of a single worker until it was answered by a node that had applied it; a pause between the rounds."""
+    return _UntilApplied(tuple(reads), round(pause_s * 1e9))

@@ -1,0 +1,154 @@
+"""The writer of ``history.jsonl``: events in the order of their times, buffered and written many at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
+
+#: So many lines are written at once at the latest: about a megabyte.
+MOST_BUFFERED: Final = 4096
+
+
+class HistoryWriter:
+    """Appends events; index and time are given under one lock, so file order is time order.
+
+    Events are buffered: call :meth:`sync` every 100 ms, which brings them to the disk.  Those of the nemesis reach the
+    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to
+    whoever heals after us.  A process that is killed loses the events of the last moments, never one in the middle:
+    what is left is the history up to an earlier time.
+
+    After a failed write the file is cut back to its last whole line and every later append raises the same ``OSError``:
+    half a line in the middle of a file would make all of it unreadable.
+    """
+
+    def __init__(self, path: Path, header: Header, *, started_ns: int, clock: Callable[[], int]) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._started = started_ns
+        self._index = 0
+        self._failure: OSError | None = None
+        self._size = 0
+        self._lines: list[bytes] = []
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._lines.append(_line(header.to_json()))
+        self._flush()
+
+    def append(
+        self,
+        type: Type,  # noqa: A002 (the format's own name)
+        process: Process,
+        f: str,
+        *,
+        value: Any = None,
+        key: str | int | None = None,
+        node: str | None = None,
+        error: str | None = None,
+        phase: Phase | None = None,
+        overdue: int | None = None,
+    ) -> Event:
+        """Record one event and return it; ``overdue`` is for how long (ns) an invocation has been due.
+
+        Raises OSError when the disk refused this one or an earlier one.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            time = self._clock() - self._started
+            intended = None if overdue is None else time - overdue
+            event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
+            self._lines.append(_encoded(event))
+            self._index += 1
+            if process == NEMESIS or len(self._lines) >= MOST_BUFFERED:
+                self._flush()
+            return event
+
+    def sync(self) -> None:
+        """Bring what was appended to the disk.  Raises OSError."""
+        with self._lock:
+            if self._fd < 0:
+                return
+            if self._failure is not None:
+                raise self._failure
+            self._flush()
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        """Write what is left.  Raises OSError when the disk refuses it, for the first time."""
+        with self._lock:
+            if self._fd < 0:
+                return
+            try:
+                if self._failure is None:
+                    self._flush()
+            finally:
+                os.close(self._fd)
+                self._fd = -1
+                self._failure = OSError("the history is closed")
+
+    def _flush(self) -> None:
+        lines, self._lines = b"".join(self._lines), []
+        written = 0
+        try:
+            if lines:
+                written = os.write(self._fd, lines)
+            if written != len(lines):
+                raise OSError(28, f"only {written} of {len(lines)} bytes were taken", "history.jsonl")
+        except OSError as error:
+            self._failure = error
+            self._size += lines[:written].rfind(b"\n") + 1
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(lines)
+
+
+def _null() -> None:
+    """The default of a field that is written even where it is null."""
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """An event with its fields in the order in which they are written."""
+
+    index: int
+    time: int
+    type: str
+    process: Process
+    f: str
+    key: str | int | None = None
+    value: Any = msgspec.field(default_factory=_null)
+    node: str | None = None
+    error: str | None = None
+    phase: str | None = None
+    intended: int | None = None
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+_PLAIN: Final = frozenset({int, str, bool, type(None)})
+
+
+def _encoded(event: Event) -> bytes:
+    """The event's line."""
+    value = event.value
+    # The quick encoder writes NaN as null, which would be another answer.
+    if type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value))):
+        try:
+            e = event
+            line = _Line(
+                e.index, e.time, e.type, e.process, e.f, e.key, value, e.node, e.error, e.phase, e.intended
+            )  # fmt: skip
+            return _ENCODER.encode(line) + b"\n"
+        except (OverflowError, UnicodeEncodeError):  # more than 64 bits; half a surrogate pair
+            pass
+    return _line(event.to_json())
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
+    return (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="backslashreplace")
