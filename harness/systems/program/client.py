@@ -40,7 +40,7 @@ _LONGEST_ERROR: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a worker's operations go, as the program is told with each."""
+    """The worker, and where its operations go; each request names them."""
 
     worker: int
     node: str
@@ -48,7 +48,7 @@ class Home:
 
 
 class ProgramClient:
-    """One worker's way to the cluster, through a client program of its own or one that it shares with others."""
+    """One worker's way to the cluster, through a client program of its own or a shared one."""
 
     def __init__(self, program: LineProgram, home: Home, *, timeout: float) -> None:
         self._program = program
