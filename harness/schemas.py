@@ -19,6 +19,7 @@ from harness.options import plan_file
 from harness.plan import option_of
 from harness.suite.file_types import SUITE
 from harness.suite.known_defects import Defects
+from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
@@ -30,6 +31,7 @@ _FILES: Final[tuple[tuple[str, type, bool], ...]] = (
     ("defects", Defects, False),
     ("schedule", Script, False),
     ("inventory", INVENTORY, False),
+    ("system", SystemFile, False),
 )
 
 
