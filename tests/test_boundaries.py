@@ -40,7 +40,8 @@ LAYERS = {
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
         "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
-        "clusters clients", "systems", "judge", "execution", "doctor", "suite", "cli", "schemas __main__ __init__",
+        "clusters clients", "systems", "judge testing", "execution", "doctor", "suite", "cli",
+        "schemas __main__ __init__",
     ],
 }  # fmt: skip
 MOST_IN_A_FOLDER = 20

@@ -13,8 +13,8 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.doctor import FaultFinding, FaultTable, Finding, ask_faults, examine, examine_faults, faketime, java
+from harness.testing import FakeNodes
 from nemesis.faults.registry import FAULTS
-from tests.support.nemesis.toy import ToyNodes
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_faketime(tmp_path: Path) -> None:
 SYSTEM: Any = SimpleNamespace()
 
 
-class Machines(ToyNodes):
+class Machines(FakeNodes):
     data_dirs: ClassVar[dict[str, str]] = {}
 
 
