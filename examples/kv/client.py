@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A client of the key-value server, for the harness: an operation a line in, its outcome a line out.
 
     client.py n1=10.0.0.1:7000,n2=10.0.0.2:7000,…

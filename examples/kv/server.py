@@ -1,6 +1,6 @@
 """A small replicated key-value server: one primary, and backups that hold a copy of everything.
 
-    server.py --node n1 --peers n1=10.0.0.1:7000,n2=10.0.0.2:7000,… --data DIR [--replication sync]
+    server.py --node n1 --peers n1=10.0.0.1:7000,n2=10.0.0.2:7000,… --data DIR [--replication async]
 
 Clients send lines: ``get x`` is answered ``ok 3``, or ``ok`` where there is nothing, ``set x 3`` by ``ok``.  ``no n2``:
 nothing was done, ask n2; ``unknown``: it may have been done.  ``status`` is answered by an object of JSON.
@@ -161,7 +161,7 @@ async def main():
     parser = argparse.ArgumentParser()
     for name in ("--node", "--peers", "--data"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--replication", choices=("async", "sync"), default="async")
+    parser.add_argument("--replication", choices=("sync", "async"), default="sync")
     args = parser.parse_args()
     peers = dict(peer.split("=") for peer in args.peers.split(","))
     Path(args.data).mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ VERBS = {
     "heal": "heal",
     "cluster": "cluster",
     "doctor": "doctor",
+    "system": "system",
     "list-nemeses": "list_nemeses",
     "completion": "completion",
 }
