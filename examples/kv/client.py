@@ -4,6 +4,7 @@
     client.py n1=10.0.0.1:7000,n2=10.0.0.2:7000,…
 
 What decides whether the verdict is worth anything stands in ``outcome``: ``fail`` only if it certainly did nothing.
+It is the probe as well, which returns what a node says of itself.
 """
 
 import json
@@ -15,7 +16,7 @@ LINKS = {}
 
 
 def outcome(request):
-    words = f"get {request['key']}" if request["f"] == "read" else f"set {request['key']} {request['value']}"
+    words = {"read": "get {key}", "write": "set {key} {value}", "probe": "status"}[request["f"]].format(**request)
     node = request["node"]
     for _ in range(3):
         try:
@@ -26,7 +27,10 @@ def outcome(request):
         try:
             LINKS[node].settimeout(request["timeout"] / 4)
             LINKS[node].sendall(words.encode() + b"\n")
-            verb, *rest = LINKS[node].makefile().readline().split()
+            line = LINKS[node].makefile().readline()
+            if request["f"] == "probe":
+                return {"type": "ok", "value": json.loads(line)}
+            verb, *rest = line.split()
         except (OSError, ValueError) as error:
             LINKS.pop(node).close()
             return {"type": "info", "error": f"no answer from {node}: {error}"}

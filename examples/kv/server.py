@@ -22,7 +22,7 @@ import random
 import time
 from pathlib import Path
 
-COPY_S, PEER_S, ELECT_S = 0.1, 0.3, (0.6, 1.2)
+COPY_S, PEER_S, ELECT_S = 0.1, 0.5, (1.0, 2.0)
 
 
 class Server:

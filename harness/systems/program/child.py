@@ -59,6 +59,12 @@ class LineProgram:
         self._not_before = 0.0
         self.starts = 0
 
+    def open(self) -> None:
+        """Start it ahead of the first request, which says why where it cannot be started."""
+        if not self.is_running:
+            with suppress(NotSentError):
+                self._start(asyncio.get_running_loop())
+
     async def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Send one request and wait for its answer, ``timeout`` seconds in all.  Raises NotSentError or LostError."""
         loop = asyncio.get_running_loop()

@@ -149,6 +149,22 @@ def test_answers_come_in_any_order(tmp_path: Path) -> None:
     against(program(tmp_path, both), talk)
 
 
+def test_it_can_be_started_ahead(tmp_path: Path) -> None:
+    async def talk(lines: LineProgram) -> None:
+        lines.open()
+        lines.open()
+        assert (lines.is_running, lines.starts) == (True, 1)
+        assert (await lines.ask(WRITE, PATIENCE_S))["id"] == 1
+
+    assert against(misbehaving(tmp_path, "right"), talk).starts == 1
+
+    async def in_vain(lines: LineProgram) -> None:
+        lines.open()
+        assert not lines.is_running
+
+    against(Program(("no-such-program",), tmp_path), in_vain)
+
+
 def test_what_cannot_be_started_was_never_written(tmp_path: Path) -> None:
     async def talk(lines: LineProgram) -> None:
         for _ in range(2):
