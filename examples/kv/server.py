@@ -35,6 +35,7 @@ class Server:
             self.held = json.loads(file.read_text())
         self.saved = self.held
         self.leads, self.heard, self.copied = False, time.monotonic(), 0.0
+        self.committed = 0  # the last change that a majority is known to hold
         self.requests, self.arrived = [], asyncio.Event()
         self.links, self.locks = {}, {name: asyncio.Lock() for name in peers}
 
@@ -69,6 +70,8 @@ class Server:
                 self.save(promised=view, view=view, seq=message["seq"], copy=message["copy"])
             elif view > held["promised"]:
                 self.save(promised=view)
+            if "copy" in message:
+                self.committed = max(self.committed, min(message["committed"], self.held["seq"]))
         return {"agreed": agreed, **self.held}
 
     async def ask(self, name, message):
@@ -129,8 +132,10 @@ class Server:
                 self.copied = time.monotonic()
                 if self.held is not self.saved:
                     self.save()
-                message = {name: self.held[name] for name in ("promised", "seq", "copy")}
-                if not await self.majority(message) and self.sync:
+                message = {**self.held, "committed": self.committed}
+                if await self.majority(message):
+                    self.committed = max(self.committed, message["seq"])
+                elif self.sync:
                     answers = ["unknown"] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
                 future.set_result(answer)
@@ -141,14 +146,21 @@ class Server:
             return "ok"
         return f"ok {self.held['copy'].get(key, '')}".strip()
 
+    def status(self):
+        """What the harness's probe asks for, in its words."""
+        role, term = "leader" if self.leads else "follower", self.held["promised"]
+        return {
+            "role": role, "term": term, "log_end": self.held["seq"],
+            "committed": self.committed, "applied": self.committed,
+        }  # fmt: skip
+
     async def connected(self, reader, writer):
         with contextlib.suppress(ConnectionError):
             while line := await reader.readline():
                 if line.startswith(b"{"):
                     answer = json.dumps(self.hear(json.loads(line)))
                 elif line == b"status\n":
-                    role = "leader" if self.leads else "follower"
-                    answer = json.dumps({"role": role, "term": self.held["promised"], "changes": self.held["seq"]})
+                    answer = json.dumps(self.status())
                 else:
                     self.requests.append((line.decode().split(), future := asyncio.Future()))
                     self.arrived.set()
