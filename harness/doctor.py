@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -16,8 +16,7 @@ from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_f
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution.faults import Machines
-    from harness.systems import DLedgerRegister
+    from harness.execution.faults import Machines, Target
 
 #: needed: no run with the default cluster without it; wanted: something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
@@ -156,7 +155,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     from harness.clusters import open_cluster
     from harness.plan import Plan
     from harness.remote.nodes import Remote
-    from harness.systems import DLedgerRegister
+    from harness.systems import Deployment, machines
 
     try:
         cluster = open_cluster(spec, say=say)
@@ -165,7 +164,8 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
             try:
                 cluster.up(passing=True)
                 with Remote(cluster.nodes) as remote:
-                    system = DLedgerRegister(Plan(seed=0), cluster.nodes, remote, time.monotonic)
+                    plan = Plan(seed=0)
+                    system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
                     return FaultTable(spec, ask_faults(remote, system))
             finally:
                 if not was_up:
@@ -174,14 +174,14 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
         return FaultTable(spec, untried=str(error))
 
 
-def ask_faults(nodes: Machines, system: DLedgerRegister) -> tuple[FaultFinding, ...]:
+def ask_faults(nodes: Machines, system: Target) -> tuple[FaultFinding, ...]:
     """The prechecks of all faults, by family and name."""
-    from harness.execution.faults import RunClock, SystemView
+    from harness.execution.faults import RunClock, settings_of, view_of
     from nemesis.core.facts import survey
-    from nemesis.core.fault import Context, Settings
+    from nemesis.core.fault import Context
     from nemesis.faults.registry import FAULTS, prechecks
 
-    settings = Settings(snapshots=True, faketime=True, data_dirs=nodes.data_dirs)
-    reasons = prechecks(Context(nodes, SystemView(system, dict), RunClock(lambda: 0), survey(nodes), settings))
+    settings = replace(settings_of(system.surface, nodes.data_dirs), snapshots=True, faketime=True)
+    reasons = prechecks(Context(nodes, view_of(system, dict), RunClock(lambda: 0), survey(nodes), settings))
     found = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
     return tuple(sorted(found, key=lambda fault: (fault.family, fault.name)))

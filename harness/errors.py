@@ -15,6 +15,7 @@ line::
     │   ├── RemoteTimeout                  a command outlived its deadline and was killed
     │   ├── OutputTooLargeError            a command's output passed the limit
     │   └── TransferError                  a file did not arrive as it was sent
+    ├── ArtifactError                      the files of a system could not be fetched
     ├── NotReadyError                      the system under test did not come up
     ├── StoreError                         the control node cannot record the run
     └── CheckError                         the recorded data cannot be read or judged
@@ -79,6 +80,10 @@ class OutputTooLargeError(RemoteError):
 
 class TransferError(RemoteError):
     """A file did not arrive as it was sent, or is not there."""
+
+
+class ArtifactError(HarnessError):
+    """The files that a system runs from could not be fetched."""
 
 
 class NotReadyError(HarnessError):

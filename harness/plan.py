@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get
 from msgspec import Meta
 
 from harness.errors import UsageError
+from harness.systems import DEFAULT, Machine, Setup, System, find_system
+from harness.systems.api import Scale, Workload
 from history.json_object import load_object
 from history.schema import convert
 from history.toml_file import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 PLAN_FORMAT: Final = "harness-plan"
@@ -139,6 +142,28 @@ class Plan:
         mode = "-snapshot" if self.snapshot else ""
         planted = f"-canary-{self.canary}" if self.canary else ""
         return f"{self.workload}-{faults}-{self.version}{mode}{planted}"
+
+    @property
+    def under_test(self) -> System:
+        """The system under test."""
+        return find_system(DEFAULT)
+
+    def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
+        """What the plan chose of the system, on these machines."""
+        chosen = {option.name: getattr(self, option.before or option.name) for option in self.under_test.options}
+        return Setup(
+            version=self.version, options=chosen, canary=self.canary, nodes=tuple(nodes),
+            client_timeout=self.client_timeout,
+        )  # fmt: skip
+
+    @property
+    def load(self) -> Workload:
+        """What clients do."""
+        return next(one for one in self.under_test.workloads if one.name == self.workload)
+
+    def scale(self, nodes: Iterable[Machine] = ()) -> Scale:
+        """What the workload's generators are made for."""
+        return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(nodes))
 
     @property
     def model(self) -> str:

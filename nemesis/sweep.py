@@ -22,7 +22,8 @@ LIFTED: Final = f"{LEASE}.lifted"
 #: The script excludes its own process by this name, as its command line contains what it searches for.
 _NAME: Final = "harness-sweep"
 
-# ``ours REGEX`` prints the pids of processes whose command line matches; ``wrong WORDS`` reports what stays.
+# ``ours REGEX`` prints the pids of processes whose command line matches; ``under_test REGEX`` those whose
+# environment does; ``wrong WORDS`` reports what stays.
 _TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
 wrong() {{ echo "error: $*" >&2; failed=1; }}
@@ -34,6 +35,7 @@ ours() {{
     if echo "$line" | grep -qE -- "$1"; then echo "$pid"; fi
   done
 }}
+under_test() {{ grep -lasE -e "$1" /proc/[0-9]*/environ | sed 's|^/proc/||; s|/environ$||'; }}
 end() {{
   kill -s KILL "$1" 2>/dev/null || return 0
   i=0
@@ -48,7 +50,7 @@ _WRITERS: Final = (
     r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
 )
 
-_CONTINUE: Final = """for pid in $(ours "$1"); do
+_CONTINUE: Final = """for pid in $(under_test "$1"); do
   grep -qs '^State:.T' "/proc/$pid/status" || continue
   kill -s CONT "$pid" && echo "continued pid $pid" || wrong "pid $pid stays stopped"
 done"""
@@ -88,7 +90,7 @@ class Swept:
 def sweep_command(process_pattern: str, data_dir: str = DATA_DIR) -> Command:
     """Undo every fault of ours on one node; exits with 0 when nothing of ours is left.
 
-    Stopped processes whose command line matches the extended regex are continued.  Where the data filesystem was shut
+    Stopped processes whose environment matches the extended regex are continued.  Where the data filesystem was shut
     down they are ended, since they hold it, and it is mounted anew.
     """
     return Command(("sh", "-c", _SCRIPT, _NAME, process_pattern, data_dir), timeout=60.0)

@@ -39,8 +39,8 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal", "plan workloads generators", "options store files", "runstate", "remote",
-        "clusters clients", "systems", "judge testing", "execution", "doctor", "suite", "cli",
+        "errors exits terminal", "generators", "workloads", "clients", "remote files", "systems", "plan",
+        "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite", "cli",
         "schemas __main__ __init__",
     ],
 }  # fmt: skip

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.systems import dledger
+from harness.systems import Setup
+from harness.systems.dledger import processes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "nemesis", "checker", "pipeline", "reports", "history")
@@ -129,14 +130,15 @@ def test_two_builds_of_a_commit_are_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_jar_of_the_package_comes_before_the_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package, tree = tmp_path / "package", tmp_path / "tree"
-    monkeypatch.setattr(dledger, "PACKAGED_JARS", package)
-    monkeypatch.setattr(dledger, "JAR_DIRECTORY", tree)
+    monkeypatch.setattr(processes, "JAR_DIRECTORIES", (package, tree))
+    (jar,) = processes.artifacts(Setup(version="0.4.0"))
     with pytest.raises(UsageError, match="run scripts/bootstrap"):
-        dledger.find_jar("0.4.0")
+        assert jar.key
     for directory in (tree, package):
         directory.mkdir()
         (directory / JARS[0]).touch()
-        assert dledger.find_jar("0.4.0") == directory / JARS[0]
+        (jar,) = processes.artifacts(Setup(version="0.4.0"))
+        assert jar.paths == (directory / JARS[0],)
 
 
 def test_without_maven_the_build_says_what_is_missing(tmp_path: Path) -> None:

@@ -23,15 +23,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.clients import RegisterClient
 from harness.clients.wire import Wire
 from harness.clusters.netns import NetnsCluster
-from harness.execution.faults import SystemView
+from harness.execution.faults import view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.plan import SYSTEM_VERSIONS, Plan, SystemVersion
 from harness.remote.nodes import Remote
-from harness.systems import DLedgerRegister
-from harness.systems.base import StatusPort
+from harness.systems import Deployment, machines
+from harness.systems.api import Client
+from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
 from harness.workloads import Invocation
 from history import Probe
 from nemesis.core.clock import MonotonicClock
@@ -45,13 +45,13 @@ CLIENTS = 10
 
 
 @contextlib.contextmanager
-def servers(version: SystemVersion) -> Iterator[tuple[DLedgerRegister, Remote]]:
+def servers(version: SystemVersion) -> Iterator[tuple[Deployment, Remote]]:
     cluster, plan = NetnsCluster("bench-faults"), Plan(seed=1, version=version)
     with cluster.lock():
         cluster.up()
         try:
             with Remote(cluster.nodes) as remote:
-                system = DLedgerRegister(plan, cluster.nodes, remote, time.monotonic)
+                system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
                 system.install()
                 system.start(remote.names)
                 system.await_leader()
@@ -97,15 +97,12 @@ def commands_a_second(remote: Remote, seconds: float = 3.0) -> int:
     return round(count / (time.monotonic() - began))
 
 
-async def load(system: DLedgerRegister, seconds: float) -> float:
+async def load(system: Deployment, seconds: float) -> float:
     """ok operations a second of closed-loop clients, half of them writing."""
-    endpoints, ends = system.endpoints(), time.monotonic() + seconds
-    homes, done = list(endpoints), 0
+    ends, done = time.monotonic() + seconds, 0
 
-    async def work(number: int) -> None:
+    async def work(number: int, client: Client) -> None:
         nonlocal done
-        home = homes[number % len(homes)]
-        client = RegisterClient(endpoints, home, follows="leader", timeout=4.0, clock=time.monotonic)
         rng = random.Random(number)
         try:
             while time.monotonic() < ends:
@@ -114,16 +111,16 @@ async def load(system: DLedgerRegister, seconds: float) -> float:
                 outcome = await client.perform(Invocation(f, f"k{number % 5}", value))
                 done += outcome.type == "ok"  # not in one statement: the sum would be read before the wait
         finally:
-            client.close()
+            await client.close()
 
-    await asyncio.gather(*(work(number) for number in range(CLIENTS)))
+    await asyncio.gather(*(work(number, client) for number, client in enumerate(system.clients(CLIENTS))))
     return done / seconds
 
 
-async def watched(system: DLedgerRegister, seconds: float) -> float:
+async def watched(system: Deployment, seconds: float) -> float:
     with TemporaryDirectory() as folder:
         log, began = ProbeLog(Path(folder) / "probes.jsonl"), time.monotonic_ns()
-        probing = asyncio.create_task(probe_forever(system.endpoints(), log, lambda: time.monotonic_ns() - began))
+        probing = asyncio.create_task(probe_forever(system.probers(), log, lambda: time.monotonic_ns() - began))
         try:
             return await load(system, seconds)
         finally:
@@ -132,15 +129,15 @@ async def watched(system: DLedgerRegister, seconds: float) -> float:
             log.close()
 
 
-def processor_seconds(system: DLedgerRegister, remote: Remote) -> float:
+def processor_seconds(system: Deployment, remote: Remote) -> float:
     """What all servers together have used."""
     stat = {n: Command(("cat", f"/proc/{pid}/stat")) for n, pid in system.pids(remote.names).items() if pid is not None}
     fields = [done.stdout.rsplit(")", 1)[1].split() for done in remote.run(stat).values()]
     return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
 
 
-async def probe_quickly(system: DLedgerRegister, count: int) -> None:
-    wires = [Wire(host, port) for host, port in system.endpoints().values()]
+async def probe_quickly(system: Deployment, count: int) -> None:
+    wires = [Wire(node.address, CLIENT_PORT) for node in system.setup.nodes]
     try:
         for _ in range(count // len(wires)):
             for wire in wires:
@@ -150,7 +147,7 @@ async def probe_quickly(system: DLedgerRegister, count: int) -> None:
             wire.close()
 
 
-def cost_of_a_probe(system: DLedgerRegister, remote: Remote, count: int = 4000) -> dict[str, float]:
+def cost_of_a_probe(system: Deployment, remote: Remote, count: int = 4000) -> dict[str, float]:
     """Processor time of the servers, and of this process, beyond what they use without.
 
     Processor seconds mean the same on a machine that does other work, which a rate does not.
@@ -188,7 +185,7 @@ def cost_of_a_witness(remote: Remote, ctx: Context, rounds: int = 5) -> float:
     return round(statistics.median(used), 1)
 
 
-def overhead(system: DLedgerRegister, segments: int, seconds: float) -> dict[str, object]:
+def overhead(system: Deployment, segments: int, seconds: float) -> dict[str, object]:
     """Ratios of a watched segment to the mean of the two around it that ran alone."""
     asyncio.run(load(system, seconds))  # warm
     alone, seen = [asyncio.run(load(system, seconds))], list[float]()
@@ -204,11 +201,11 @@ def overhead(system: DLedgerRegister, segments: int, seconds: float) -> dict[str
     }
 
 
-def newest(system: DLedgerRegister) -> dict[str, Probe]:
+def newest(system: Deployment) -> dict[str, Probe]:
     from harness.execution.probes import probe_of
 
-    asked = {n: StatusPort(*endpoint).ask({"op": "status"}) for n, endpoint in system.endpoints().items()}
-    return {node: probe_of(answer, node, time.monotonic_ns()) for node, answer in asked.items()}
+    asked = {n.name: StatusPort(n.address, CLIENT_PORT).ask({"op": "status"}) for n in system.setup.nodes}
+    return {node: probe_of(figures(answer), node, time.monotonic_ns()) for node, answer in asked.items()}
 
 
 def main() -> None:
@@ -219,7 +216,7 @@ def main() -> None:
     parser.add_argument("--version", choices=SYSTEM_VERSIONS, default="0.3.2")
     asked = parser.parse_args()
     with servers(asked.version) as (system, remote):
-        view = SystemView(system, lambda: newest(system))
+        view = view_of(system, lambda: newest(system))
         ctx = Context(remote, view, MonotonicClock(), survey(remote), Settings())
         found: dict[str, object] = {"nodes": len(remote.names), "system": f"DLedger {asked.version}"}
         found["machine"] = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0], "date": time.strftime("%F")}

@@ -20,7 +20,7 @@ VERBS = {
     "run": "run",
     "suite": "suite",
     "nightly": "nightly",
-    "ack": "ack",
+    "ack": "nightly",
     "replay": "replay",
     "check": "check",
     "ingest": "ingest",
@@ -46,7 +46,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if (module := VERBS.get(cmd_name)) is None:
             return None
-        command = getattr(import_module(f"harness.cli.{module}"), module)
+        command = getattr(import_module(f"harness.cli.{module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

@@ -19,22 +19,22 @@ import logging
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.errors import StoreError
-from harness.execution.final_phase import FinalPhase, Restartable
+from harness.execution.final_phase import FinalPhase
 from harness.execution.load import LOOK_S, Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
 from harness.execution.standstills import STANDSTILL_NS, Standstills
-from harness.workloads import workload_named
 from history import Event, HistoryWriter
 from history.records.events import NEMESIS, Type
 
 if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.runstate import RunState
+    from harness.systems.api import Client, Prober
     from nemesis.schedule.runner import Unhealed
 
 log = logging.getLogger("harness.execution.conductor")
@@ -63,6 +63,26 @@ class Nemesis(Protocol):
         """
 
 
+class Target(Protocol):
+    """The system under test, as the conductor needs it; ``harness.systems.Deployment`` is one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes."""
+
+    def clients(self, number: int) -> Sequence[Client]:
+        """So many clients, for the run's event loop."""
+
+    def probers(self) -> Mapping[str, Prober]:
+        """One for each node, for the run's event loop; none for a system that says nothing of itself."""
+
+    def kill(self, nodes: Iterable[str]) -> None: ...
+
+    def start(self, nodes: Iterable[str]) -> None: ...
+
+    def await_leader(self) -> str: ...
+
+
 RecordFault = Callable[[Type, str, dict[str, Any]], None]
 MakeNemesis = Callable[[RecordFault], Nemesis]
 
@@ -73,7 +93,7 @@ class Conductor:
     def __init__(
         self,
         plan: Plan,
-        endpoints: dict[str, tuple[str, int]],
+        system: Target,
         *,
         history: HistoryWriter,
         probes: ProbeLog,
@@ -81,14 +101,12 @@ class Conductor:
         make_nemesis: MakeNemesis,
         clock_ns: Callable[[], int],
         standstills: Standstills,
-        system: Restartable | None = None,
         show: Callable[[Tally, ProbeLog, float], None] = lambda _tally, _probes, _seconds: None,
     ) -> None:
         """``clock_ns`` reads nanoseconds since the run's start, on the clock that ``standstills`` keeps."""
         self._plan = plan
-        self._workload = workload_named(plan.workload, plan.keys, plan.read_mode)
+        self._workload = plan.load
         self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
-        self._endpoints = endpoints
         self._history = history
         self._probes = probes
         self._state = state
@@ -132,16 +150,16 @@ class Conductor:
 
     async def _conduct(self) -> None:
         load = Load(
-            self._plan, self._endpoints, history=self._history, tally=self.tally, stopped=self._stop.is_set,
-            clock_s=self._clock_s, active_s=self._standstills.active_s, see=self._see,
+            self._plan, self._system.clients(self._plan.concurrency), history=self._history, tally=self.tally,
+            stopped=self._stop.is_set, active_s=self._standstills.active_s, see=self._see,
         )  # fmt: skip
         final = FinalPhase(
-            self._plan, tuple(self._endpoints), self._workload, load, tally=self.tally, probes=self._probes,
-            state=self._state, standstills=self._standstills, clock_ns=self._clock_ns, stopped=self._stop.is_set,
-            system=self._system,
+            self._plan, self._system.names, self._workload.final(self._plan.scale()), load, tally=self.tally,
+            probes=self._probes, state=self._state, standstills=self._standstills, clock_ns=self._clock_ns,
+            stopped=self._stop.is_set, system=self._system,
         )  # fmt: skip
         helpers = [
-            asyncio.create_task(probe_forever(self._endpoints, self._probes, self._clock_ns)),
+            asyncio.create_task(probe_forever(self._system.probers(), self._probes, self._clock_ns)),
             asyncio.create_task(self._sync_forever()),
             asyncio.create_task(self._show_forever()),
             asyncio.create_task(self._feel_lag_forever()),
@@ -156,11 +174,12 @@ class Conductor:
             for task in (phases, *helpers):
                 task.cancel()
             await asyncio.gather(phases, *helpers, return_exceptions=True)
-            load.close()
+            await load.close()
 
     async def _phases(self, load: Load, final: FinalPhase) -> None:
         self._reach("warm-up")
-        mix = self._workload.invocations(self._plan.rng("operations"))
+        await load.open()
+        mix = self._workload.generator(self._plan.scale()).invocations(self._plan.rng("operations"))
         driving = asyncio.create_task(load.drive(mix, self._plan.rate, lambda: self.tally.phase == "final"))
         try:
             if await self._warm(load, driving):

@@ -8,16 +8,15 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import asdict
 
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems.base import StatusPort
-from harness.systems.dledger import CLIENT_PORT, RAFT_PORT, STORE, STORE_FILES
-from harness.systems.remoting import transfer_leadership
+from harness.systems import PROCESS_MARK
+from harness.systems.api import Surface
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey
@@ -36,10 +35,6 @@ from nemesis.sweep import heal_everything, sweep_commands
 if TYPE_CHECKING:
     from harness.execution.conductor import RecordFault
     from harness.execution.probes import ProbeLog
-    from harness.systems import DLedgerRegister
-
-#: How the system's processes are recognised on a node, also by a later run.
-PROCESS_PATTERN: Final = r"-Dharness\.node="
 
 
 class Machines(Nodes, Protocol):
@@ -62,10 +57,23 @@ class RunClock:
         return stop.wait(max(seconds, 0.0))
 
 
+class Target(Protocol):
+    """The system under test, as faults need it; ``harness.systems.Deployment`` is one."""
+
+    @property
+    def surface(self) -> Surface: ...
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
+
+    def start(self, nodes: Iterable[str]) -> None: ...
+
+    def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None: ...
+
+
 class SystemView:
     """The system as faults see it.  A process that does not start again is a finding about the system."""
 
-    def __init__(self, system: DLedgerRegister, probes: Callable[[], Mapping[str, Probe]]) -> None:
+    def __init__(self, system: Target, probes: Callable[[], Mapping[str, Probe]]) -> None:
         self._system = system
         self._probes = probes
 
@@ -82,14 +90,41 @@ class SystemView:
     def probes(self) -> Mapping[str, Probe]:
         return self._probes()
 
+
+class TransferringView(SystemView):
+    """The view of a system that takes requests to transfer leadership."""
+
+    def __init__(
+        self, system: Target, probes: Callable[[], Mapping[str, Probe]], transfer: Callable[[str, str], None]
+    ) -> None:
+        super().__init__(system, probes)
+        self._transfer = transfer
+
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Request a transfer from the leader, by the library's own request, in the term of its status."""
-        endpoints = self._system.endpoints()
+        """Request a transfer from the leader."""
         try:
-            term = int(StatusPort(*endpoints[leader]).ask({"op": "status"})["term"])
-            transfer_leadership((endpoints[leader][0], RAFT_PORT), leader, to, term)
+            self._transfer(leader, to)
         except (OSError, ValueError, KeyError) as error:
             raise FaultError(f"{leader} did not take the request: {error}") from None
+
+
+def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:
+    """The system as faults see it, with what only some systems have."""
+    transfer = system.surface.transfer_leader
+    return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
+
+
+def settings_of(surface: Surface, data_dirs: Mapping[str, str]) -> Settings:
+    """What faults need to know of the system."""
+    return Settings(
+        peer_port=surface.peer_port,
+        client_port=surface.client_port,
+        data_dirs=data_dirs,
+        store=f"harness/{surface.store}",
+        store_files=surface.store_files,
+        snapshots=surface.snapshot_entries > 0,
+        snapshot_threshold=surface.snapshot_entries,
+    )
 
 
 class LeasedRunner(Runner):
@@ -173,13 +208,14 @@ class Faults:
         """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
         heal_leftovers(nodes).check()
 
-    def precheck(self, nodes: Machines, system: DLedgerRegister) -> None:
+    def precheck(self, nodes: Machines, system: Target) -> None:
         """Refuse a fault that cannot work on this cluster, before the run.
 
         Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
-        context = self._context(nodes, SystemView(system, dict), lambda: 0)
+        context = self._context(nodes, system, dict, lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
+        reasons |= {name: why for name, why in self._refused(system.surface).items() if name in self.names}
         named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
         if refused := {name: why for name, why in reasons.items() if name in named}:
             text = "; ".join(f"{name} cannot work on this cluster: {why}" for name, why in refused.items())
@@ -192,7 +228,7 @@ class Faults:
         except ScheduleError as error:
             raise UsageError(f"--nemesis: {error}") from None
 
-    def prepare(self, nodes: Nodes, system: DLedgerRegister) -> None:
+    def prepare(self, nodes: Nodes, system: Target) -> None:
         """Prepare the start of the system: for wrong clocks it is started under libfaketime."""
         if not self.faketime:
             return
@@ -212,33 +248,37 @@ class Faults:
     def runner(
         self,
         nodes: Machines,
-        system: DLedgerRegister,
+        system: Target,
         probes: ProbeLog,
         record: RecordFault,
         clock_ns: Callable[[], int],
     ) -> Runner:
         """The runner of this plan's schedule."""
-        context = self._context(nodes, SystemView(system, lambda: probes.latest), clock_ns)
+        context = self._context(nodes, system, lambda: probes.latest, clock_ns)
         rng = self._plan.rng("targets")
         if is_netns(self._plan.cluster):
             return Runner(context, self.schedule, record, rng)
-        timer = DeadMansTimer(nodes, sweep_commands(nodes, PROCESS_PATTERN, nodes.data_dirs))
+        timer = DeadMansTimer(nodes, sweep_commands(nodes, PROCESS_MARK, nodes.data_dirs))
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
-    def _context(self, nodes: Machines, view: SystemView, clock_ns: Callable[[], int]) -> Context:
-        settings = Settings(
-            peer_port=RAFT_PORT,
-            client_port=CLIENT_PORT,
-            data_dirs=nodes.data_dirs,
-            store=STORE,
-            store_files=STORE_FILES,
-            snapshots=self._plan.snapshot,
-            snapshot_threshold=self._plan.snapshot_threshold,
+    def _refused(self, surface: Surface) -> dict[str, str]:
+        """What this system cannot take, with the reasons."""
+        no_clock = "this system reports no clock of its own: a wrong one could not be seen"
+        clock_faults = (
+            () if surface.clock else (name for name in self.names if isinstance(find(name), clocks.ClockFault))
+        )
+        return {**dict.fromkeys(clock_faults, no_clock), **surface.refused}
+
+    def _context(
+        self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
+    ) -> Context:
+        settings = replace(
+            settings_of(system.surface, nodes.data_dirs),
             faketime=self.faketime,
             beyond_quorum=self._plan.beyond_quorum,
             options=self._plan.fault_options,
         )
-        return Context(nodes, view, RunClock(clock_ns), self._survey(nodes), settings)
+        return Context(nodes, view_of(system, probes), RunClock(clock_ns), self._survey(nodes), settings)
 
     def _survey(self, nodes: Nodes) -> Facts:
         if self._facts is None:
@@ -306,6 +346,6 @@ class Healed:
 
 def heal_leftovers(nodes: Machines) -> Healed:
     """Undo every fault with our tag on every node that can be reached."""
-    swept = heal_everything(nodes, PROCESS_PATTERN, nodes.data_dirs)
+    swept = heal_everything(nodes, PROCESS_MARK, nodes.data_dirs)
     failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
     return Healed(swept.lines(), failed)

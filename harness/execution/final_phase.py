@@ -62,9 +62,8 @@ class FinalPhase:
         standstills: Standstills,
         clock_ns: Callable[[], int],
         stopped: Callable[[], bool],
-        system: Restartable | None = None,
+        system: Restartable,
     ) -> None:
-        """``system`` may be None where the plan asks for no restart."""
         self._plan = plan
         self._nodes = tuple(nodes)
         self._workload = workload
@@ -79,8 +78,6 @@ class FinalPhase:
 
     async def run(self, heals: Iterable[int]) -> None:
         """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start)."""
-        for worker in self._load.workers:
-            worker.client.follow_leader()
         await self._recover(heals)
         await self._come_to_rest("quiet")
         self._tally.note = "final reads"
@@ -161,7 +158,6 @@ class FinalPhase:
             await self._come_to_rest("restarted-quiet")
 
     def _kill_and_start(self) -> None:
-        assert self._system is not None
         self._system.kill(self._nodes)
         self._system.start(self._nodes)
         self._system.await_leader()

@@ -8,10 +8,8 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.clients import RegisterClient
 from harness.generators import Pace
 from history import Event, HistoryWriter
 from history.records.events import Phase, Type
@@ -19,6 +17,7 @@ from history.records.operations import was_applied
 
 if TYPE_CHECKING:
     from harness.plan import Plan
+    from harness.systems.api import Client
     from harness.workloads import Invocation
 
 LOOK_S: Final = 0.1
@@ -29,8 +28,7 @@ class Worker:
     """One client and the process number under which it issues operations."""
 
     process: int
-    client: RegisterClient
-    home: str
+    client: Client
 
 
 @dataclass(slots=True)
@@ -53,12 +51,11 @@ class Load:
     def __init__(
         self,
         plan: Plan,
-        endpoints: dict[str, tuple[str, int]],
+        clients: Sequence[Client],
         *,
         history: HistoryWriter,
         tally: Tally,
         stopped: Callable[[], bool],
-        clock_s: Callable[[], float],
         active_s: Callable[[], float],
         see: Callable[[Event], None] = lambda _event: None,
     ) -> None:
@@ -67,15 +64,12 @@ class Load:
         ``stopped`` ends every load at once; ``see`` is called with each recorded event.
         """
         self._plan = plan
-        self._endpoints = endpoints
         self._history = history
         self._tally = tally
         self._stopped = stopped
-        self._clock_s = clock_s
         self._active_s = active_s
         self._see = see
-        homes = cycle(endpoints)
-        self.workers = [self._worker(number, next(homes)) for number in range(plan.concurrency)]
+        self.workers = [Worker(number, client) for number, client in enumerate(clients)]
         self.served = False
         """Whether an operation was acknowledged by a node that had applied it."""
         self.late_s = array("f")
@@ -83,16 +77,11 @@ class Load:
         self.waited_s = 0.0
         """For how long of the main phase an operation was due and every worker was busy."""
 
-    def _worker(self, number: int, home: str) -> Worker:
-        plan = self._plan
-        client = RegisterClient(
-            self._endpoints, home, follows=plan.client_follows, timeout=plan.client_timeout, clock=self._clock_s
-        )
-        return Worker(number, client, home)
+    async def open(self) -> None:
+        await asyncio.gather(*(worker.client.open() for worker in self.workers))
 
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.client.close()
+    async def close(self) -> None:
+        await asyncio.gather(*(worker.client.close() for worker in self.workers))
 
     async def drive(self, invocations: Iterator[Invocation], rate: float, over: Callable[[], bool]) -> None:
         """Issue operations at ``rate`` a second until ``over()``; open ones are awaited."""
@@ -125,7 +114,7 @@ class Load:
         phase = self._tally.phase
         self._append(
             "invoke", worker.process, invocation.f,
-            value=invocation.value, key=invocation.key, node=worker.home, phase=phase,
+            value=invocation.value, key=invocation.key, node=worker.client.home, phase=phase,
         )  # fmt: skip
         outcome = await worker.client.perform(invocation)
         self._append(

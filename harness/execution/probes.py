@@ -8,51 +8,28 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from harness.clients.wire import LostError, NotSentError, Wire
 from history import Probe
 from history.records.probes import leader_among, probes_header
+
+if TYPE_CHECKING:
+    from harness.systems.api import Prober
 
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
 
-#: history.Probe's field -> the status answer's.
-_FIELDS: Final = {
-    "role": "role",
-    "term": "term",
-    "leader": "leader",
-    "ledger_begin": "ledgerBegin",
-    "ledger_end": "ledgerEnd",
-    "committed": "committed",
-    "applied": "applied",
-    "snapshots_saved": "snapshotsSaved",
-    "snapshots_loaded": "snapshotsLoaded",
-    "clock_ms": "clockMs",
-    "state_index": "stateIndex",
-    "digest": "digest",
-    "unapplied_oks": "unappliedOks",
-    "apply_errors": "applyErrors",
-    "reapplied": "reapplied",
-    "undecodable": "undecodable",
-    "fault": "fault",
-    "pid": "pid",
-}
+#: Figures of ``harness.systems.api`` that a probe keeps under another name.
+_FIELDS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
+_KEPT: Final = frozenset(field.name for field in fields(Probe))
 
 
-def probe_of(answer: dict[str, Any], node: str, time_ns: int) -> Probe:
-    """The probe in a status answer; one with ``error`` when the answer is not a status."""
-    if answer.get("ok") is not True:
-        return Probe(time_ns, node, error=str(answer.get("message", answer))[:200])
-    known = {field: answer[name] for field, name in _FIELDS.items() if answer.get(name) is not None}
-    if wrong := [f"{field} {value!r}" for field, value in known.items() if type(value) is not _kind(field)]:
-        return Probe(time_ns, node, error=f"a status of the wrong shape: {', '.join(wrong)}"[:200])
-    return Probe(time_ns, node, **known)
-
-
-def _kind(field: str) -> type:
-    return str if field in ("role", "leader", "digest", "fault") else int
+def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
+    """The probe with a node's figures."""
+    named = {_FIELDS.get(name, name): value for name, value in figures.items()}
+    return Probe(time_ns, node, **{name: value for name, value in named.items() if name in _KEPT})
 
 
 class ProbeLog:
@@ -102,24 +79,25 @@ class ProbeLog:
         return leader_among((probe.node, probe.term) for probe in newest if probe.answered and probe.role == "leader")
 
 
-async def probe_forever(endpoints: Mapping[str, tuple[str, int]], log: ProbeLog, run_clock: Callable[[], int]) -> None:
+async def probe_forever(probers: Mapping[str, Prober], log: ProbeLog, run_clock: Callable[[], int]) -> None:
     """Probe all nodes until cancelled; ``run_clock`` reads nanoseconds since the run's start."""
     async with asyncio.TaskGroup() as group:
-        for node, (host, port) in endpoints.items():
-            group.create_task(_probe_node(node, Wire(host, port), log, run_clock))
+        for node, prober in probers.items():
+            group.create_task(_probe_node(node, prober, log, run_clock))
+        await asyncio.Event().wait()  # also without any: it ends when it is cancelled
 
 
-async def _probe_node(node: str, wire: Wire, log: ProbeLog, run_clock: Callable[[], int]) -> None:
+async def _probe_node(node: str, prober: Prober, log: ProbeLog, run_clock: Callable[[], int]) -> None:
     try:
         due = time.monotonic()
         while True:
             try:
-                answer = await wire.ask({"op": "status"}, TIMEOUT_S)
-                probe = probe_of(answer, node, run_clock())
-            except (NotSentError, LostError) as error:
+                figures = await prober.ask(TIMEOUT_S)
+                probe = probe_of(figures, node, run_clock())
+            except (OSError, ValueError) as error:
                 probe = Probe(run_clock(), node, error=str(error))
             log.append(probe)
             due = max(due + PERIOD_S, time.monotonic())
             await asyncio.sleep(due - time.monotonic())
     finally:
-        wire.close()
+        await prober.close()

@@ -34,10 +34,8 @@ from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
-from harness.systems import DLedgerRegister
-from harness.systems.dledger import find_jar
+from harness.systems import Deployment, fetch, machines
 from history import Header, HistoryWriter, RunFiles
-from nemesis.core.ports import Command
 from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
@@ -81,7 +79,7 @@ class Run:
         plan = self._plan
         faults = Faults(plan)
         cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
-        find_jar(plan.version)
+        fetch(plan.under_test, plan.setup(), self._progress.say)
         require_usable(plan.cluster)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
@@ -136,9 +134,13 @@ class Run:
         *,
         kept: bool,
     ) -> None:
-        system = DLedgerRegister(self._plan, cluster.nodes, remote, self._standstills.active_s)
+        plan = self._plan
+        system = Deployment(
+            plan.under_test, plan.setup(machines(cluster.nodes)), remote, self._standstills.active_s,
+            plan.ready_timeout, self._progress.say,
+        )  # fmt: skip
         names = remote.names
-        require_descriptors(self._plan.concurrency, len(names))
+        require_descriptors(plan.concurrency, len(names))
         try:
             if kept:  # new nodes have no earlier run
                 faults.clean(remote)
@@ -149,7 +151,7 @@ class Run:
             link_latest(files)
             self._start_spark()
             self._lead(system, names)
-            self._state.environment = {**environment(self._plan, system, remote), **faults.describe()}
+            self._state.environment = {**environment(plan, system, remote), **faults.describe()}
             self._await_spark()
             killed_before = count_kills(remote)
             self._conduct(system, remote, faults, files, interrupts)
@@ -159,7 +161,7 @@ class Run:
             with interrupts.held():
                 self._collect(system, names, files)
 
-    def _lead(self, system: DLedgerRegister, names: Iterable[str]) -> None:
+    def _lead(self, system: Deployment, names: Iterable[str]) -> None:
         began = time.monotonic()
         system.start(names)
         leader = system.await_leader()
@@ -167,7 +169,7 @@ class Run:
         log.info("led by %s", leader)
 
     def _conduct(
-        self, system: DLedgerRegister, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
+        self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
     ) -> None:
         started = time.monotonic_ns()
 
@@ -183,8 +185,8 @@ class Run:
             return faults.runner(remote, system, probes, record, clock_ns)
 
         conductor = Conductor(
-            plan, system.endpoints(), history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
-            clock_ns=clock_ns, standstills=self._standstills, system=system, show=self._progress.show,
+            plan, system, history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
+            clock_ns=clock_ns, standstills=self._standstills, show=self._progress.show,
         )  # fmt: skip
         try:
             with interrupts.reaction(conductor.stop):
@@ -206,7 +208,7 @@ class Run:
             text, by_fault = found
             self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
 
-    def _collect(self, system: DLedgerRegister, names: Iterable[str], files: RunFiles) -> None:
+    def _collect(self, system: Deployment, names: Iterable[str], files: RunFiles) -> None:
         for line in system.collect(files.nodes):
             self._state.warn(f"not collected: {line}")
         try:
@@ -281,7 +283,7 @@ class Run:
             self._state.save()
 
 
-def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
+def _install(system: Deployment, names: Iterable[str]) -> None:
     """Install the program on every node, and remove what an earlier run left."""
     system.kill(names)
     system.wipe()
@@ -289,18 +291,15 @@ def _install(system: DLedgerRegister, names: Iterable[str]) -> None:
     log.info("installed")
 
 
-def environment(plan: Plan, system: DLedgerRegister, remote: Remote) -> dict[str, Any]:
+def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any]:
     """The facts about the machines that the results record."""
-    first = remote.names[0]
-    java = remote.run({first: Command(("sh", "-c", "java -version 2>&1 | head -n 1"))})[first].stdout.strip()
+    name = plan.under_test.title or plan.under_test.name
     return {
-        "system": f"DLedger {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
-        "jar_sha256": system.jar_hash,
-        "java": java,
+        "system": f"{name} {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
+        **system.describe(),
         "machine": machine(),
         "kernel": platform.release(),
         "python": sys.version.split()[0],
-        "timers": plan.timers,
         "nodes": {name: remote.address(name) for name in remote.names},
     }
 

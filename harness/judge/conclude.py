@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.judge.judge import judge
-from harness.judge.node_alarms import ALARMS
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import require_history, write_json
+from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
@@ -107,24 +107,25 @@ def read_recorded(run: RunFiles) -> Recorded:
         probes=read_probes(run.probes) if run.probes.exists() else [],
         state=state,
         nodes=names,
-        log_hits=log_hits(run.nodes, names),
+        log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
     )
 
 
-def log_hits(directory: Path, nodes: tuple[str, ...]) -> dict[str, dict[str, int]]:
+def log_hits(directory: Path, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -> dict[str, dict[str, int]]:
     """Count the alarms in the collected logs of every node.
 
     Logs are capped and their oldest lines are gone, so the server counts too (``alarms-<pid>.json``); but a
     process that was killed may not have written its last ones.  The higher of the two counts is taken.
     """
     hits: dict[str, dict[str, int]] = {}
+    patterns = [alarm.pattern for alarm in alarms]
     for node in nodes:
         logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
         found: Counter[str] = Counter()
         for path in logs:
             with path.open(errors="replace") as lines:
                 for line in lines:
-                    found.update(pattern for pattern, _, _ in ALARMS if pattern in line)
+                    found.update(pattern for pattern in patterns if pattern in line)
         if logs or counted is not None:
             hits[node] = dict(found | (counted or Counter()))
     return hits

@@ -67,7 +67,7 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 
 
 def _operations(recorded: Recorded) -> Check:
-    kinds = ("read", "write", "cas") if recorded.plan.workload == "cas-register" else ("read", "write")
+    kinds = recorded.plan.load.kinds
     ok = Counter(op.f for op in recorded.operations if op.applied and op.phase == "main" and not op.refused)
     phase = main_phase(recorded)
     enough = least(recorded, _awake_s(recorded, *phase)) if phase else 1

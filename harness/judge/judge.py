@@ -54,7 +54,7 @@ def judge(
     )
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
-    failures = [*recorded.state.failures, *setup_failures(recorded.log_hits, probes)]
+    failures = [*recorded.state.failures, *setup_failures(recorded)]
     return Results(
         verdict=verdict,
         sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),

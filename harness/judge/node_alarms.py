@@ -14,21 +14,9 @@ from typing import Final
 
 from harness.judge.damage import NONE, Damages
 from harness.judge.recorded import Recorded
+from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
 
-#: Patterns of a node's log or the ``fault`` of its status, their meaning, and what follows: a ``violation``, a
-#: ``note`` (the library met an error that it retries: worth knowing, no proof of anything), or a failure of the
-#: ``harness`` (the set-up is wrong).
-ALARMS: Final = (
-    ("truncate for data file error", "a data file was destroyed while truncating", "violation"),
-    ("Fail to recover state machine", "the state machine could not be recovered", "violation"),
-    ("[BUG]", "the library met a state that it calls a bug", "note"),
-    ("Apply task exception", "applying committed entries failed and was tried again", "note"),
-    ("IllegalAccessError", "the JVM lacks a module open: the set-up is wrong", "harness"),
-    ("OutOfMemoryError", "the server ran out of the memory that the harness gave it", "harness"),
-    ("Invalid or corrupt jarfile", "the server's program was damaged or lost on its node", "harness"),
-    ("Unable to access jarfile", "the server's program was damaged or lost on its node", "harness"),
-)
 #: Counts of a probe that are worth a note, with what they count.
 _COUNTS: Final = (
     ("unapplied_oks", "acknowledgements of entries that were never applied there"),
@@ -42,18 +30,20 @@ Hits = Mapping[str, Mapping[str, int]]
 
 def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
     """Check that the nodes report nothing that must never happen."""
-    hits, probes = _with_faults(recorded.log_hits, recorded.probes), recorded.probes
-    alarms, excused = log_lines(hits, "violation", damages), log_lines(hits, "violation", damages, damaged=True)
+    known, probes = recorded.alarms, recorded.probes
+    hits = _with_faults(known, recorded.log_hits, probes)
+    alarms = log_lines(known, hits, "violation", damages)
+    excused = log_lines(known, hits, "violation", damages, damaged=True)
     unread, unread_damaged = _undecodable(probes, damages)
     notes = [
         *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
-        *log_lines(hits, "note"),
+        *log_lines(known, hits, "note"),
         *_counts(probes),
         *_faults(probes),
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
-        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(hits, probes, damages)}
+        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, hits, probes, damages)}
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
     doubts = restarts_unexplained(recorded)
     if missing := [node for node in recorded.nodes if node not in recorded.log_hits]:
@@ -65,24 +55,23 @@ def node_alarms(recorded: Recorded, damages: Damages = NONE) -> Check:
     return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
 
 
-def setup_failures(log_hits: Hits, probes: Sequence[Probe] = ()) -> list[str]:
+def setup_failures(recorded: Recorded) -> list[str]:
     """Alarms about the set-up by the harness: failures of ours."""
-    return log_lines(_with_faults(log_hits, probes), "harness")
+    known = recorded.alarms
+    return log_lines(known, _with_faults(known, recorded.log_hits, recorded.probes), "harness")
 
 
-def log_lines(hits: Hits, follows: str, damages: Damages = NONE, *, damaged: bool = False) -> list[str]:
+def log_lines(
+    alarms: Sequence[Alarm], hits: Hits, follows: str, damages: Damages = NONE, *, damaged: bool = False
+) -> list[str]:
     """A sentence for each alarm with this consequence, of damaged or of undamaged nodes."""
-    return [
-        f"{count} times {pattern!r} on {', '.join(nodes)} ({meaning})"
-        for pattern, meaning, what in ALARMS
-        if what == follows
-        and (
-            nodes := sorted(
-                node for node, found in hits.items() if found.get(pattern) and (node in damages.nodes) == damaged
-            )
-        )
-        and (count := sum(hits[node][pattern] for node in nodes))
-    ]
+    lines = []
+    for alarm in (one for one in alarms if one.follows == follows):
+        found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
+        if nodes := sorted(node for node in found if (node in damages.nodes) == damaged):
+            count = sum(found[node] for node in nodes)
+            lines.append(f"{count} times {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
+    return lines
 
 
 def restarts_unexplained(recorded: Recorded) -> list[str]:
@@ -116,11 +105,11 @@ def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> boo
     )
 
 
-def _with_faults(log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
+def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
     """The alarms of the logs, and those only in the ``fault`` of a status: each process once."""
     faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
     hits = {node: dict(found) for node, found in log_hits.items()}
-    for pattern, _, _ in ALARMS:
+    for pattern in (alarm.pattern for alarm in alarms):
         for node in {node for node, _, _ in faults}:
             count = sum(pattern in str(fault) for name, _, fault in faults if name == node)
             if count > hits.get(node, {}).get(pattern, 0):
@@ -169,8 +158,9 @@ def _faults(probes: Sequence[Probe]) -> list[str]:
     return [f"{node} says: {fault}" for node, fault in first]
 
 
-def _nodes_of(hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:
-    alarmed = {node for node, found in hits.items() for p, _, what in ALARMS if what == "violation" and found.get(p)}
+def _nodes_of(alarms: Sequence[Alarm], hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:
+    violations = [alarm.pattern for alarm in alarms if alarm.follows == "violation"]
+    alarmed = {node for node, found in hits.items() if any(found.get(pattern) for pattern in violations)}
     unread = {
         node
         for (node, _), (probe, _) in _per_process(probes, "undecodable").items()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.api import Alarm
 from history import Operation, Probe, Receipt
 
 
@@ -24,3 +25,8 @@ class Recorded:
     state: RunState
     nodes: tuple[str, ...]
     log_hits: dict[str, dict[str, int]]
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The alarms of the system under test."""
+        return self.plan.under_test.alarms

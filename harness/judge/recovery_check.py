@@ -191,7 +191,7 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
         return f"the harness never asked {' and '.join(found.unasked)} since the heal"
-    if failures := [*recorded.state.failures, *setup_failures(recorded.log_hits, recorded.probes)]:
+    if failures := [*recorded.state.failures, *setup_failures(recorded)]:
         return f"the harness failed ({failures[0]})"
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"

@@ -26,7 +26,7 @@ from harness.suite.runner import OVERHEAD_S, Runner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
-from harness.systems.dledger import find_jar
+from harness.systems import fetch
 from harness.terminal import tables
 
 #: In a run's directory: its cell and whether it ended as expected; read by retention.
@@ -138,8 +138,8 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
     cells = cells_of(asked, suite, seed)
     for nodes in {cell.plan.nodes for cell in cells}:
         open_cluster(asked.cluster, nodes=nodes)
-    for version in sorted({cell.plan.version for cell in cells}):
-        find_jar(version)
+    for plan in {cell.plan.version: cell.plan for cell in cells}.values():
+        fetch(plan.under_test, plan.setup(), print)
     require_usable(asked.cluster)
     retries = suite.retries if asked.retries is None else asked.retries
     begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))

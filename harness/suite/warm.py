@@ -19,7 +19,7 @@ from harness.clusters import open_cluster
 from harness.errors import HarnessError
 from harness.execution.faults import heal_leftovers
 from harness.remote.nodes import Remote
-from harness.systems import DLedgerRegister
+from harness.systems import PROCESS_MARK, Deployment, machines
 from nemesis.core.ports import Command
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ Look = Mapping[str, tuple[str, ...]]
 
 #: iptables makes its tables and chains when they are first used and never removes them: empty ones that
 #: accept everything are no difference.
-#: The pattern for our processes does not match itself.
 _LOOK: Final = r"""
 PATH=$PATH:/usr/sbin:/sbin
 for table in filter mangle nat; do
@@ -49,8 +48,9 @@ tc qdisc show 2>/dev/null | sed 's/ [0-9a-f]*: / /; s/^/tc: /'
 ip -o address show | awk '{print "address:", $2, $3, $4}'
 ip route show | sed 's/^/route: /'
 awk -v at="$1" '$2 == at {print "mount:", $2, $3, $4}' /proc/mounts
-find "$1" -mindepth 1 -maxdepth 3 ! -name '*.jar' ! -name 'lost+found' | sort | sed 's/^/file: /'
-grep -laE -e '-Dharness[.]node=' /proc/[0-9]*/cmdline 2>/dev/null | sed 's/^/process: /'
+find "$1" -mindepth 1 -maxdepth 3 -path "$1/harness/programs" -prune -o ! -name 'lost+found' -print | sort | \
+  sed 's/^/file: /'
+grep -lasF -e "$2" /proc/[0-9]*/environ | sed 's/^/process: /'
 true
 """
 
@@ -109,7 +109,8 @@ class WarmCluster:
     def _look(self) -> Look:
         """Remove what the last run left on purpose, then read the state of the nodes.  Raises HarnessError."""
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
-            system = DLedgerRegister(self._plan, self._cluster.nodes, remote, time.monotonic)
+            setup = self._plan.setup(machines(self._cluster.nodes))
+            system = Deployment(self._plan.under_test, setup, remote, time.monotonic)
             system.kill(remote.names)
             system.wipe()
             homes = {node.name: node.data_dir for node in self._cluster.nodes}
@@ -131,7 +132,7 @@ class WarmCluster:
 
 def look_command(data_dir: str) -> Command:
     """The command that prints what a run can change on a node, a line each."""
-    return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
+    return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir)), PROCESS_MARK), timeout=20.0)
 
 
 def differences(fresh: Look, now: Look, what: str) -> list[str]:

@@ -1,6 +1,30 @@
-"""Systems under test: one file each."""
+"""Systems under test.  Nothing outside this package knows one of them by its name.
 
-from harness.systems.base import StatusPort, SystemOnNodes
-from harness.systems.dledger import DLedgerRegister
+==============  ========================================================================================================
+``api``         what a system is: declarations, roles, clients, workloads, probes, promises
+``law``         what an answer proves about an operation, as a table
+``registry``    which systems there are: the entry points of the group ``harness.systems``
+``artifacts``   files that systems run from, fetched once and kept
+``ready``       when a process is ready
+``deployment``  any system on its nodes: install, start, kill, collect
+``program``     any program, from one file
+``dledger``     the register on DLedger
+==============  ========================================================================================================
+"""
 
-__all__ = ["DLedgerRegister", "StatusPort", "SystemOnNodes"]
+from harness.systems.api import Machine, Setup, System
+from harness.systems.deployment import PROCESS_MARK, Deployment, fetch, machines
+from harness.systems.registry import DEFAULT, find_system, system_names
+
+__all__ = [
+    "DEFAULT",
+    "PROCESS_MARK",
+    "Deployment",
+    "Machine",
+    "Setup",
+    "System",
+    "fetch",
+    "find_system",
+    "machines",
+    "system_names",
+]

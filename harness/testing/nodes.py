@@ -95,7 +95,7 @@ class FakeNodes:
         lines = []
         for peer, number in self.rules[node].get(chain, {}).items():
             own = self.own[node, chain, peer]
-            lines.append(f'  ip saddr x tcp dport 20911 counter packets {own} bytes 9 comment "before {peer}"')
+            lines.append(f'  ip saddr x tcp dport 7000 counter packets {own} bytes 9 comment "before {peer}"')
             lines.append(f'  ip saddr x counter packets {number} bytes 9 drop comment "from {peer}"')
         return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """Workloads: one file each, each a stream of invocations decided by a seed."""
 
 from harness.workloads.invocation import Invocation
-from harness.workloads.registers import CasRegister, Register, Workload, workload_named
+from harness.workloads.registers import CasRegister, Register, Workload
 
-__all__ = ["CasRegister", "Invocation", "Register", "Workload", "workload_named"]
+__all__ = ["CasRegister", "Invocation", "Register", "Workload"]

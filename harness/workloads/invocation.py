@@ -8,9 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """An invocation: ``f``, ``key`` and ``value`` as in the history; ``read_mode`` only for reads."""
+    """An invocation: ``f``, ``key`` and ``value`` as in the history.
+
+    ``final``: it is issued after everything was healed, when any node may answer it, in the strongest mode.
+    """
 
     f: str
     key: str
     value: Any = None
-    read_mode: str | None = None
+    final: bool = False

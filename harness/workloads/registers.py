@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Protocol
 
-from harness.errors import UsageError
 from harness.workloads.invocation import Invocation
 
 
@@ -25,31 +24,29 @@ class Workload(Protocol):
 class Register:
     """Half reads, half writes, on ``keys`` registers k0, k1, …"""
 
-    def __init__(self, keys: int, read_mode: str) -> None:
+    def __init__(self, keys: int) -> None:
         self._keys = [f"k{number}" for number in range(keys)]
-        self._read_mode = read_mode
 
     def invocations(self, rng: random.Random) -> Iterator[Invocation]:
         values = count(1)
         while True:
             key = rng.choice(self._keys)
             if rng.random() < 0.5:
-                yield Invocation("read", key, read_mode=self._read_mode)
+                yield Invocation("read", key)
             else:
                 yield Invocation("write", key, next(values))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a key, in the strongest mode."""
-        return [Invocation("read", key, read_mode="log") for key in self._keys]
+        """One read a key."""
+        return [Invocation("read", key, final=True) for key in self._keys]
 
 
 class CasRegister:
     """A third each of reads, writes and compare-and-sets; a cas expects one of the last values written."""
 
-    def __init__(self, keys: int, read_mode: str) -> None:
-        self._register = Register(keys, read_mode)
+    def __init__(self, keys: int) -> None:
+        self._register = Register(keys)
         self._keys = [f"k{number}" for number in range(keys)]
-        self._read_mode = read_mode
 
     def invocations(self, rng: random.Random) -> Iterator[Invocation]:
         values = count(1)
@@ -58,7 +55,7 @@ class CasRegister:
             key = rng.choice(self._keys)
             draw = rng.random()
             if draw < 1 / 3:
-                yield Invocation("read", key, read_mode=self._read_mode)
+                yield Invocation("read", key)
                 continue
             value = next(values)
             expected = rng.choice(recent[key][-3:]) if recent[key] else None
@@ -70,12 +67,3 @@ class CasRegister:
 
     def final_reads(self) -> list[Invocation]:
         return self._register.final_reads()
-
-
-def workload_named(name: str, keys: int, read_mode: str) -> Workload:
-    """Raises UsageError for an unknown name."""
-    if name == "register":
-        return Register(keys, read_mode)
-    if name == "cas-register":
-        return CasRegister(keys, read_mode)
-    raise UsageError(f"--workload must be register or cas-register, not {name}")

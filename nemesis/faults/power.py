@@ -162,7 +162,7 @@ SWEEP: Final = f"""refused=
 if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
 case "$refused" in *"No space left"*) refused=;; esac
 if [ -n "$refused" ] || [ -e {UNMOUNTED} ]; then
-  for pid in $(ours "$1"); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
+  for pid in $(under_test "$1"); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
   if said=$(sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} {UNMOUNTED} 2>&1)
   then echo "remounted the data filesystem"
   else wrong "$2 stays shut down: $said"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.execution.faults import PROCESS_PATTERN
+from harness.systems import PROCESS_MARK
 from history import Event, Probe, receipts_of
 from history.records.probes import Role
 from nemesis.core.errors import FaultError, SkippedError
@@ -130,7 +130,7 @@ def test_a_node_that_cannot_be_reached_is_a_failure_and_the_others_are_swept(wor
 
 
 def sweeps(world):
-    return sweep_commands(world.remote, PROCESS_PATTERN, {})
+    return sweep_commands(world.remote, PROCESS_MARK, {})
 
 
 def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, capsys):

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from harness.execution.faults import SystemView
+from harness.execution.faults import view_of
 from harness.plan import Plan
 from harness.remote.nodes import Remote
-from harness.systems import DLedgerRegister
-from harness.systems.base import StatusPort
-from harness.systems.dledger import find_jar
+from harness.systems import Deployment, fetch, machines
+from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
 from history import Probe
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import FaultError, SkippedError
@@ -40,11 +39,11 @@ class Servers:
     """``leader`` asks the servers, not the nemesis."""
 
     ctx: Context
-    system: DLedgerRegister
+    system: Deployment
     remote: Remote
 
     def status(self, node: str) -> dict[str, Any]:
-        return StatusPort(*self.system.endpoints()[node]).ask({"op": "status"})
+        return StatusPort(self.remote.address(node), CLIENT_PORT).ask({"op": "status"})
 
     def leader(self) -> str:
         deadline = time.monotonic() + 30
@@ -62,21 +61,22 @@ class Servers:
 
     def write(self, count: int, keys: int = 5) -> int:
         """So many writes, one after another, at the leader; how many were ok."""
-        host, port = self.system.endpoints()[self.leader()]
+        port = StatusPort(self.remote.address(self.leader()), CLIENT_PORT)
         return sum(
-            StatusPort(host, port).ask({"op": "write", "key": f"k{n % keys}", "value": n}, timeout=4.0)["ok"] is True
+            port.ask({"op": "write", "key": f"k{n % keys}", "value": n}, timeout=4.0)["ok"] is True
             for n in range(count)
         )
 
 
-def probes(system: DLedgerRegister) -> Mapping[str, Probe]:
+def probes(system: Deployment) -> Mapping[str, Probe]:
     from harness.execution.probes import probe_of
 
     found = {}
-    for node, endpoint in system.endpoints().items():
+    for machine in system.setup.nodes:
+        node = machine.name
         try:
-            answer = StatusPort(*endpoint).ask({"op": "status"})
-            found[node] = probe_of(answer, node, time.monotonic_ns())
+            answer = StatusPort(machine.address, CLIENT_PORT).ask({"op": "status"})
+            found[node] = probe_of(figures(answer), node, time.monotonic_ns())
         except (OSError, ValueError) as error:
             found[node] = Probe(time.monotonic_ns(), node, error=str(error))
     return found
@@ -85,19 +85,19 @@ def probes(system: DLedgerRegister) -> Mapping[str, Probe]:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
     plan = Plan(seed=1, snapshot=True, snapshot_threshold=THRESHOLD)
-    find_jar(plan.version)
+    fetch(plan.under_test, plan.setup(), print)
     with real_cluster("t-nem-dl") as cluster, Remote(cluster.nodes) as remote:
         facts, file = survey(remote), Settings().clock_file
         if not environment(facts, "n1", file):
             pytest.skip("no libfaketime on this machine")
-        system = DLedgerRegister(plan, cluster.nodes, remote, time.monotonic)
+        system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
         system.install()
         remote.run(dict.fromkeys(remote.names, prepare(file)))
         system.set_environments({node: environment(facts, node, file) for node in remote.names})
         system.start(remote.names)
         system.await_leader()
         settings = Settings(snapshot_threshold=THRESHOLD, faketime=True)
-        view = SystemView(system, lambda: probes(system))
+        view = view_of(system, lambda: probes(system))
         yield Servers(Context(remote, view, MonotonicClock(), facts, settings), system, remote)
         system.kill(remote.names)
 
@@ -106,8 +106,8 @@ def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
     """A server that could not be started again for want of its jar would look like a system that does not come back."""
     plan = Plan(seed=1)
     with real_cluster("t-nem-cut") as cluster, Remote(cluster.nodes) as remote:
-        system = DLedgerRegister(plan, cluster.nodes, remote, time.monotonic)
-        ctx = Context(remote, SystemView(system, lambda: probes(system)), MonotonicClock(), survey(remote), Settings())
+        system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
+        ctx = Context(remote, view_of(system, lambda: probes(system)), MonotonicClock(), survey(remote), Settings())
         fault = find("crash-all")
         if why := fault.precheck(ctx):
             pytest.skip(why)

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import UsageError
-from harness.workloads import Invocation, workload_named
+from harness.workloads import CasRegister, Invocation, Register
 
 BOTH = pytest.mark.parametrize("name", ["register", "cas-register"])
 
 
-def stream(name: str, seed: int, count: int, keys: int = 5, mode: str = "log") -> list[Invocation]:
-    return list(islice(workload_named(name, keys, mode).invocations(random.Random(seed)), count))
+WORKLOADS: dict[str, type[Register] | type[CasRegister]] = {"register": Register, "cas-register": CasRegister}
+
+
+def stream(name: str, seed: int, count: int, keys: int = 5) -> list[Invocation]:
+    return list(islice(WORKLOADS[name](keys).invocations(random.Random(seed)), count))
 
 
 def written(invocation: Invocation) -> int:
@@ -63,18 +65,13 @@ def test_a_cas_expects_one_of_the_last_three_values_asked_for_on_its_key() -> No
 
 
 @BOTH
-def test_reads_carry_the_mode_and_nothing_else_does(name: str) -> None:
-    for invocation in stream(name, 2, 300, mode="unsafe"):
-        assert invocation.read_mode == ("unsafe" if invocation.f == "read" else None)
+def test_reads_have_no_value_and_nothing_is_final(name: str) -> None:
+    for invocation in stream(name, 2, 300):
+        assert not invocation.final
         assert (invocation.value is None) == (invocation.f == "read")
 
 
 @BOTH
-def test_final_reads_are_one_a_register_and_always_through_the_log(name: str) -> None:
-    reads = workload_named(name, 3, "unsafe").final_reads()
-    assert reads == [Invocation("read", key, read_mode="log") for key in ("k0", "k1", "k2")]
-
-
-def test_an_unknown_workload_is_refused() -> None:
-    with pytest.raises(UsageError, match="--workload must be register or cas-register, not queue"):
-        workload_named("queue", 1, "log")
+def test_final_reads_are_one_a_register(name: str) -> None:
+    reads = WORKLOADS[name](3).final_reads()
+    assert reads == [Invocation("read", key, final=True) for key in ("k0", "k1", "k2")]

@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 
-from harness.systems.dledger import STORE_FILES
+from harness.systems.dledger.processes import STORE_FILES
 from harness.testing import Recorder, world
 from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError

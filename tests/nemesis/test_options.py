@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import nemesis
-from harness.systems.dledger import STORE_FILES
+from harness.systems.dledger.processes import STORE_FILES
 from nemesis.core.errors import OptionError
 from nemesis.core.fault import Settings
 from nemesis.core.options import OPTIONS, check_options

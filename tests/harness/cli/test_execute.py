@@ -21,6 +21,8 @@ from harness.execution.progress import Progress
 from harness.execution.run import Run
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.dledger.client import RegisterClient
+from harness.systems.dledger.status import StatusProber
 from history import RunFiles, read_history
 from nemesis.core.ports import Command, Completed
 from pipeline import SessionError
@@ -124,14 +126,13 @@ class ToyRemote:
         return "127.0.0.1"
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        return {node: Completed(node, 0, 'openjdk version "21"\n', "", 0.0) for node in commands}
+        return {node: Completed(node, 0, "", "", 0.0) for node in commands}
 
 
 class ToySystem:
-    jar_hash = "0" * 64
-
     def __init__(self, world: World) -> None:
         self._world = world
+        self.names = world.register.names
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: self._world.step(name)  # kill, wipe, install, start
@@ -140,8 +141,14 @@ class ToySystem:
         self._world.step("await_leader")
         return "n1"
 
-    def endpoints(self) -> dict[str, tuple[str, int]]:
-        return self._world.register.endpoints
+    def clients(self, number: int) -> list[RegisterClient]:
+        return self._world.register.clients(number, PLAN.client_timeout)
+
+    def probers(self) -> dict[str, StatusProber]:
+        return self._world.register.probers()
+
+    def describe(self) -> dict[str, str]:
+        return {"java": 'openjdk version "21"'}
 
     def collect(self, into: Path) -> list[str]:
         for name in self._world.register.names:
@@ -216,7 +223,8 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "open_cluster": lambda *_, **__: ToyCluster(world),
         "require_usable": lambda spec: world.refuse(spec),
         "Remote": ToyRemote,
-        "DLedgerRegister": lambda *_: ToySystem(world),
+        "Deployment": lambda *_: ToySystem(world),
+        "fetch": lambda *_: {},
         "Faults": lambda plan: ToyFaults(world),
         "WarmSession": lambda *_, **__: ToySpark(world),
         "draw": draw,

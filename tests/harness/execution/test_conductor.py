@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from checker import check_operations
-from harness.clients import RegisterClient
 from harness.execution import conductor as conductor_module
 from harness.execution import final_phase
 from harness.runstate import MOMENTS, RunState
+from harness.systems.dledger.client import RegisterClient
 from history import Event, pair, read_probes, receipts_of
 from nemesis.schedule.runner import Unhealed
 from tests.support.harness.scene import PLAN, REACHED, SHORT, Scene

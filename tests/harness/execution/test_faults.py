@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from harness.clusters import Node
 from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
 from harness.execution import faults as faults_module
-from harness.execution.faults import PROCESS_PATTERN, Faults, RunClock, SystemView, heal_leftovers, replayed, scripted
+from harness.execution.faults import Faults, RunClock, SystemView, heal_leftovers, replayed, scripted, view_of
 from harness.plan import Plan, validate
-from harness.systems import DLedgerRegister
+from harness.systems import PROCESS_MARK, Deployment, Machine
+from harness.systems.deployment import _mark
+from harness.systems.dledger import processes
 from history import Receipt
 from nemesis.core.errors import FaultError
 from nemesis.core.facts import Facts
@@ -181,7 +182,7 @@ def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_system_is_started_under_libfaketime_only_for_wrong_clocks(nemesis: tuple[str, ...], under: bool) -> None:
     nodes, given = Nodes(stdout="faketime /usr/lib/faketime.so\n"), list[Any]()
     faults = Faults(Plan(seed=1, nemesis=nemesis))
-    faults.prepare(nodes, SimpleNamespace(set_environments=given.append))  # type: ignore[arg-type]
+    faults.prepare(nodes, SimpleNamespace(set_environments=given.append))
     assert bool(given) is under
     assert bool(faults.describe()) is under
     if under:
@@ -211,7 +212,8 @@ def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.Mo
 
 
 def system(start: Callable[..., None] = lambda names: None) -> Any:
-    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7))
+    surface = processes.surface(PLAN.setup())
+    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface)
 
 
 def raising(error: Exception) -> Callable[..., None]:
@@ -230,10 +232,10 @@ def test_a_process_that_does_not_come_up_again_is_the_systems_finding() -> None:
 
 def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    real = SimpleNamespace(endpoints=lambda: {"n1": ("10.0.0.1", 20912), "n2": ("10.0.0.2", 20912)})
-    monkeypatch.setattr(faults_module, "StatusPort", lambda *_: SimpleNamespace(ask=lambda request: {"term": 7}))
-    monkeypatch.setattr(faults_module, "transfer_leadership", lambda *words: asked.append(words))
-    view = SystemView(real, dict)  # type: ignore[arg-type]
+    monkeypatch.setattr(processes, "StatusPort", lambda *_: SimpleNamespace(ask=lambda request: {"term": 7}))
+    monkeypatch.setattr(processes, "transfer_leadership", lambda *words: asked.append(words))
+    setup = PLAN.setup([Machine("n1", "10.0.0.1"), Machine("n2", "10.0.0.2")])
+    view = view_of(SimpleNamespace(surface=processes.surface(setup)), dict)
     assert isinstance(view, Transfers)
     view.transfer_leader("n1", "n2")
     assert asked == [(("10.0.0.1", 20911), "n1", "n2", 7)]
@@ -241,7 +243,7 @@ def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.Monke
     def refused(*_: object) -> None:
         raise ValueError("refused with code 404")
 
-    monkeypatch.setattr(faults_module, "transfer_leadership", refused)
+    monkeypatch.setattr(processes, "transfer_leadership", refused)
     with pytest.raises(FaultError, match="n1 did not take the request: refused with code 404"):
         view.transfer_leader("n1", "n2")
 
@@ -328,8 +330,9 @@ def test_our_processes_are_recognised_by_their_mark() -> None:
     """The pattern of the sweep and the mark on the command line must never drift apart."""
     nodes = Nodes()
     heal_leftovers(nodes)
-    assert PROCESS_PATTERN in nodes.sent[0].argv
-    assert PROCESS_PATTERN.replace("\\", "") in DLedgerRegister._mark("n1")
+    assert PROCESS_MARK in nodes.sent[0].argv
+    (role,) = PLAN.under_test.roles(PLAN.setup([Machine("n1", "10.0.0.1")]))
+    assert _mark(role).startswith(PROCESS_MARK)
 
 
 def test_every_node_is_swept_where_its_own_data_lies() -> None:
@@ -341,11 +344,12 @@ def test_every_node_is_swept_where_its_own_data_lies() -> None:
 def test_faults_strike_where_the_data_of_each_node_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What strikes another directory than the system's leaves it untouched, and the run looks good."""
     monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
-    settings = Faults(PLAN)._context(Nodes(), SystemView(system(), dict), lambda: 0).settings
+    setup = PLAN.setup(Machine(name, "10.0.0.1", Nodes.data_dirs[name]) for name in Nodes.names)
+    real = Deployment(PLAN.under_test, setup, Nodes(), lambda: 0.0)  # type: ignore[arg-type]
+    settings = Faults(PLAN)._context(Nodes(), real, dict, lambda: 0).settings
     assert settings.data_dir("n2") == "/srv/two"
-    nodes = [Node(n, "10.0.0.1", "10.0.0.1", 22, "root", Path("k"), None, Nodes.data_dirs[n]) for n in Nodes.names]
-    real = DLedgerRegister(PLAN, nodes, Nodes(), lambda: 0.0)  # type: ignore[arg-type]
-    assert settings.store_dir("n2") == real._path("n2", "register")
+    command = processes.java_command(setup, "n2")
+    assert command[command.index("--data-dir") + 1] == settings.store_dir("n2")
 
 
 @pytest.mark.parametrize("sweep", [lambda nodes: heal_leftovers(nodes).check(), Faults(PLAN).clean])

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients import Outcome, RegisterClient
 from harness.execution.load import Load, Tally
 from harness.plan import Plan
+from harness.systems.dledger.client import RegisterClient
+from harness.systems.law import Outcome
 from harness.workloads import Invocation
 from history import UNAPPLIED, Header, HistoryWriter, pair, read_history
 
 PLAN = Plan(seed=1, concurrency=3, rate=200.0)
-READS = [Invocation("read", "k0", read_mode="log")]
+READS = [Invocation("read", "k0")]
 
 
 @pytest.fixture
@@ -28,9 +29,11 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Load]]:
     def load(plan: Plan = PLAN, tally: Tally | None = None) -> Load:
         path = tmp_path / f"{len(histories)}.jsonl"
         histories.append(HistoryWriter(path, Header(), started_ns=time.monotonic_ns(), clock=time.monotonic_ns))
+        endpoints = {"n1": ("127.0.0.1", 1)}
+        clients = [RegisterClient(endpoints, "n1", follows="leader", timeout=4.0) for _ in range(plan.concurrency)]
         return Load(
-            plan, {"n1": ("127.0.0.1", 1)}, history=histories[-1], tally=tally or Tally(phase="main"),
-            stopped=lambda: False, clock_s=time.monotonic, active_s=time.monotonic,
+            plan, clients, history=histories[-1], tally=tally or Tally(phase="main"),
+            stopped=lambda: False, active_s=time.monotonic,
         )  # fmt: skip
 
     yield load

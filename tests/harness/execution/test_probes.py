@@ -13,6 +13,7 @@ import pytest
 
 from harness.execution import probes as probes_module
 from harness.execution.probes import ProbeLog, probe_forever, probe_of
+from harness.systems.dledger.status import StatusProber, figures
 from history import Probe, read_probes
 from tests.support.harness.toy_server import Request, closed_port, send, serving
 
@@ -31,27 +32,25 @@ def log(tmp_path: Path) -> Iterator[ProbeLog]:
 
 
 def test_a_status_answer_is_a_probe() -> None:
-    assert probe_of(STATUS, "n1", 5) == Probe(5, "n1", "leader", 3, "n1", 0, 9, 8, 7, 2, 1, 1_732_190_000_000)
+    assert probe_of(figures(STATUS), "n1", 5) == Probe(5, "n1", "leader", 3, "n1", 0, 9, 8, 7, 2, 1, 1_732_190_000_000)
 
 
 def test_a_node_that_knows_no_leader() -> None:
-    probe = probe_of({**STATUS, "role": "candidate", "leader": None}, "n1", 5)
+    probe = probe_of(figures({**STATUS, "role": "candidate", "leader": None}), "n1", 5)
     assert (probe.role, probe.leader, probe.answered) == ("candidate", None, True)
 
 
 @pytest.mark.parametrize("answer", [{}, {"ok": False, "message": "starting"}, {"ok": 1}, {"ok": None}])
 def test_what_is_no_status_says_so(answer: dict[str, Any]) -> None:
-    probe = probe_of(answer, "n1", 5)
-    assert not probe.answered
-    assert (probe.role, probe.committed) == ("unknown", -1)
+    with pytest.raises(ValueError, match=str(answer.get("message", "{"))):
+        figures(answer)
 
 
 @pytest.mark.parametrize("changes", [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": 1}, {"leader": 1}])
 def test_a_status_of_the_wrong_shape_is_an_error_and_no_figure(changes: dict[str, Any]) -> None:
     """A figure of another type would break whoever compares it, long after the run."""
-    probe = probe_of({**STATUS, **changes}, "n1", 5)
-    assert not probe.answered
-    assert next(iter(changes)) in (probe.error or "")
+    with pytest.raises(ValueError, match=f"wrong shape: {next(iter(changes))}"):
+        figures({**STATUS, **changes})
 
 
 def test_the_newest_word_of_each_node_is_at_hand_and_all_are_on_disk(log: ProbeLog, tmp_path: Path) -> None:
@@ -94,7 +93,8 @@ def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
         async with serving(status) as good, serving(silence) as mute, serving(babble) as odd:
             endpoints = {name: (toy.host, toy.port) for name, toy in (("good", good), ("mute", mute), ("odd", odd))}
             endpoints["down"] = ("127.0.0.1", closed_port())
-            probing = asyncio.create_task(probe_forever(endpoints, log, time.monotonic_ns))
+            probers = {name: StatusProber(*endpoint) for name, endpoint in endpoints.items()}
+            probing = asyncio.create_task(probe_forever(probers, log, time.monotonic_ns))
             async with asyncio.timeout(60):
                 while any(sum(probe.node == node for probe in log.all) < 2 for node in endpoints):
                     await asyncio.sleep(0.05)
@@ -120,7 +120,7 @@ def test_a_full_disk_ends_the_probing(log: ProbeLog, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(log, "append", full)
     with pytest.raises(ExceptionGroup) as caught:
-        asyncio.run(probe_forever({"n1": ("127.0.0.1", closed_port())}, log, time.monotonic_ns))
+        asyncio.run(probe_forever({"n1": StatusProber("127.0.0.1", closed_port())}, log, time.monotonic_ns))
     assert caught.group_contains(OSError, match="No space left")
 
 

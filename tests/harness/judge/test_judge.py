@@ -14,12 +14,12 @@ from harness.judge.committed_prefix import committed_kept, falls
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left
 from harness.judge.judge import planted
-from harness.judge.node_alarms import ALARMS
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
 from harness.judge.recovery_check import recovery_of
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.dledger.alarms import ALARMS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 from history.records.operations import UNAPPLIED
 from tests.support.harness.good_run import (
@@ -232,19 +232,19 @@ def test_leaders_of_different_terms_and_a_single_torn_answer_are_none() -> None:
     assert check_named("election-safety", judged(replace(good(), probes=(*fine, *PROBES)))).verdict == "valid"
 
 
-def alarms(follows: str) -> list[tuple[str, str, str]]:
-    return [alarm for alarm in ALARMS if alarm[2] == follows]
+def alarms(follows: str) -> list[tuple[str, str]]:
+    return [(alarm.pattern, alarm.meaning) for alarm in ALARMS if alarm.follows == follows]
 
 
 @pytest.mark.parametrize("alarm", alarms("violation"), ids=lambda alarm: alarm[0])
-def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str, str]) -> None:
+def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.seen) == ("invalid", f"3 times {alarm[0]!r} on n2 ({alarm[1]})")
 
 
 @pytest.mark.parametrize("alarm", alarms("note"), ids=lambda alarm: alarm[0])
-def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str, str]) -> None:
+def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.verdict) == ("valid", "valid")
@@ -317,7 +317,7 @@ def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
 
 
 @pytest.mark.parametrize("alarm", alarms("harness"), ids=lambda alarm: alarm[0])
-def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str, str]) -> None:
+def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
     assert results.harness_failure == f"1 times {alarm[0]!r} on n2 ({alarm[1]})"
     assert check_named("node-logs", results).verdict == "valid"

@@ -13,6 +13,7 @@ from harness.judge.conclude import log_hits
 from harness.judge.judge import judge
 from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.recorded import Recorded
+from harness.systems.dledger.alarms import ALARMS
 from history import Check, KeyVerdict, Probe, Receipt
 from tests.support.harness.good_run import NODES, S, good, receipt
 
@@ -93,7 +94,7 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
 
 def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
     told = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
-    assert setup_failures({}, told) == [
+    assert setup_failures(replace(with_probes(*told), log_hits={})) == [
         "1 times 'OutOfMemoryError' on n2 (the server ran out of the memory that the harness gave it)"
     ]
     assert node_alarms(with_probes(*told)).verdict == "valid"
@@ -135,4 +136,4 @@ def test_the_servers_own_counts_stand_where_their_logs_were_cut(tmp_path: Path) 
     (n2 / "register.log").write_text("x [BUG] y\n" * 9)
     (n2 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3}}))
     (n2 / "alarms-78.json").write_text('{"pid":78,"al')
-    assert log_hits(tmp_path, NODES) == {"n1": {"[BUG]": 7, "Apply task exception": 5}, "n2": {"[BUG]": 9}}
+    assert log_hits(tmp_path, NODES, ALARMS) == {"n1": {"[BUG]": 7, "Apply task exception": 5}, "n2": {"[BUG]": 9}}

@@ -87,7 +87,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     (tmp_path / "toy.toml").write_text(SUITE)
     monkeypatch.setattr(session, "run_cell", world.run_cell)
     monkeypatch.setattr(session, "WarmCluster", world.cluster)
-    monkeypatch.setattr(session, "find_jar", lambda version: None)
+    monkeypatch.setattr(session, "fetch", lambda *_: {})
     monkeypatch.setattr(session, "require_usable", lambda spec: None)
     return world
 

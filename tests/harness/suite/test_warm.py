@@ -134,9 +134,9 @@ def test_differences_name_node_and_line() -> None:
     assert differences(FRESH, {"n1": FRESH["n1"]}, "left") == ["n2: gone: nft: none", "n2: gone: file: /data/harness"]
 
 
-def test_the_look_runs_anywhere_and_sees_files_but_no_jars(tmp_path: Path) -> None:
+def test_the_look_runs_anywhere_and_sees_files_but_no_programs(tmp_path: Path) -> None:
     (tmp_path / "harness" / "register").mkdir(parents=True)
-    (tmp_path / "harness" / "register-ab.jar").write_text("x")
+    (tmp_path / "harness" / "programs" / "register-ab").mkdir(parents=True)
     argv = look_command(str(tmp_path)).argv
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     files = [line for line in done.stdout.splitlines() if line.startswith("file: ")]
@@ -144,13 +144,13 @@ def test_the_look_runs_anywhere_and_sees_files_but_no_jars(tmp_path: Path) -> No
 
 
 def test_the_look_finds_a_server(tmp_path: Path) -> None:
-    with subprocess.Popen(["sh", "-c", "echo; read x", "-Dharness.node=n1"], stdin=-1, stdout=-1) as server:
+    with subprocess.Popen(["sh", "-c", "echo; read x"], stdin=-1, stdout=-1, env={"HARNESS_ROLE": "n1/x"}) as server:
         assert server.stdout is not None
         server.stdout.readline()
         done = subprocess.run(look_command(str(tmp_path)).argv, capture_output=True, text=True, check=True)
         server.kill()
     found = {line for line in done.stdout.splitlines() if line.startswith("process: ")}
-    assert f"process: /proc/{server.pid}/cmdline" in found
+    assert f"process: /proc/{server.pid}/environ" in found
 
 
 def test_the_look_does_not_find_itself(tmp_path: Path) -> None:

@@ -28,4 +28,4 @@ def test_every_line_that_the_server_counts_is_one_that_the_harness_judges() -> N
     judged = "".join(path.read_text() for path in (ROOT / "harness").rglob("*.py"))
     assert len(patterns) == 6
     for pattern in patterns:
-        assert f'("{pattern}", "' in judged, pattern
+        assert f'pattern="{pattern}"' in judged, pattern

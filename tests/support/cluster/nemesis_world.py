@@ -28,7 +28,7 @@ PORT = 20911
 PROGRAM = "/run/toy-system.py"
 PYTHON = "/usr/bin/python3"
 #: By which `harness heal` knows the processes of a system under test.
-MARK = "-Dharness.node=toy"
+MARK = "HARNESS_ROLE=toy/server"
 
 LIFE = Path(__file__).with_name("toy_life.py").read_text()
 
@@ -157,7 +157,7 @@ class ToySystem:
     def start(self, nodes: Iterable[str]) -> None:
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         script = 'env "$@" >/run/toy-output 2>&1 </dev/null & exit 0'
-        argv = ("sh", "-c", script, "start", *self.environment, "setsid", PYTHON, PROGRAM, MARK)
+        argv = ("sh", "-c", script, "start", *self.environment, "env", MARK, "setsid", PYTHON, PROGRAM)
         self.remote.run(dict.fromkeys(down, Command(argv)))
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
         deadline = time.monotonic() + 20

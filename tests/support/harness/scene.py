@@ -15,6 +15,8 @@ from harness.execution.probes import ProbeLog
 from harness.execution.standstills import Standstills
 from harness.plan import Plan
 from harness.runstate import MOMENTS, RunState
+from harness.systems.dledger.client import RegisterClient
+from harness.systems.dledger.status import StatusProber
 from history import Event, Header, HistoryWriter, Operation, pair, read_history
 from tests.support.harness.toy_nemesis import ToyNemesis
 from tests.support.harness.toy_register import ToyRegister
@@ -55,12 +57,12 @@ class Scene:
         self.history = HistoryWriter(self.path, Header(), started_ns=started, clock=time.monotonic_ns)
         self.probes = ProbeLog(root / "probes.jsonl")
         self.state = WatchedState(root / "run.json")
-        self.system = ToySystem(register)
+        self.system = ToySystem(register, plan)
         self.standstills = Standstills()
         self.conductor = Conductor(
-            plan, register.endpoints, history=self.history, probes=self.probes, state=self.state,
+            plan, self.system, history=self.history, probes=self.probes, state=self.state,
             make_nemesis=lambda record: self._keep(nemesis(record)),
-            clock_ns=lambda: time.monotonic_ns() - started, standstills=self.standstills, system=self.system,
+            clock_ns=lambda: time.monotonic_ns() - started, standstills=self.standstills,
         )  # fmt: skip
 
     def _keep(self, nemesis: ToyNemesis) -> ToyNemesis:
@@ -97,8 +99,10 @@ class Scene:
 class ToySystem:
     """Says what was done to it; ``fails`` is raised by a start."""
 
-    def __init__(self, register: ToyRegister) -> None:
+    def __init__(self, register: ToyRegister, plan: Plan) -> None:
         self.register = register
+        self.names = register.names
+        self.plan = plan
         self.steps: list[str] = []
         self.fails: Exception | None = None
 
@@ -111,6 +115,12 @@ class ToySystem:
         self.steps.append("start")
         if self.fails is not None:
             raise self.fails
+
+    def clients(self, number: int) -> list[RegisterClient]:
+        return self.register.clients(number, self.plan.client_timeout)
+
+    def probers(self) -> dict[str, StatusProber]:
+        return self.register.probers()
 
     def await_leader(self) -> str:
         self.steps.append("await_leader")

@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from itertools import cycle, islice
 from types import TracebackType
 from typing import Any, Self
 
 import pytest
 
 from harness.execution import conductor, final_phase, load, probes
+from harness.systems.dledger.client import RegisterClient
+from harness.systems.dledger.status import StatusProber
 
 Answer = dict[str, Any]
 
@@ -67,6 +70,14 @@ class ToyRegister:
     async def _listen(self) -> None:
         self._servers = {name: await self._server(name) for name in self.names}
         self.endpoints = {name: server.sockets[0].getsockname() for name, server in self._servers.items()}
+
+    def clients(self, number: int, timeout: float) -> list[RegisterClient]:
+        """Clients as those of the real servers, each at a node of its own."""
+        homes = islice(cycle(self.endpoints), number)
+        return [RegisterClient(self.endpoints, home, follows="leader", timeout=timeout) for home in homes]
+
+    def probers(self) -> dict[str, StatusProber]:
+        return {name: StatusProber(host, port) for name, (host, port) in self.endpoints.items()}
 
     async def _server(self, name: str) -> asyncio.Server:
         return await asyncio.start_server(lambda reader, writer: self._serve(name, reader, writer), "127.0.0.1", 0)

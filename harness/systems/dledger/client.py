@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from itertools import cycle, islice
 from typing import Any, Final
 
-from harness.clients.outcomes import Outcome, completion_of, completion_of_error
 from harness.clients.wire import LostError, NotSentError, Wire
+from harness.systems.api import Setup
+from harness.systems.dledger.outcomes import Reply, completion_of, completion_of_error
+from harness.systems.dledger.status import CLIENT_PORT
 from harness.workloads import Invocation
 
 MAX_HOPS: Final = 3
@@ -19,9 +22,9 @@ AVOID_S: Final = 2.0
 class RegisterClient:
     """One worker's way to the cluster; for one task at a time.
 
-    ``follows="node"`` asks the home node only.  With ``"leader"`` an operation that provably had no effect
-    at one node (it answered before the append, or could not be reached) goes on to the leader that the node named,
-    at most three hops, within one timeout.
+    ``follows="node"`` asks the home node only.  With ``"leader"``, and when everything was healed, an operation that
+    provably had no effect at one node (it answered before the append, or could not be reached) goes on to the leader
+    that the node named, at most three hops, within one timeout.
     """
 
     def __init__(
@@ -31,46 +34,48 @@ class RegisterClient:
         *,
         follows: str,
         timeout: float,
-        clock: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+        read_mode: str = "log",
     ) -> None:
         self._wires = {node: Wire(host, port) for node, (host, port) in endpoints.items()}
-        self._home = home
+        self.home = home
+        self._read_mode = read_mode
         self._follows = follows
         self._timeout = timeout
         self._clock = clock
         self._leader: str | None = None
         self._avoid_until: dict[str, float] = {}
 
-    def follow_leader(self) -> None:
-        """Follow leader hints from now on, whatever ``follows`` was: the final reads need an answer."""
-        self._follows = "leader"
+    async def open(self) -> None:
+        """Nothing: each connection is made when it is first needed."""
 
-    async def perform(self, invocation: Invocation) -> Outcome:
+    async def perform(self, invocation: Invocation) -> Reply:
         """Ask the system once; never raises for anything that the system or the network does."""
         deadline = self._clock() + self._timeout
+        follow = invocation.final or self._follows == "leader"
         tried: list[str] = []
-        node = self._first_node()
+        node = self._first_node() if follow else self.home
         while True:
             outcome = await self._ask(invocation, node, max(0.05, deadline - self._clock()))
             tried.append(node)
-            onward = self._next_node(outcome, tried)
+            onward = self._next_node(outcome, tried) if follow else None
             if onward is None or self._clock() >= deadline:
-                return outcome if invocation.f != "read" or outcome.type == "ok" else replace(outcome, value=None)
+                return outcome
             node = onward
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for wire in self._wires.values():
             wire.close()
 
     def _first_node(self) -> str:
-        if self._follows == "node" or not self._avoided(self._home):
-            return self._home
+        if not self._avoided(self.home):
+            return self.home
         if self._leader is not None and not self._avoided(self._leader):
             return self._leader
-        return next((node for node in self._wires if not self._avoided(node)), self._home)
+        return next((node for node in self._wires if not self._avoided(node)), self.home)
 
-    def _next_node(self, outcome: Outcome, tried: list[str]) -> str | None:
-        if self._follows == "node" or outcome.type != "fail" or len(tried) >= MAX_HOPS:
+    def _next_node(self, outcome: Reply, tried: list[str]) -> str | None:
+        if outcome.type != "fail" or len(tried) >= MAX_HOPS:
             return None
         if outcome.reached and not outcome.not_leader:
             return None
@@ -80,9 +85,9 @@ class RegisterClient:
     def _avoided(self, node: str) -> bool:
         return self._avoid_until.get(node, 0.0) > self._clock()
 
-    async def _ask(self, invocation: Invocation, node: str, timeout: float) -> Outcome:
+    async def _ask(self, invocation: Invocation, node: str, timeout: float) -> Reply:
         try:
-            answer = await self._wires[node].ask(_request(invocation), timeout)
+            answer = await self._wires[node].ask(_request(invocation, self._read_mode), timeout)
         except (NotSentError, LostError) as error:
             self._avoid_until[node] = self._clock() + AVOID_S
             self._leader = None if self._leader == node else self._leader
@@ -95,9 +100,19 @@ class RegisterClient:
         return outcome
 
 
-def _request(invocation: Invocation) -> dict[str, Any]:
+def clients(setup: Setup, number: int) -> list[RegisterClient]:
+    """As many clients, each at a node of its own as far as there are nodes."""
+    endpoints = {node.name: (node.address, CLIENT_PORT) for node in setup.nodes}
+    follows, read_mode = str(setup.options["client_follows"]), str(setup.options["read_mode"])
+    return [
+        RegisterClient(endpoints, home, follows=follows, timeout=setup.client_timeout, read_mode=read_mode)
+        for home in islice(cycle(endpoints), number)
+    ]
+
+
+def _request(invocation: Invocation, read_mode: str) -> dict[str, Any]:
     if invocation.f == "read":
-        return {"op": "read", "key": invocation.key, "mode": invocation.read_mode or "log"}
+        return {"op": "read", "key": invocation.key, "mode": "log" if invocation.final else read_mode}
     if invocation.f == "cas":
         old, new = invocation.value
         return {"op": "cas", "key": invocation.key, "old": old, "new": new}

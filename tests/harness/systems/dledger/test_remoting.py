@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.systems.remoting import Address, frame, metadata, transfer_leadership
+from harness.systems.dledger.remoting import Address, frame, metadata, transfer_leadership
 
 Answer = Callable[[bytes], Address]
 
@@ -86,5 +86,5 @@ def test_a_leader_that_steps_down_may_owe_the_answer(monkeypatch: pytest.MonkeyP
     def silent(*_: object) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr("harness.systems.remoting.ask", silent)
+    monkeypatch.setattr("harness.systems.dledger.remoting.ask", silent)
     transfer_leadership(("127.0.0.1", 1), "n1", "n2", 3)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.clients.outcomes import Outcome
-from harness.clients.register import AVOID_S, MAX_HOPS, RegisterClient
 from harness.clients.wire import LostError, NotSentError
+from harness.systems.dledger.client import AVOID_S, MAX_HOPS, RegisterClient
+from harness.systems.law import Outcome
 from harness.workloads import Invocation
 
 WRITE = Invocation("write", "k0", 7)
 CAS = Invocation("cas", "k0", [None, 8])
-READ = Invocation("read", "k0", read_mode="log")
+READ = Invocation("read", "k0")
 NODES = ("n1", "n2", "n3")
 
 OK = {"ok": True, "applied": True, "swapped": True, "value": 7}
@@ -63,10 +63,14 @@ class ScriptedWire:
 class Scene:
     """A client at n1 whose wires are scripts; ``asked`` are the nodes in the order in which they were asked."""
 
-    def __init__(self, scripts: dict[str, list[Any]], *, follows: str = "leader", home: str = "n1") -> None:
+    def __init__(
+        self, scripts: dict[str, list[Any]], *, follows: str = "leader", home: str = "n1", read_mode: str = "log"
+    ) -> None:
         self.clock, self.requests = Clock(), list[tuple[str, dict[str, Any]]]()
         endpoints = dict.fromkeys(scripts, ("127.0.0.1", 1))
-        self.client = RegisterClient(endpoints, home, follows=follows, timeout=4.0, clock=self.clock)
+        self.client = RegisterClient(
+            endpoints, home, follows=follows, timeout=4.0, clock=self.clock, read_mode=read_mode
+        )
         self.wires = {node: ScriptedWire(node, s, self.requests, self.clock) for node, s in scripts.items()}
         self.client._wires = self.wires  # type: ignore[assignment]
 
@@ -90,7 +94,7 @@ def test_the_home_node_is_asked_first_and_alone_when_it_answers() -> None:
         (WRITE, {"op": "write", "key": "k0", "value": 7}),
         (CAS, {"op": "cas", "key": "k0", "old": None, "new": 8}),
         (READ, {"op": "read", "key": "k0", "mode": "log"}),
-        (Invocation("read", "k1", read_mode="unsafe"), {"op": "read", "key": "k1", "mode": "unsafe"}),
+        (Invocation("read", "k1", final=True), {"op": "read", "key": "k1", "mode": "log"}),
         (Invocation("read", "k1"), {"op": "read", "key": "k1", "mode": "log"}),
     ],
 )
@@ -205,7 +209,7 @@ def test_a_failed_read_says_no_value_and_closing_closes_all() -> None:
     outcome = scene.perform(READ)
     assert (outcome.type, outcome.value) == ("fail", None)
     scene.requests.clear()
-    scene.client.close()
+    asyncio.run(scene.client.close())
     assert scene.asked == ["n1", "n2"]
 
 
@@ -240,3 +244,16 @@ def test_an_operation_that_may_have_had_an_effect_is_never_sent_twice(
         assert len(set(scene.asked)) == len(scene.asked) <= (MAX_HOPS if follows == "leader" else 1)
         if outcome.type == "fail":
             assert answers[-1] is MISMATCH or not may_have_had_an_effect(answers[-1])
+
+
+def test_reads_are_asked_for_in_the_mode_of_the_plan_and_final_ones_through_the_log() -> None:
+    scene = Scene({node: [OK] for node in NODES}, read_mode="unsafe")
+    scene.perform(READ)
+    scene.perform(Invocation("read", "k0", final=True))
+    assert [request["mode"] for _, request in scene.requests] == ["unsafe", "log"]
+
+
+def test_when_all_is_healed_a_client_follows_the_leader_whatever_it_did_before() -> None:
+    scene = Scene({"n1": [not_leader("n2")], "n2": [OK], "n3": [OK]}, follows="node")
+    assert scene.perform(READ).type == "fail"
+    assert scene.perform(Invocation("read", "k0", final=True)).node == "n2"

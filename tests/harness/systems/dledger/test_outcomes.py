@@ -1,4 +1,4 @@
-"""The law of outcomes, rule by rule.  Every row of the table in ``harness.clients.outcomes`` has its test here.
+"""The law of outcomes, rule by rule.  Every row of the table in ``harness.systems.dledger.outcomes`` has its test here.
 
 Only an answer that proves that the operation had no effect is ``fail``; every doubt is ``info``.
 """
@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.clients.outcomes import CAS_MISMATCH, completion_of, completion_of_error
 from harness.clients.wire import LostError, NotSentError
+from harness.systems.dledger.outcomes import CAS_MISMATCH, completion_of, completion_of_error
 from harness.workloads import Invocation
 from history import UNAPPLIED
 
 WRITE = Invocation("write", "k0", 7)
 CAS = Invocation("cas", "k0", [7, 8])
-READ = Invocation("read", "k0", read_mode="log")
+READ = Invocation("read", "k0")
 OF = {"write": WRITE, "cas": CAS, "read": READ}
 
 OK: dict[str, dict[str, Any]] = {

@@ -1,0 +1,353 @@
+"""A system on its nodes: install, start, ready, kill, wipe, collect, for any :class:`System`.
+
+On a node everything lives under its home: ``programs/`` (artifacts, by their content), ``run/`` (process ids, by
+role), ``log/``, and the data of the roles.  A process carries ``HARNESS_ROLE=<node>/<role>`` in its environment, by
+which it is recognised: a pid alone proves nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from harness.errors import NotReadyError, RemoteError, StoreError
+from harness.systems.api import Artifact, Client, Machine, Prober, Role, Say, Setup, Surface, System
+from harness.systems.artifacts import cached, folder, on_node
+from nemesis.core.ports import Command, Completed
+
+if TYPE_CHECKING:
+    from harness.remote.node import Node
+
+#: How the processes of any system are recognised on a node, also by a later run: a regex of their environment.
+PROCESS_MARK: Final = "HARNESS_ROLE="
+#: How often it is looked whether what is waited for has died meanwhile (s).
+LOOK_AGAIN_S: Final = 1.0
+#: Whether the process $p carries the mark $2: its pid may have been reused.
+_IS_OURS: Final = 'grep -qsaF -- "$2" "/proc/$p/environ"'
+
+_START: Final = f"""if p=$(cat "$1/run/$3.pid" 2>/dev/null) && {_IS_OURS}; then exit 0; fi
+mkdir -p "$1/log" "$1/run" && cd "$1" || exit 1
+mark=$2; pid_file=$1/run/$3.pid; log=$1/log/$3-console.log; shift 3
+setsid -f env "$mark" sh -c 'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null' \
+"$pid_file" "$log" "$@"
+"""
+_KILL: Final = f"""cd "$1/run" 2>/dev/null || exit 0
+for file in *.pid; do
+  p=$(cat "$file" 2>/dev/null) && set -- "$1" "$3/${{file%.pid}}" "$3" && {_IS_OURS} || continue
+  kill -KILL -- "-$p" 2>/dev/null || kill -KILL "$p"
+  i=0; while {_IS_OURS}; do
+    i=$((i+1)); [ $i -gt 500 ] && exit 1; sleep 0.01; done
+done; true
+"""
+_WIPE: Final = """mkdir -p "$1/log" && cd "$1" || exit 1
+find . -mindepth 1 -maxdepth 1 ! -name programs ! -name log -exec rm -rf {} +
+rm -rf log/* log/.[!.]*"""
+#: A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.
+_COPY: Final = """mkdir -p "${2%/*}" || exit 1
+[ -d "$2" ] && exit 0
+[ -d "$1" ] && rm -rf "$2.part" && cp -r "$1" "$2.part" && mv "$2.part" "$2" || echo missing"""
+_ARRIVED: Final = '[ -d "$1" ] || mv "$1.part" "$1"'
+_COLLECT: Final = """cd "$1" || exit 1; shift; kept=$1; shift
+ls -lR "$@" > log/files.txt 2>&1
+for file in $kept; do [ -f "$file" ] && cp "$file" "log/${file##*/}"; done
+tar --sparse -czf log/store.tar.gz "$@" 2>/dev/null; true"""
+_LAST_WORDS: Final = """cd "$1/log" 2>/dev/null || exit 0
+for f in $(ls -t *.log 2>/dev/null | head -n 2); do [ -s "$f" ] && tail -n 12 "$f"; done; true"""
+
+
+class RemoteNodes(Protocol):
+    """The methods of nodes that this module needs; ``harness.remote.nodes.Remote`` is one."""
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]: ...
+
+    def upload(self, node: str, local: Path, remote: str) -> None: ...
+
+    def download_tree(self, node: str, remote: str, local: Path) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShell:
+    """Commands on one node; see ``harness.systems.api.Shell``."""
+
+    machine: Machine
+    remote: RemoteNodes
+
+    def run(self, command: Command) -> Completed:
+        return self.remote.run({self.machine.name: command})[self.machine.name]
+
+
+def machines(nodes: Iterable[Node]) -> tuple[Machine, ...]:
+    """The nodes of a cluster, as a system sees them."""
+    return tuple(Machine(node.name, node.address, node.data_dir) for node in nodes)
+
+
+def fetch(system: System, setup: Setup, say: Say) -> dict[str, Path]:
+    """Make sure that every artifact is on this machine; where it is, by its folder's name.  Raises HarnessError."""
+    return {folder(one): cached(one, say) for one in system.artifacts(setup)}
+
+
+class Deployment:
+    """One system on the nodes of one cluster.  All methods work on several nodes at once and may be repeated."""
+
+    def __init__(
+        self,
+        system: System,
+        setup: Setup,
+        remote: RemoteNodes,
+        clock: Callable[[], float],
+        ready_timeout: float = 60.0,
+        say: Say = lambda _line: None,
+    ) -> None:
+        """``clock`` reads seconds; ``ready_timeout`` (s) is for every wait of its own."""
+        self.system = system
+        self.setup = setup
+        self.names = tuple(node.name for node in setup.nodes)
+        self._remote = remote
+        self._clock = clock
+        self._ready_timeout = ready_timeout
+        self._say = say
+        self._environments: dict[str, Mapping[str, str]] = {}
+        self._stages: list[list[Role]] | None = None
+        self._done: set[tuple[str, str]] = set()
+
+    @property
+    def stages(self) -> list[list[Role]]:
+        """The roles, those that start together in one list."""
+        if self._stages is None:
+            roles = sorted(self.system.roles(self.setup), key=lambda role: role.stage)
+            self._stages = [list(same) for _, same in groupby(roles, key=lambda role: role.stage)]
+        return self._stages
+
+    @property
+    def surface(self) -> Surface:
+        return self.system.surface(self.setup)
+
+    def shell(self, node: str) -> NodeShell:
+        return NodeShell(self.setup.node(node), self._remote)
+
+    # -- programs --------------------------------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Put the artifacts on every node where they are missing.  Raises HarnessError."""
+        self._run_all({name: _script("mkdir", 'mkdir -p "$1/log"', self._home(name)) for name in self.names})
+        for artifact in self.system.artifacts(self.setup):
+            self._install(artifact, cached(artifact, self._say))
+        # A power cut in the first seconds must not lose the program: that would be our failure.
+        self._run_all({node.name: Command(("sync", "-f", node.data_dir)) for node in self.setup.nodes})
+
+    def _install(self, artifact: Artifact, local: Path) -> None:
+        places = {node.name: on_node(node, artifact) for node in self.setup.nodes}
+        answers = self._run_all({name: _script("copy", _COPY, str(local), at) for name, at in places.items()})
+        missing = {name: at for name, at in places.items() if answers[name].stdout.strip()}
+        files = sorted(path for path in local.rglob("*") if path.is_file())
+        with ThreadPoolExecutor(max(1, len(missing))) as pool:
+            list(pool.map(lambda one: self._upload(one[0], local, files, one[1]), missing.items()))
+        self._run_all({name: _script("arrived", _ARRIVED, at) for name, at in missing.items()})
+
+    def _upload(self, node: str, local: Path, files: Sequence[Path], place: str) -> None:
+        for path in files:
+            self._remote.upload(node, path, f"{place}.part/{path.relative_to(local)}")
+
+    # -- processes -------------------------------------------------------------------------------------------------
+
+    def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None:
+        """Set additional environment variables for later starts of each node's processes."""
+        self._environments = dict(environments)
+
+    def start(self, nodes: Iterable[str]) -> None:
+        """Start what does not run there, stage by stage; return when all is ready.
+
+        Raises NotReadyError with the last lines of the logs.
+        """
+        names = set(nodes)
+        for stage in self.stages:
+            roles = [role for role in stage if role.node in names]
+            for role in (one for one in roles if one.task):
+                self._perform(role)
+            running = [role for role in roles if not role.task]
+            for together in _one_a_node(running):
+                self._write_files(together)
+                self._run_all({role.node: self.start_command(role) for role in together})
+            self._wait(running)
+
+    def start_command(self, role: Role) -> Command:
+        """Start in a session and process group of its own, unless it is running."""
+        variables = {**role.environment, **self._environments.get(role.node, {})}
+        words = (*(("env", *(f"{name}={value}" for name, value in variables.items())) if variables else ()),)
+        return _script("start", _START, self._home(role.node), _mark(role), role.name, *words, *role.command)
+
+    def _write_files(self, roles: Sequence[Role]) -> None:
+        for role in roles:
+            for below, text in role.files.items():
+                script = 'mkdir -p "$(dirname "$1")" && cat > "$1.part" && mv "$1.part" "$1"'
+                words = ("sh", "-c", script, "write", f"{self._home(role.node)}/{below}")
+                self._run_all({role.node: Command(words, stdin=text)})
+
+    def _perform(self, role: Role) -> None:
+        """Run a task that has not been run yet on these nodes since the last wipe."""
+        if (role.node, role.name) in self._done:
+            return
+        self._write_files([role])
+        words = ("env", *(f"{name}={value}" for name, value in role.environment.items()), *role.command)
+        script = f'mkdir -p "$1/log" && cd "$1" && {shlex.join(words)} > "log/{role.name}-console.log" 2>&1'
+        command = Command(("sh", "-c", script, "task", self._home(role.node)), timeout=self._ready_timeout)
+        if self._remote.run({role.node: command})[role.node].code != 0:
+            raise NotReadyError(f"{role.name} failed on {role.node}; {self._last_words(role.node)}")
+        self._done.add((role.node, role.name))
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
+        """The process ids, inside the nodes, of each node's first role; None where it is not running."""
+        first = {role.node: role for stage in reversed(self.stages) for role in reversed(stage) if not role.task}
+        found: dict[str, int | None] = dict.fromkeys(nodes)
+        asked = {name: self._pid_command(first[name]) for name in found if name in first}
+        for name, answer in self._remote.run(asked).items() if asked else ():
+            found[name] = int(answer.stdout) if answer.stdout.strip() else None
+        return found
+
+    def _pid_command(self, role: Role) -> Command:
+        script = f'p=$(cat "$1/run/$3.pid" 2>/dev/null) && {_IS_OURS} && echo "$p"; true'
+        return _script("pid", script, self._home(role.node), _mark(role), role.name)
+
+    def kill(self, nodes: Iterable[str]) -> None:
+        """SIGKILL to whatever of a system runs on the nodes, and wait until it is gone."""
+        self._run_all({n: _script("kill", _KILL, self._home(n), "", f"{PROCESS_MARK}{n}") for n in nodes})
+
+    def wipe(self) -> None:
+        """Remove what an earlier run left, of this or another system; programs stay.  The processes must be gone."""
+        self._done.clear()
+        self._run_all({name: _script("wipe", _WIPE, self._home(name)) for name in self.names})
+
+    # -- readiness -------------------------------------------------------------------------------------------------
+
+    def await_leader(self) -> str:
+        """Wait until the cluster serves; return the leader.  Raises NotReadyError when it does not in time."""
+        leader: list[str] = []
+
+        def served() -> bool:
+            if (found := self.system.leads(self.setup)) is not None:
+                leader.append(found)
+            return bool(leader)
+
+        roles = [role for stage in self.stages for role in stage if not role.task]
+        self._until(served, lambda: roles, lambda: "the cluster did not come to serve")
+        return leader[0]
+
+    def _wait(self, roles: Sequence[Role]) -> None:
+        waiting = list(roles)
+
+        def ready() -> bool:
+            waiting[:] = [role for role in waiting if not self._is_ready(role)]
+            return not waiting
+
+        self._until(ready, lambda: waiting, lambda: f"{', '.join(map(_name, waiting))} did not become ready")
+
+    def _is_ready(self, role: Role) -> bool:
+        return role.ready is None or role.ready(self.shell(role.node))
+
+    def _until(self, look: Callable[[], bool], waiting: Callable[[], Sequence[Role]], late: Callable[[], str]) -> None:
+        deadline = self._clock() + self._ready_timeout
+        next_look = self._clock() + LOOK_AGAIN_S
+        while not look():
+            if self._clock() > next_look:
+                next_look = self._clock() + LOOK_AGAIN_S
+                self._refuse_the_dead(waiting())
+            if self._clock() > deadline:
+                words = self._last_words(waiting()[0].node) if waiting() else ""
+                raise NotReadyError(f"{late()} within {self._ready_timeout:g} s; {words}")
+            time.sleep(0.05)
+
+    def _refuse_the_dead(self, roles: Sequence[Role]) -> None:
+        for together in _one_a_node(roles):
+            answers = self._remote.run({role.node: self._pid_command(role) for role in together})
+            for role in together:
+                if not answers[role.node].stdout.strip():
+                    words = self._last_words(role.node)
+                    raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
+
+    def _last_words(self, name: str) -> str:
+        answer = self._remote.run({name: _script("tail", _LAST_WORDS, self._home(name))})[name]
+        return f"the last lines of its log:\n{answer.stdout.rstrip() or '(the log is empty)'}"
+
+    # -- clients, probes -------------------------------------------------------------------------------------------
+
+    def clients(self, number: int) -> Sequence[Client]:
+        return self.system.clients(self.setup, number)
+
+    def probers(self) -> dict[str, Prober]:
+        """One for each node; empty for a system that cannot be asked about itself."""
+        prober = self.system.prober
+        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.names}
+
+    def describe(self) -> dict[str, Any]:
+        """The facts about the system that the results record."""
+        first = self.setup.nodes[0].name
+        return dict(self.system.describe(self.setup, self.shell(first)))
+
+    # -- evidence --------------------------------------------------------------------------------------------------
+
+    def collect(self, into: Path) -> list[str]:
+        """Collect logs, kept files and all data (packed, sparse) of every node into ``into/<node>/``.
+
+        Returns a line for each that failed; never raises.
+        """
+        with ThreadPoolExecutor(len(self.names)) as pool:
+            missing = pool.map(lambda name: self._collect_node(name, into / name), self.names)
+        return [line for line in missing if line]
+
+    def _collect_node(self, name: str, target: Path) -> str | None:
+        roles = [role for stage in self.stages for role in stage if role.node == name]
+        data = dict.fromkeys(below for role in roles for below in role.data)
+        kept = " ".join(dict.fromkeys(pattern for role in roles for pattern in role.keep))
+        words = ("sh", "-c", _COLLECT, "collect", self._home(name), kept, *data)
+        try:
+            self._remote.run({name: Command(words, timeout=30.0)})
+            self._remote.download_tree(name, f"{self._home(name)}/log", target)
+        except (RemoteError, StoreError, OSError) as error:
+            return f"{name}: {error}"
+        return None
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def _home(self, name: str) -> str:
+        return self.setup.node(name).home
+
+    def _run_all(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        if not commands:
+            return {}
+        answers = self._remote.run(commands)
+        for name, answer in answers.items():
+            if answer.code != 0:
+                text = (answer.stderr or answer.stdout).strip()[-400:]
+                argv = commands[name].argv
+                raise RemoteError(name, f"{argv[3] if argv[0] == 'sh' else argv[0]} ended with {answer.code}: {text}")
+        return answers
+
+
+def _script(step: str, script: str, *arguments: str) -> Command:
+    return Command(("sh", "-c", script, step, *arguments), timeout=30.0)
+
+
+def _mark(role: Role) -> str:
+    return f"{PROCESS_MARK}{role.node}/{role.name}"
+
+
+def _name(role: Role) -> str:
+    return role.node if role.name == "server" else f"{role.name} on {role.node}"
+
+
+def _one_a_node(roles: Sequence[Role]) -> list[list[Role]]:
+    """The roles in groups of which each has one a node at most, in their order."""
+    groups: list[list[Role]] = []
+    for role in roles:
+        home = next((group for group in groups if all(one.node != role.node for one in group)), None)
+        if home is None:
+            groups.append([role])
+        else:
+            home.append(role)
+    return groups

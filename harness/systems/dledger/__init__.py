@@ -1,0 +1,52 @@
+"""The register on OpenMessaging DLedger: our Java server, one process a node.
+
+===============  =======================================================================================================
+``options``      versions, options, planted bugs, and which of them go together
+``processes``    the jar, the servers' command lines, ports and files
+``outcomes``     the law: what an answer of the server proves
+``client``       the register's client, which may follow the leader
+``status``       the server's word about itself, as probes
+``remoting``     the library's own wire protocol, for a transfer of leadership
+``workloads``    what clients do with the registers
+``alarms``       lines of the library's log
+===============  =======================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import System
+from harness.systems.dledger.alarms import ALARMS
+from harness.systems.dledger.client import clients
+from harness.systems.dledger.options import CANARIES, OPTIONS, VERSIONS, refuse
+from harness.systems.dledger.outcomes import LAW
+from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
+from harness.systems.dledger.status import prober
+from harness.systems.dledger.workloads import WORKLOADS
+
+SYSTEM: Final = System(
+    name="dledger",
+    title="DLedger",
+    summary="a register on OpenMessaging DLedger, the Raft library of RocketMQ",
+    versions=VERSIONS,
+    options=OPTIONS,
+    canaries=CANARIES,
+    refuse=refuse,
+    artifacts=artifacts,
+    roles=roles,
+    leads=leads,
+    surface=surface,
+    clients=clients,
+    law=LAW,
+    workloads=WORKLOADS,
+    prober=prober,
+    describe=describe,
+    alarms=ALARMS,
+    promises=(
+        "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
+        "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
+        "a cluster of which a majority can talk serves again, and every node catches up",
+    ),
+    may_refuse=frozenset({"data", "index", "snapshot", "term"}),
+)

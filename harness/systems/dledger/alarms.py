@@ -1,0 +1,34 @@
+"""Lines of the library's log that mean something."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Alarm
+
+_LOST_JAR: Final = "the server's program was damaged or lost on its node"
+
+ALARMS: Final = (
+    Alarm(
+        pattern="truncate for data file error", meaning="a data file was destroyed while truncating",
+        follows="violation",
+    ),
+    Alarm(
+        pattern="Fail to recover state machine", meaning="the state machine could not be recovered",
+        follows="violation",
+    ),
+    Alarm(pattern="[BUG]", meaning="the library met a state that it calls a bug", follows="note"),
+    Alarm(
+        pattern="Apply task exception", meaning="applying committed entries failed and was tried again",
+        follows="note",
+    ),
+    Alarm(
+        pattern="IllegalAccessError", meaning="the JVM lacks a module open: the set-up is wrong", follows="harness"
+    ),
+    Alarm(
+        pattern="OutOfMemoryError", meaning="the server ran out of the memory that the harness gave it",
+        follows="harness",
+    ),
+    Alarm(pattern="Invalid or corrupt jarfile", meaning=_LOST_JAR, follows="harness"),
+    Alarm(pattern="Unable to access jarfile", meaning=_LOST_JAR, follows="harness"),
+)  # fmt: skip

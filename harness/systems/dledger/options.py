@@ -1,0 +1,61 @@
+"""What can be chosen of the register on DLedger: versions, options, planted bugs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Canary, Option, Setup
+
+VERSIONS: Final = ("0.4.0", "0.3.2")
+
+OPTIONS: Final = (
+    Option(name="snapshot", default=False, help="DLedger's snapshot mode."),
+    Option(
+        name="snapshot_threshold", default=1000, help="Entries a snapshot.", least=1, most=2**31 - 1,
+        reason="the server takes a number of 32 bits",
+    ),
+    Option(
+        name="timers", default="fast", choices=("fast", "stock"),
+        help="Raft timers: fast is a heartbeat of 250 ms, stock the library's own 2 s.",
+    ),
+    Option(
+        name="store_type", default="FILE", choices=("FILE", "MEMORY"), help="Where the servers keep the log.",
+        before="store",
+    ),
+    Option(
+        name="read_mode", default="log", choices=("log", "unsafe"),
+        help="log: reads go through the Raft log; unsafe: each node answers from what it has (stale by design).",
+    ),
+    Option(
+        name="client_follows", default="leader", choices=("leader", "node"),
+        help="leader: a client goes on to the leader that its node names; node: it asks its own node only.",
+    ),
+)  # fmt: skip
+
+_IN_SNAPSHOTS: Final = {"snapshot": True}
+CANARIES: Final = (
+    Canary(name="stale-reads", help="reads are answered from an old state"),
+    Canary(name="ack-before-commit", help="a write is acknowledged before it is committed"),
+    Canary(name="apply-twice", help="an entry is applied twice"),
+    Canary(
+        name="skip-entry", help="one node leaves out an entry", found_by=("replicas-agree", "linearizable")
+    ),
+    Canary(name="lose-write", help="an acknowledged write is dropped"),
+    Canary(
+        name="forget-in-snapshot", help="a snapshot lacks a register",
+        found_by=("replicas-agree", "linearizable"), options=_IN_SNAPSHOTS,
+    ),
+    Canary(
+        name="snapshot-wrong-index", help="a snapshot is stored under another index",
+        found_by=("replicas-agree", "linearizable"), options=_IN_SNAPSHOTS,
+    ),
+    Canary(name="vote-twice", help="a node votes twice in a term", found_by=("election-safety",)),
+    Canary(name="deposed-reads", help="a deposed leader goes on answering reads"),
+)  # fmt: skip
+
+
+def refuse(setup: Setup) -> str | None:
+    """Why these cannot be run together, with the mend."""
+    if setup.options["snapshot"] and setup.version == "0.3.2":
+        return "--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only"
+    return None

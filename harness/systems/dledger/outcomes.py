@@ -1,0 +1,94 @@
+"""The law of outcomes: what an answer of the register server proves about an operation.
+
+A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its client got
+that answer, and in case of a read that value.  A cas so acknowledged has no result, hence ``info``.
+
+An ok cas that took place has the value ``[old, new]``; a refused one ``[old, new, seen]``: it read ``seen``, null for
+absent, where it expected ``old``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.clients.wire import LostError, NotSentError
+from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.workloads import Invocation
+from history import UNAPPLIED
+
+CAS_MISMATCH: Final = "cas-mismatch"
+_UNSEEN: Final = object()
+
+LAW: Final = Law(
+    Rule("acknowledged", "ok", "ok"),
+    Rule("unapplied", "ok, but the entry was never applied", "ok", cas="info"),
+    Rule("no-value", "ok without a value", "ok", read="fail"),
+    Rule("cas-refused", "cas refused: the value was another", "ok"),
+    Rule("cas-refused-unseen", "cas refused, without the value it met", "fail"),
+    Rule("before-append", "error raised before the append", "fail"),
+    Rule("after-append", "error raised after it, or unknown", "info", read="fail"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Outcome):
+    """An outcome, and where the client may go on.
+
+    ``hint`` is the leader that the answer named; ``reached``: the node answered.
+    """
+
+    hint: str | None = None
+    reached: bool = True
+    not_leader: bool = False
+
+
+def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
+    """The outcome that ``answer`` proves for ``invocation``."""
+    if answer.get("ok") is True:
+        return _acknowledged(invocation, answer, node)
+    hint = answer.get("leader")
+    error = f"{answer.get('name', 'UNKNOWN')} ({answer.get('code', '?')}): {answer.get('message', '')}"[:300]
+    case = "before-append" if answer.get("stage") == "before-append" else "after-append"
+    return _reply(
+        case, invocation, node, error, hint=hint if isinstance(hint, str) else None, not_leader=case == "before-append"
+    )
+
+
+def completion_of_error(invocation: Invocation, error: NotSentError | LostError, node: str) -> Reply:
+    """The outcome of an operation that got no answer."""
+    case = NOT_SENT if isinstance(error, NotSentError) else LOST
+    return _reply(case, invocation, node, str(error), reached=False)
+
+
+def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
+    applied = answer.get("applied") is not False
+    case, error = ("acknowledged", None) if applied else ("unapplied", UNAPPLIED)
+    if invocation.f == "read":
+        if "value" not in answer:  # null means absent, which is a statement; a missing field is none
+            return _reply("no-value", invocation, node, "acknowledged without a value")
+        return _reply(case, invocation, node, error, value=answer["value"])
+    if invocation.f == "cas":
+        if not applied or not isinstance(answer.get("swapped"), bool):
+            error = "acknowledged without having been applied: no result"
+            return _reply("unapplied", invocation, node, error)
+        if not answer["swapped"]:
+            return _refused_cas(invocation, answer, node)
+    return _reply(case, invocation, node, error)
+
+
+def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
+    seen = answer.get("value", _UNSEEN)
+    if seen is not None and type(seen) is not int:
+        return _reply("cas-refused-unseen", invocation, node, CAS_MISMATCH)
+    old, new = invocation.value
+    return _reply("cas-refused", invocation, node, None, value=[old, new, seen])
+
+
+def _reply(
+    case: str, invocation: Invocation, node: str, error: str | None, *, value: Any = _UNSEEN, hint: str | None = None,
+    reached: bool = True, not_leader: bool = False,
+) -> Reply:  # fmt: skip
+    given = {} if value is _UNSEEN else {"value": value}
+    outcome = LAW.outcome(case, invocation, node, error, **given)
+    return Reply(outcome.type, outcome.value, node, error, hint, reached, not_leader)

@@ -1,0 +1,129 @@
+"""The servers of the register on DLedger: the jar, command lines, ports, files on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from harness.systems.api import Role, Setup, Shell, Surface
+from harness.systems.artifacts import LocalFiles, on_node
+from harness.systems.dledger.remoting import transfer_leadership
+from harness.systems.dledger.status import CLIENT_PORT, StatusPort, ask, listens
+from nemesis.core.ports import Command
+
+RAFT_PORT: Final = 20911
+#: The servers' store, below a node's home.
+STORE: Final = "register"
+#: What the library reads again when it starts, by class, below the server's store.  Left out are the copies that it
+#: writes and never reads (``currterm.bak``, ``checkpoint.bak``), and ``checkpoint``, which only saves it work.
+STORE_FILES: Final = {
+    "data": ("dledger-*/data/*",),
+    "index": ("dledger-*/index/*",),
+    "snapshot": ("dledger-*/snapshot/snapshot_*/*",),
+    "term": ("dledger-*/currterm",),
+}
+#: In an installed package, and in a source tree.
+JAR_DIRECTORIES: Final = (
+    Path(__file__).resolve().parents[1] / "jars",
+    Path(__file__).resolve().parents[3] / "dledger_register" / "dist",
+)
+
+#: Without the module opens a mapped file cannot be released and snapshots stop a healthy cluster; the memory figures
+#: are those with which five nodes fit on a laptop.
+JVM_FLAGS: Final = (
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "-Xms64m",
+    "-Xmx192m",
+    "-Xss512k",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MaxDirectMemorySize=128m",
+    "-XX:ActiveProcessorCount=2",
+    "-XX:+ExitOnOutOfMemoryError",
+)
+
+#: (heartbeat, vote minimum, vote maximum) in milliseconds; "stock" are the library's own defaults.
+TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
+
+
+def artifacts(setup: Setup) -> tuple[LocalFiles, ...]:
+    return (_jar(setup.version),)
+
+
+def _jar(version: str) -> LocalFiles:
+    """The server's jar on this machine."""
+    name = f"dledger-register-{version}.jar"
+    found = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
+    path = found[0] if found else JAR_DIRECTORIES[-1] / name
+    return LocalFiles("register", (path,), "run scripts/bootstrap, or install a wheel that holds it")
+
+
+def roles(setup: Setup) -> list[Role]:
+    """One server a node."""
+    return [
+        Role(node=node.name, command=java_command(setup, node.name), data=(STORE,),
+             keep=(f"{STORE}/*/currterm",), ready=listens)
+        for node in setup.nodes
+    ]  # fmt: skip
+
+
+def java_command(setup: Setup, name: str) -> tuple[str, ...]:
+    """The server's own command line on a node."""
+    node, options, jar = setup.node(name), setup.options, _jar(setup.version)
+    heartbeat, vote_min, vote_max = TIMERS[str(options["timers"])]
+    peers = ";".join(f"{node.name}-{node.address}:{RAFT_PORT}" for node in setup.nodes)
+    return (
+        "java", *JVM_FLAGS,
+        "-jar", f"{on_node(node, jar)}/{jar.paths[0].name}",
+        "--id", name, "--group", "harness", "--peers", peers,
+        "--data-dir", f"{node.home}/{STORE}", "--client-port", str(CLIENT_PORT),
+        "--snapshot" if options["snapshot"] else "--no-snapshot",
+        "--snapshot-threshold", str(options["snapshot_threshold"]),
+        "--heartbeat-ms", str(heartbeat), "--heartbeat-leak", "3",
+        "--min-vote-ms", str(vote_min), "--max-vote-ms", str(vote_max),
+        "--data-file-size", str(16 << 20), "--index-file-size", str(5 << 20), "--store", str(options["store_type"]),
+        "--log-file", f"{node.home}/log/register.log",
+        *(("--unsafe-test-mode", "--canary", setup.canary) if setup.canary else ()),
+    )  # fmt: skip
+
+
+def leads(setup: Setup) -> str | None:
+    """The node that serves a read that went through a quorum."""
+    for node in setup.nodes:
+        answer = ask(node.address, {"op": "read", "key": "ready", "mode": "log"})
+        if answer is not None and answer.get("ok") is True and answer.get("applied") is not False:
+            return node.name
+    return None
+
+
+def surface(setup: Setup) -> Surface:
+    """What faults may rely on."""
+
+    def transfer(leader: str, to: str) -> None:
+        """By the library's own request, in the term of the leader's status."""
+        address = setup.node(leader).address
+        term = int(StatusPort(address, CLIENT_PORT).ask({"op": "status"})["term"])
+        transfer_leadership((address, RAFT_PORT), leader, to, term)
+
+    in_memory = "needs --store-type FILE: what is kept in memory is lost with its processes"
+    return Surface(
+        peer_port=RAFT_PORT,
+        client_port=CLIENT_PORT,
+        store=STORE,
+        store_files=STORE_FILES,
+        snapshot_entries=int(setup.options["snapshot_threshold"]) if setup.options["snapshot"] else 0,
+        clock=True,
+        transfer_leader=transfer,
+        memory_only=in_memory if setup.options["store_type"] == "MEMORY" else "",
+    )
+
+
+def describe(setup: Setup, shell: Shell) -> Mapping[str, str]:
+    """The jar, the Java that runs it, and the timers."""
+    java = shell.run(Command(("sh", "-c", "java -version 2>&1 | head -n 1"))).stdout.strip()
+    jar = hashlib.sha256(_jar(setup.version).paths[0].read_bytes()).hexdigest()
+    return {"jar_sha256": jar, "java": java, "timers": str(setup.options["timers"])}

@@ -1,0 +1,102 @@
+"""What a server says of itself on its client port: for readiness, and as probes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from harness.clients.wire import LostError, NotSentError, Wire
+from harness.systems.api import Setup, Shell
+from history.json_object import load_object
+
+CLIENT_PORT: Final = 20912
+#: The figure's name -> the status answer's.
+_FIELDS: Final = {
+    "role": "role",
+    "term": "term",
+    "leader": "leader",
+    "log_begin": "ledgerBegin",
+    "log_end": "ledgerEnd",
+    "committed": "committed",
+    "applied": "applied",
+    "snapshots_saved": "snapshotsSaved",
+    "snapshots_loaded": "snapshotsLoaded",
+    "clock_ms": "clockMs",
+    "state_index": "stateIndex",
+    "digest": "digest",
+    "unapplied_oks": "unappliedOks",
+    "apply_errors": "applyErrors",
+    "reapplied": "reapplied",
+    "undecodable": "undecodable",
+    "fault": "fault",
+    "pid": "pid",
+}
+_TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
+
+
+class StatusPort:
+    """One blocking request to a server's client port, on a connection of its own."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = (host, port)
+
+    def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
+        """Send the request and return the answer.  Raises OSError (a timeout too) or ValueError when there is none."""
+        deadline = time.monotonic() + timeout
+        with socket.create_connection(self._address, timeout=timeout) as connection:
+            connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+            buffer = b""
+            while not buffer.endswith(b"\n"):
+                connection.settimeout(max(0.001, deadline - time.monotonic()))
+                if not (more := connection.recv(65536)):
+                    raise ConnectionResetError("closed without an answer")
+                buffer += more
+        return load_object(buffer)
+
+
+def ask(address: str, request: dict[str, object]) -> dict[str, object] | None:
+    """The answer of the server at this address, None when there is none."""
+    try:
+        return StatusPort(address, CLIENT_PORT).ask(request, timeout=3.0)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def listens(shell: Shell) -> bool:
+    """Whether the server answers on its client port."""
+    answer = ask(shell.machine.address, {"op": "status"})
+    return answer is not None and answer.get("ok") is True
+
+
+def figures(answer: dict[str, Any]) -> dict[str, Any]:
+    """The figures in a status answer.  Raises ValueError when it is none."""
+    if answer.get("ok") is not True:
+        raise ValueError(str(answer.get("message", answer))[:200])
+    known = {figure: answer[name] for figure, name in _FIELDS.items() if answer.get(name) is not None}
+    kinds = {figure: str if figure in _TEXTS else int for figure in known}
+    if wrong := [f"{figure} {value!r}" for figure, value in known.items() if type(value) is not kinds[figure]]:
+        raise ValueError(f"a status of the wrong shape: {', '.join(wrong)}"[:200])
+    return known
+
+
+class StatusProber:
+    """Asks one server for its status, on a connection that is kept."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._wire = Wire(host, port)
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        try:
+            return figures(await self._wire.ask({"op": "status"}, timeout))
+        except (NotSentError, LostError) as error:
+            raise ConnectionError(str(error)) from None
+
+    async def close(self) -> None:
+        self._wire.close()
+
+
+def prober(setup: Setup, shell: Shell) -> StatusProber:  # noqa: ARG001 (every server has the same port)
+    return StatusProber(shell.machine.address, CLIENT_PORT)

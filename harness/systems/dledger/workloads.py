@@ -1,0 +1,28 @@
+"""What clients do with the registers, and how it is judged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Workload
+from harness.workloads import CasRegister, Register
+
+WORKLOADS: Final = (
+    Workload(
+        name="register",
+        summary="reads and writes of a few registers; every value is written once",
+        generator=lambda scale: Register(scale.keys),
+        final=lambda scale: Register(scale.keys),
+        model="register",
+        kinds=("read", "write"),
+        written_once=True,
+    ),
+    Workload(
+        name="cas-register",
+        summary="reads, writes and compare-and-sets of a few registers",
+        generator=lambda scale: CasRegister(scale.keys),
+        final=lambda scale: Register(scale.keys),
+        model="cas-register",
+        kinds=("read", "write", "cas"),
+    ),
+)

@@ -1,0 +1,38 @@
+"""When a process is ready: by its port, by a command on its node, or by a line in its log."""
+
+from __future__ import annotations
+
+import socket
+
+from harness.systems.api import Ready, Shell
+from nemesis.core.ports import Command
+
+_TIMEOUT_S = 3.0
+
+
+def listening(port: int) -> Ready:
+    """It accepts connections on this TCP port."""
+
+    def ready(shell: Shell) -> bool:
+        try:
+            with socket.create_connection((shell.machine.address, port), _TIMEOUT_S):
+                return True
+        except OSError:
+            return False
+
+    return ready
+
+
+def succeeds(*command: str) -> Ready:
+    """This command, run in the node's home, ends with 0."""
+
+    def ready(shell: Shell) -> bool:
+        words = ("sh", "-c", 'cd "$0" && exec "$@"', shell.machine.home, *command)
+        return shell.run(Command(words, timeout=_TIMEOUT_S)).code == 0
+
+    return ready
+
+
+def logged(pattern: str, file: str) -> Ready:
+    """A line of this file below the node's home matches an extended regular expression."""
+    return succeeds("grep", "-qsE", "-e", pattern, file)

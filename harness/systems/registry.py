@@ -1,0 +1,71 @@
+"""The systems that are there: those that installed packages announce as entry points of the group ``harness.systems``.
+
+A file that ends in ``.toml`` is a system as well.
+
+This package announces its own the same way.  In a source tree its ``pyproject.toml`` is read for them, so that one that
+was just added is found without installing anything again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final
+
+from harness.errors import UsageError
+from harness.systems.api import System
+from harness.systems.program.system import system_of
+from history.schema import hint
+
+GROUP: Final = "harness.systems"
+#: What is tested where nothing is said.
+DEFAULT: Final = "dledger"
+_PYPROJECT: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
+
+
+def system_names() -> tuple[str, ...]:
+    """The names of all systems, the default one first."""
+    return tuple(sorted(_announced(), key=lambda name: (name != DEFAULT, name)))
+
+
+@cache
+def find_system(name: str) -> System:
+    """The system of this name, or in this file (``….toml``).
+
+    Raises UsageError when there is none, when its package cannot be loaded, or when something is wrong in the file.
+    """
+    if name.endswith(".toml"):
+        return system_of(Path(name))
+    announced = _announced()
+    if name not in announced:
+        raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
+    point = announced[name]
+    try:
+        found = point.load()
+    except Exception as error:  # noqa: BLE001 (a third party's module may fail in any way)
+        raise UsageError(f"--system {name}: {point.value} cannot be loaded: {type(error).__name__}: {error}") from None
+    if not isinstance(found, System) or found.name != name:
+        raise UsageError(f"--system {name}: {point.value} is no System of that name")
+    return found
+
+
+def split_version(text: str) -> tuple[str, str]:
+    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty."""
+    name, _, version = text.partition("@")
+    return name, version
+
+
+def _announced() -> dict[str, EntryPoint]:
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    return points | {point.name: point for point in _of_source_tree()}
+
+
+@cache
+def _of_source_tree() -> tuple[EntryPoint, ...]:
+    """The entry points in the ``pyproject.toml`` of the tree that this module lies in, if it lies in one."""
+    if not _PYPROJECT.is_file():
+        return ()
+    groups = tomllib.loads(_PYPROJECT.read_text()).get("project", {}).get("entry-points", {})
+    return tuple(EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items())
