@@ -21,8 +21,7 @@ def new(directory: Path) -> int:
 
     It can be run as it stands: a small replicated key-value server, with a client in Python and one in the shell.
     """
-    file = write_skeleton(directory)
+    write_skeleton(directory)
     for path in sorted(directory.iterdir()):
         click.echo(str(path))
-    click.echo(f"\nharness run --system {file} --nemesis kill-random-processes")
     return 0

@@ -14,8 +14,8 @@ _PACKAGED: Final = Path(__file__).resolve().with_name("example")
 _EXAMPLE: Final = Path(__file__).resolve().parents[3] / "examples" / "kv"
 
 
-def write_skeleton(directory: Path) -> Path:
-    """Write a system into a new or empty directory; return its file.  Raises UsageError."""
+def write_skeleton(directory: Path) -> None:
+    """Write a system into a new or empty directory.  Raises UsageError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
@@ -29,4 +29,3 @@ def write_skeleton(directory: Path) -> Path:
         file.write_text("".join(line for line in lines if not line.startswith("#:schema ")))
     except OSError as error:
         raise UsageError(f"{directory}: {error.strerror}") from None
-    return file
