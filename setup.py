@@ -1,4 +1,4 @@
-"""Puts the register server's jars into the wheel, and gives the same bytes for the same commit.
+"""Puts the register server's jars and an example into the wheel, and gives the same bytes for the same commit.
 
 Everything else is said in pyproject.toml.
 """
@@ -19,28 +19,40 @@ from setuptools.command.build_py import build_py
 SERVER = Path(__file__).resolve().parent / "dledger_register"
 JARS = [SERVER / "dist" / f"dledger-register-{version}.jar" for version in ("0.4.0", "0.3.2")]
 
+#: What ``harness system new`` writes.
+EXAMPLE = sorted(path for path in (SERVER.parent / "examples" / "kv").iterdir() if path.is_file())
 #: For a wheel that is to check, shrink and report only.
 WITHOUT = "HARNESS_WITHOUT_JARS"
 
 
 class BuildWithJars(build_py):
-    """The Python packages, and ``harness/systems/jars``; the jars are built by Maven unless they are there."""
+    """The Python packages, ``harness/systems/jars``, which Maven builds unless they are there, and the example."""
 
     def run(self) -> None:
         super().run()
-        # From a source tree that is installed in place, the jars are taken where scripts/bootstrap builds them.
-        if self.editable_mode or os.environ.get(WITHOUT):
+        # From a source tree that is installed in place, both are taken where they are.
+        if self.editable_mode:
+            return
+        self._copy(EXAMPLE, "program/example")
+        if os.environ.get(WITHOUT):
             return
         if not all(jar.is_file() for jar in JARS):
             _build_jars()
-        target = Path(self.build_lib) / "harness" / "systems" / "jars"
-        self.mkpath(str(target))
-        for jar in JARS:
-            self.copy_file(str(jar), str(target / jar.name))
+        self._copy(JARS, "jars")
+
+    def _copy(self, files: list[Path], place: str) -> None:
+        self.mkpath(str(self._systems / place))
+        for path in files:
+            self.copy_file(str(path), str(self._systems / place / path.name))
+
+    @property
+    def _systems(self) -> Path:
+        return Path(self.build_lib) / "harness" / "systems"
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        jars = [Path(self.build_lib) / "harness" / "systems" / "jars" / jar.name for jar in JARS]
-        return [*super().get_outputs(include_bytecode), *(str(jar) for jar in jars if jar.is_file())]
+        copied = [self._systems / "jars" / jar.name for jar in JARS]
+        copied += [self._systems / "program" / "example" / path.name for path in EXAMPLE]
+        return [*super().get_outputs(include_bytecode), *(str(path) for path in copied if path.is_file())]
 
 
 class SameBytes(bdist_wheel):

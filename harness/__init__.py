@@ -12,6 +12,7 @@
 ``remote``                         commands and files on the nodes, over SSH
 ``workloads``                      which operations clients issue
 ``generators``                     which comes when, as values that also run in virtual time
+``testing``                        fakes for tests of faults, workloads and clients
 ``runstate``                       ``run.json``: how far a run came
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``                           the plan of a run, fixed before anything starts

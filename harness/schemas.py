@@ -21,6 +21,7 @@ from harness.plan import option_of
 from harness.suite.file_types import SUITE
 from harness.suite.known_defects import Defects
 from harness.systems import find_system, system_names
+from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
@@ -32,6 +33,7 @@ _FILES: Final[tuple[tuple[str, type, bool], ...]] = (
     ("defects", Defects, False),
     ("schedule", Script, False),
     ("inventory", INVENTORY, False),
+    ("system", SystemFile, False),
 )
 
 

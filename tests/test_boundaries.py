@@ -40,7 +40,7 @@ LAYERS = {
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
         "errors exits terminal ways", "generators spark_settings", "workloads", "clients", "remote files", "systems",
-        "plan", "options store", "runstate", "clusters", "judge", "execution", "doctor", "suite", "cli",
+        "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite", "cli",
         "schemas __main__ __init__",
     ],
 }  # fmt: skip

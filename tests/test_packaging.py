@@ -69,7 +69,8 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel: Path
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     info = f"dledger_harness-{VERSION}.dist-info/"
-    assert {name for name in names if not name.startswith(info)} == sources()
+    example = {f"harness/systems/program/example/{path.name}" for path in (ROOT / "examples" / "kv").iterdir()}
+    assert {name for name in names if not name.startswith(info)} == sources() | example
     assert {f"{info}licenses/LICENSE", f"{info}licenses/THIRD_PARTY_NOTICES.md"} <= names
 
 

@@ -1,14 +1,15 @@
-"""``harness nightly``: the command for cron, a systemd timer or a CI system."""
+"""``harness nightly``, for cron, a systemd timer or a CI system, and ``harness ack``, which its retention waits for."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.cli.completion import complete_suites
-from harness.cli.shared_options import spark_options, suite_options
+from harness.cli.completion import complete_runs, complete_suites
+from harness.cli.shared_options import spark_options, store_option, suite_options
 from harness.execution.progress import Progress
 from history.extras import require
 
@@ -46,3 +47,16 @@ def nightly(
             click.echo(line)
         return 0
     return run_night(night, Progress().result)
+
+
+@click.command("ack")
+@click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
+@click.option("--reason", required=True, help="What was found, for later readers.")
+@store_option
+def ack(run_path: str, reason: str, store: Path) -> int:
+    """Write the file `acknowledged` into RUN: from now on it counts as any other run when old ones are removed."""
+    from harness.store import find_run
+    from harness.suite.retention import acknowledge
+
+    click.echo(acknowledge(find_run(run_path, store), reason, datetime.now(UTC)))
+    return 0

@@ -1,5 +1,7 @@
 """The systems that are there: those that installed packages announce as entry points of the group ``harness.systems``.
 
+A file that ends in ``.toml`` is a system as well.
+
 This package announces its own the same way.  In a source tree its ``pyproject.toml`` is read for them, so that one that
 was just added is found without installing anything again.
 """
@@ -14,11 +16,14 @@ from typing import Final
 
 from harness.errors import UsageError
 from harness.systems.api import System
+from harness.systems.program.system import system_of
 from history.schema import hint
 
 GROUP: Final = "harness.systems"
 #: What is tested where nothing is said.
 DEFAULT: Final = "dledger"
+#: How a file ends that is a system.
+FILE: Final = ".toml"
 _PYPROJECT: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
@@ -29,7 +34,12 @@ def system_names() -> tuple[str, ...]:
 
 @cache
 def find_system(name: str) -> System:
-    """The system of this name.  Raises UsageError when there is none, or when its package cannot be loaded."""
+    """The system of this name, or in this file (``….toml``).
+
+    Raises UsageError when there is none, when its package cannot be loaded, or when something is wrong in the file.
+    """
+    if name.endswith(FILE):
+        return system_of(Path(name))
     announced = _announced()
     if name not in announced:
         raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
@@ -44,13 +54,16 @@ def find_system(name: str) -> System:
 
 
 def installed(name: str) -> System | None:
-    """The system of this name, None when there is none here.  Raises UsageError when its package cannot be loaded."""
-    return find_system(name) if name in _announced() else None
+    """The system of this name or in this file, None when there is none here.  Raises UsageError if it is unusable."""
+    there = Path(name).is_file() if name.endswith(FILE) else name in _announced()
+    return find_system(name) if there else None
 
 
 def split_version(text: str) -> tuple[str, str]:
-    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty."""
-    name, _, version = text.partition("@")
+    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter."""
+    if text.endswith(FILE):
+        return text, ""
+    name, _, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
     return name, version
 
 

@@ -15,23 +15,23 @@ from nemesis.core.targets import leader_of, mostly_small
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
 # Prints the state letter of a process, or nothing when it is gone.
-_STATE: Final = """while read -r key value rest; do
+STATE: Final = """while read -r key value rest; do
   [ "$key" = State: ] && echo "$value"
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
 # Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
-_SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
+SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")
 
 
 def state_of(pid: int) -> Command:
-    return Command(("sh", "-c", _STATE, str(pid)))
+    return Command(("sh", "-c", STATE, str(pid)))
 
 
 def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
-    return Command(("sh", "-c", _SIGNAL, str(pid), name))
+    return Command(("sh", "-c", SIGNAL, str(pid), name))
 
 
 def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:

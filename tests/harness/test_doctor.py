@@ -14,8 +14,8 @@ import pytest
 from harness.cli.main import run_command
 from harness.doctor import FaultFinding, FaultTable, Finding, ask_faults, examine, examine_faults, faketime, java
 from harness.plan import Plan
+from harness.testing import FakeNodes
 from nemesis.faults.registry import FAULTS
-from tests.support.nemesis.toy import ToyNodes
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_faketime(tmp_path: Path) -> None:
 SYSTEM: Any = SimpleNamespace(surface=Plan(seed=0).under_test.surface(Plan(seed=0).setup()))
 
 
-class Machines(ToyNodes):
+class Machines(FakeNodes):
     data_dirs: ClassVar[dict[str, str]] = {}
 
 

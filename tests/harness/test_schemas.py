@@ -33,10 +33,16 @@ def test_each_is_a_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "files"), [("suite", "*.toml"), ("defects", "defects/*.toml"), ("schedule", "scenarios/*.toml")]
+    ("name", "files"),
+    [
+        ("suite", "suites/*.toml"),
+        ("defects", "suites/defects/*.toml"),
+        ("schedule", "suites/scenarios/*.toml"),
+        ("system", "examples/*/*.toml"),
+    ],
 )
 def test_the_files_of_the_project_name_them_and_fit(name: str, files: str) -> None:
-    found = sorted((ROOT / "suites").glob(files))
+    found = sorted(ROOT.glob(files))
     assert found
     for path in found:
         first = path.read_text().splitlines()[0]

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
+from harness.testing import Recorder, world
 from history import receipts_of
 from nemesis.core.fault import LINK_FAMILIES
 from nemesis.faults.registry import FAULTS, find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
-from tests.support.nemesis.toy import Recorder, world
 
 
 def outcome(steps, n=5, **quirks):

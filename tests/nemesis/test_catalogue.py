@@ -4,12 +4,12 @@ from typing import get_args
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.errors import UnknownFaultError
 from nemesis.core.facts import facts_from, survey_command
 from nemesis.core.fault import Family
 from nemesis.core.ports import Completed
 from nemesis.faults.registry import FAULTS, find, prechecks
-from tests.support.nemesis.toy import world
 
 
 def test_every_fault_says_what_it_is():

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.errors import FaultError, NotYetError
 from nemesis.core.facts import Facts
 from nemesis.core.fault import Settings
@@ -12,7 +13,6 @@ from nemesis.core.ports import Command
 from nemesis.faults.clocks import Tune, environment
 from nemesis.faults.registry import find
 from tests.support.nemesis.clocks import LIBRARY, clocked
-from tests.support.nemesis.toy import world
 
 
 @pytest.mark.parametrize("name", ["clock-skew", "clock-jump", "clock-strobe"])

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from harness.testing import FakeClock, FakeNodes, facts, world
 from nemesis.core.errors import FaultError
 from nemesis.core.ports import Command, Completed
 from nemesis.faults.delay import _COUNTS, PROGRAM, Shape
 from nemesis.faults.registry import find
-from tests.support.nemesis.toy import ToyClock, ToyNodes, facts, world
 
 
 @dataclass
-class Scripted(ToyNodes):
+class Scripted(FakeNodes):
     """Answers every command by a function of node and argv."""
 
     answer: Callable[[str, Command], str] = lambda node, command: ""
@@ -43,7 +43,7 @@ def answering(measured, *, system=5, counts=None):
 def shaped(name, answer=lambda *_: ""):
     ctx, *_ = world()
     nodes = Scripted(ctx.nodes.names, answer=answer)
-    ctx = replace(ctx, clock=ToyClock(), nodes=nodes, facts=facts(nodes.names, nodes, "can:nfqueue", "python3"))
+    ctx = replace(ctx, clock=FakeClock(), nodes=nodes, facts=facts(nodes.names, nodes, "can:nfqueue", "python3"))
     return ctx, find(name), find(name).plan(ctx, random.Random(0))
 
 

@@ -11,6 +11,7 @@ from itertools import chain, combinations
 
 import pytest
 
+from harness.testing import FakeClock, FakeNodes, FakeSystem, UnreachableError, facts
 from history import Probe
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Context, Fault, Targets
@@ -18,13 +19,12 @@ from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import Command, Completed, StartError, run_each
 from nemesis.faults import disks, power
 from nemesis.faults.registry import FAULTS, find
-from tests.support.nemesis.toy import SshError, ToyClock, ToyNodes, ToySystem, facts
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")
 
 
 @dataclass
-class Obedient(ToyNodes):
+class Obedient(FakeNodes):
     """Does what it is told, and keeps by node what that was."""
 
     done: dict[str, set[object]] = field(default_factory=lambda: defaultdict(set))
@@ -41,7 +41,7 @@ class Obedient(ToyNodes):
 
 
 @dataclass
-class Remotely(ToySystem):
+class Remotely(FakeSystem):
     """Asks its nodes: one that cannot be reached is an error, after all others were served."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
@@ -68,13 +68,13 @@ class Remotely(ToySystem):
     def _reached(self, nodes: Iterable[str]) -> list[str]:
         names = list(nodes)
         if lost := set(names) & self.nodes.unreachable:
-            raise SshError(f"no route to {sorted(lost)}")
+            raise UnreachableError(f"no route to {sorted(lost)}")
         return names
 
 
 def stricken(fault: Fault) -> tuple[Context, Obedient, Targets]:
     """A world in which the fault stands."""
-    clock = ToyClock()
+    clock = FakeClock()
     nodes = Obedient(NAMES, clock=clock)
     ctx = Context(nodes, Remotely(nodes), clock, facts(NAMES, nodes))
     targets = fault.plan(ctx, random.Random(3))
@@ -153,10 +153,10 @@ def test_a_process_that_does_not_start_is_the_systems() -> None:
 
 
 def test_both_at_once_are_told_apart() -> None:
-    error = reasons(Stuck(n1=SshError("no route to n1"), n3=StartError({"n3": "it died at once"})))
+    error = reasons(Stuck(n1=UnreachableError("no route to n1"), n3=StartError({"n3": "it died at once"})))
     assert set(error.reasons) == {"n1", "n3"}
     assert not error.by_system
-    assert isinstance(error.ours, SshError)
+    assert isinstance(error.ours, UnreachableError)
     assert str(error) == "no route to n1; n3: it died at once"
 
 
@@ -173,8 +173,8 @@ def test_a_healing_that_is_repeated_cuts_no_link_anew() -> None:
 
 
 def test_the_answers_of_the_others_are_kept() -> None:
-    nodes = ToyNodes(unreachable={"n2"})
+    nodes = FakeNodes(unreachable={"n2"})
     answers, errors = run_each(nodes, dict.fromkeys(NAMES, Command(("sh", "-c", "", "counters", "x"))))
     assert set(answers) == set(NAMES) - {"n2"}
-    assert {node: type(error) for node, error in errors.items()} == {"n2": SshError}
+    assert {node: type(error) for node, error in errors.items()} == {"n2": UnreachableError}
     assert all(isinstance(answer, Completed) for answer in answers.values())

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import FakeSystem, world
 from history import Probe
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.guard import locked, objection
 from nemesis.faults.registry import find
-from tests.support.nemesis.toy import ToySystem, world
 
 
-def elect_after_kills(system: ToySystem) -> None:
+def elect_after_kills(system: FakeSystem) -> None:
     """The first node that runs leads, in a new term, as soon as the leader is gone."""
     usual = system.probes
 
@@ -101,7 +101,7 @@ def test_a_node_that_was_not_restarted_is_doubt():
         fault.witness(ctx, fault.plan(ctx, random.Random(0)))
 
 
-class Transferring(ToySystem):
+class Transferring(FakeSystem):
     """Refuses the first ``refusals`` requests; then takes them, and if it is not ``obedient`` does nothing."""
 
     obedient = True

@@ -16,6 +16,7 @@ from unittest import mock
 import pytest
 
 from harness.systems.dledger.processes import STORE_FILES
+from harness.testing import Recorder, world
 from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
@@ -24,7 +25,6 @@ from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from tests.support.nemesis.machines import ready
-from tests.support.nemesis.toy import Recorder, world
 
 
 def cut_kills(node_states):

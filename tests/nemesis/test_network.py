@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.errors import FaultError
 from nemesis.core.facts import Facts
 from nemesis.core.fault import Targets
 from nemesis.faults import partitions as network
 from nemesis.faults.partitions import attempts, try_peers
 from nemesis.faults.registry import find
-from tests.support.nemesis.toy import world
 
 RING = find("partition-majorities-ring")
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
 from nemesis.core.targets import mostly_small
 from nemesis.faults.processes import signal, state_of
 from nemesis.faults.registry import find
-from tests.support.nemesis.toy import world
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.fault import Targets
 from nemesis.faults.registry import FAULTS, find
 from tests.support.nemesis.clocks import clocked
-from tests.support.nemesis.toy import world
 
 # Found anew: they are facts of the moment.
 OF_THE_MOMENT = {"pids", "devices", "term", "before", "before_ms", "from"}

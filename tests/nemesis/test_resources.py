@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from harness.testing import world
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Settings
 from nemesis.faults import resources as limits
 from tests.support.nemesis.machines import ready
-from tests.support.nemesis.toy import world
 
 QUIET = "samples 25\nwaiting 5\n"
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from harness.testing import FakeNodes, Recorder, UnreachableError, world
 from history import receipts_of
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import NotYetError, UnknownFaultError
@@ -13,7 +14,6 @@ from nemesis.core.fault import Targets
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import PATIENCE_S, Runner
 from nemesis.schedule.steps import Step, cycle
-from tests.support.nemesis.toy import Recorder, SshError, ToyNodes, world
 
 
 def once(fault: str, start: float = 1.0, end: float = 5.0, number: int = 0) -> list[Step]:
@@ -27,7 +27,7 @@ def go(steps, faults=FAULTS, seed=0, **quirks):
     return runner, record, nodes, system
 
 
-def standing(nodes: ToyNodes) -> bool:
+def standing(nodes: FakeNodes) -> bool:
     return any(nodes.rules.values()) or "T" in nodes.states.values()
 
 
@@ -88,11 +88,11 @@ def test_a_half_failed_injection_is_healed_at_once_on_all_nodes():
 
 def test_a_failure_of_the_harness_is_recorded_healed_where_possible_and_raised():
     runner, record, nodes, _ = go(once("partition-majorities-ring"), unreachable={"n3"})
-    with pytest.raises(SshError):
+    with pytest.raises(UnreachableError):
         runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "indeterminate"
-    assert "SshError: no route" in (receipt.reason or "")
+    assert "UnreachableError: no route" in (receipt.reason or "")
     assert receipt.healed is None
     assert not standing(nodes)
     assert list(runner.active) == [0]
@@ -147,7 +147,7 @@ def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness
 
 def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_the_failure():
     runner, *_ = go(once("partition-majorities-ring"), unreachable={"n3"})
-    with pytest.raises(SshError):
+    with pytest.raises(UnreachableError):
         runner.run(threading.Event())
     (left,) = runner.heal_all(final=True)
     assert (left.fault, left.by_system) == ("partition-majorities-ring", False)

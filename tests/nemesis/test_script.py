@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
+from harness.testing import Recorder, world
 from history import Probe, receipts_of
 from nemesis.core.errors import ScheduleError
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.script import read_script, replay
 from nemesis.schedule.steps import Step, cycle, fault_names, turn_parts, turns_of
-from tests.support.nemesis.toy import Recorder, world
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.testing import world
 from history import Probe
 from nemesis.core.errors import FaultError, NotYetError
 from nemesis.core.fault import Settings
 from nemesis.faults import traffic
 from nemesis.faults.registry import find
 from nemesis.faults.traffic import burst
-from tests.support.nemesis.toy import world
 
 
 def plan(name, seed=0, ctx=None, **system):

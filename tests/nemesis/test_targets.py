@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from harness.testing import world
 from history import Probe
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.targets import check_words, choose, claimants, leader_now, resolve
-from tests.support.nemesis.toy import world
 
 
 def test_the_higher_term_leads_and_both_claimants_are_told():

@@ -125,6 +125,10 @@ def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
         find_system("dleger")
 
 
-@pytest.mark.parametrize(("text", "parts"), [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("a@", ("a", ""))])
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("a@", ("a", "")), ("d@x/kv.toml", ("d@x/kv.toml", "")),
+     ("d@x/kv.toml@2", ("d@x/kv.toml", "2"))],
+)  # fmt: skip
 def test_a_version_stands_behind_the_name(text: str, parts: tuple[str, str]) -> None:
     assert split_version(text) == parts

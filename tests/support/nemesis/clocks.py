@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.testing import FakeClock, FakeNodes, FakeSystem, facts, world
 from history import Probe
 from nemesis.core.fault import Settings
 from nemesis.core.ports import Completed
-from tests.support.nemesis.toy import ToyClock, ToyNodes, ToySystem, facts, world
 
 LIBRARY = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
-class Clocked(ToyNodes):
+class Clocked(FakeNodes):
     """Keeps the offset file of every node; a tune of several offsets stands at its last."""
 
     def run(self, commands):
@@ -29,7 +29,7 @@ class Clocked(ToyNodes):
         return float(self.states.get((node, 0), "0"))
 
 
-class Telling(ToySystem):
+class Telling(FakeSystem):
     """Its nodes' clocks differ by a second each without any fault."""
 
     nodes: Clocked
@@ -47,7 +47,7 @@ class Telling(ToySystem):
 
 def clocked(**quirks):
     ctx, *_ = world()
-    clock = ToyClock()
+    clock = FakeClock()
     nodes = Clocked(ctx.nodes.names, clock=clock, **quirks)
     system = Telling(nodes)
     able = facts(nodes.names, nodes, f"faketime:{LIBRARY}")

@@ -1,48 +1,27 @@
-"""A toy world for the nemesis: nodes that keep rules and processes in dictionaries, and a clock that is told."""
+"""Nodes and a system on them, without machines: rules and processes are kept in dictionaries."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from history import Event, Probe
-from nemesis.core.facts import Facts
-from nemesis.core.fault import Context
-from nemesis.core.ports import Command, Completed
+from harness.testing.clock import FakeClock
+from history import Probe
+from nemesis.core.ports import Command, Completed, StartError
 from nemesis.faults import processes
 
 
-class ToyClock:
-    """Jumps ahead when it is waited on; ``stop_at`` (seconds) sets the event of the wait that would pass it."""
-
-    def __init__(self, stop_at: float | None = None) -> None:
-        self.time = 5_000_000_000
-        self.stop_at = None if stop_at is None else self.time + int(stop_at * 1e9)
-
-    def now(self) -> int:
-        return self.time
-
-    def wait(self, seconds: float, stop: threading.Event) -> bool:
-        if not stop.is_set():
-            self.time += max(0, int(seconds * 1e9))
-            if self.stop_at is not None and self.time >= self.stop_at:
-                self.time = self.stop_at
-                stop.set()
-        return stop.is_set()
-
-
-class SshError(Exception):
+class UnreachableError(Exception):
     """What a harness would raise when a node cannot be reached."""
 
 
 @dataclass
-class ToyNodes:
-    """Understands the commands of the partition and process faults, by their text.
+class FakeNodes:
+    """Understands the commands of the partition and process faults by their text, and others by ``answers``.
 
+    ``answers`` maps a word of a command to what it prints, given the node and the command; ``sent`` are all commands.
     ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing fails.
     ``quiet``: the system sends nothing.  ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives
     a kill.
@@ -60,7 +39,8 @@ class ToyNodes:
     own: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     states: dict[tuple[str, int], str] = field(default_factory=dict)
     sent: list[tuple[str, Command]] = field(default_factory=list)
-    clock: ToyClock | None = None
+    clock: FakeClock | None = None
+    answers: dict[str, Callable[[str, Command], str]] = field(default_factory=dict)
 
     def address(self, node: str) -> str:
         return f"10.0.0.{self.names.index(node) + 1}"
@@ -75,10 +55,13 @@ class ToyNodes:
                 code, out, err = self._one(node, command)
                 answers[node] = Completed(node, code, out, err, 0.003)
         if lost := set(commands) & self.unreachable:
-            raise SshError(f"no route to {sorted(lost)}")
+            raise UnreachableError(f"no route to {sorted(lost)}")
         return answers
 
     def _one(self, node: str, command: Command) -> tuple[int, str, str]:  # noqa: C901 (one line a command)
+        for word, answer in self.answers.items():
+            if word in command.argv:
+                return 0, answer(node, command), ""
         chains = self.rules.setdefault(node, {})
         match command.argv:
             case ("nft", "-f", "-"):
@@ -101,18 +84,18 @@ class ToyNodes:
                 return 0, "standing\n" if chain in chains else "gone\n", ""
             case ("sh", "-c", _, "try", _limit, _port, *addresses):
                 return 0, "".join(f"{a} began\n{a} {self._try(node, a)}\n" for a in addresses), ""
-            case ("sh", "-c", processes._SIGNAL, pid, name):
+            case ("sh", "-c", processes.SIGNAL, pid, name):
                 self._signal(node, int(pid), name)
                 return 0, "", ""
-            case ("sh", "-c", processes._STATE, pid):
+            case ("sh", "-c", processes.STATE, pid):
                 return 0, self.states.get((node, int(pid)), "") + "\n", ""
-        return 127, "", f"the toy does not know {command.argv}"
+        return 127, "", f"a fake node does not know {command.argv}"
 
     def _listing(self, node: str, chain: str) -> str:
         lines = []
         for peer, number in self.rules[node].get(chain, {}).items():
             own = self.own[node, chain, peer]
-            lines.append(f'  ip saddr x tcp dport 20911 counter packets {own} bytes 9 comment "before {peer}"')
+            lines.append(f'  ip saddr x tcp dport 7000 counter packets {own} bytes 9 comment "before {peer}"')
             lines.append(f'  ip saddr x counter packets {number} bytes 9 drop comment "from {peer}"')
         return "\n".join(lines)
 
@@ -136,10 +119,10 @@ class ToyNodes:
 
 
 @dataclass
-class ToySystem:
+class FakeSystem:
     """One process a node; pids are never used twice."""
 
-    nodes: ToyNodes
+    nodes: FakeNodes
     leader: str | None = "n1"
     term: int = 1
     dead_on_start: set[str] = field(default_factory=set)
@@ -160,8 +143,6 @@ class ToySystem:
         return {n: self.last[n] if self.nodes.states[n, self.last[n]] else None for n in nodes}
 
     def start(self, nodes: Iterable[str]) -> None:
-        from nemesis.core.ports import StartError
-
         nodes = list(nodes)
         if dead := set(nodes) & self.dead_on_start:
             raise StartError(dict.fromkeys(dead, "it died at once"))
@@ -178,32 +159,3 @@ class ToySystem:
             else Probe(0, name, error="connection refused")
             for name in self.nodes.names
         }
-
-
-class Recorder:
-    """Keeps what a runner records, as events."""
-
-    def __init__(self, clock: ToyClock, nodes: ToyNodes | None = None) -> None:
-        self.clock = clock
-        self.nodes = nodes
-        self.events: list[Event] = []
-        self.sent_before: list[int] = []
-        self.broken = False
-
-    def __call__(self, kind: Any, f: str, value: dict[str, Any], /) -> None:
-        if self.broken:
-            raise OSError(28, "No space left on device")
-        self.events.append(Event(len(self.events), self.clock.now(), kind, "nemesis", f, value))
-        self.sent_before.append(len(self.nodes.sent) if self.nodes else 0)
-
-
-def facts(names: Iterable[str], nodes: ToyNodes, *can: str) -> Facts:
-    able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", *can})
-    return Facts({name: (nodes.address(name),) for name in names}, dict.fromkeys(names, able))
-
-
-def world(n: int = 5, **quirks: Any) -> tuple[Context, ToyNodes, ToySystem, ToyClock]:
-    clock = ToyClock(quirks.pop("stop_at", None))
-    nodes = ToyNodes(tuple(f"n{i}" for i in range(1, n + 1)), clock=clock, **quirks)
-    system = ToySystem(nodes)
-    return Context(nodes, system, clock, facts(nodes.names, nodes)), nodes, system, clock

@@ -1,0 +1,274 @@
+"""A child process that answers lines of JSON on its standard output to those on its standard input.
+
+It is trusted no further than its lines are right.  One that dies, answers what was not asked, answers twice or not in
+time is killed, with all that it started; the next request starts it anew.  What was asked of it and not answered is
+lost: it may have had its effect.  Only a request of which no byte was written certainly had none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from harness.clients.wire import LostError, NotSentError
+from history.json_object import load_object
+
+log = logging.getLogger("harness.systems.program.child")
+
+#: One that ends at once is not started more often than this.
+START_AGAIN_S: Final = 0.5
+LONGEST_LINE: Final = 1 << 20
+#: How long (s) to wait for the exit code of one that closed its output.
+_EXIT_CODE_S: Final = 0.02
+_LAST_WORDS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is started: the words of its command line, where, and which environment variables it has besides ours."""
+
+    argv: tuple[str, ...]
+    directory: Path
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+class LineProgram:
+    """A program that is started at the first request, and again after each of its failures.
+
+    Requests may overlap; each gets the answer with its own ``id``.  For one event loop.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._child: _Child | None = None
+        self._ended: list[_Child] = []
+        self._id = 0
+        self._not_before = 0.0
+        self.starts = 0
+
+    def open(self) -> None:
+        """Start it ahead of the first request, which says why where it cannot be started."""
+        if not self.is_running:
+            with suppress(NotSentError):
+                self._start(asyncio.get_running_loop())
+
+    async def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        """Send one request and wait for its answer, ``timeout`` seconds in all.  Raises NotSentError or LostError."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while (wait := self._not_before - loop.time()) > 0 and self._running is None:
+            if wait > deadline - loop.time():
+                raise NotSentError("the program ended, and is not started anew yet")
+            await asyncio.sleep(wait)
+        child = self._running or self._start(loop)
+        self._id += 1
+        sent = _Request(self._id, loop.create_future())
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await child.ask(sent, _line({"id": self._id, **request}))
+        except TimeoutError:
+            child.end(f"no answer within {timeout:g} s")
+            raise sent.error(child.why) from None
+        finally:
+            child.open.pop(sent.id, None)
+            if sent.begun and sent.answer.cancelled():  # its answer would be one to no open request
+                child.end("a request was given up")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started and has not failed yet."""
+        return self._running is not None
+
+    @property
+    def _running(self) -> _Child | None:
+        return self._child if self._child is not None and not self._child.why else None
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> _Child:
+        self._reap()
+        self._not_before = loop.time() + START_AGAIN_S
+        try:
+            self._child = _Child(self._program, loop)
+        except OSError as error:
+            raise NotSentError(f"{self._program.argv[0]} cannot be started: {error.strerror or error}") from None
+        self.starts += 1
+        return self._child
+
+    def _reap(self) -> None:
+        if self._child is not None:
+            self._ended.append(self._child)
+            self._child = None
+        self._ended = [child for child in self._ended if child.process.poll() is None]
+
+    def restart(self, why: str) -> None:
+        """Kill the program because an answer of it was none; the next request starts it anew."""
+        if self._child is not None:
+            self._child.end(why)
+
+    def close(self) -> None:
+        """Kill the program; a later request would start it anew."""
+        if self._child is not None:
+            self._child.end("closed")
+        self._reap()
+        for child in self._ended:
+            child.process.wait()
+        self._ended = []
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """``answer`` is resolved with None when there will be none; ``begun``: some of it was written."""
+
+    id: int
+    answer: asyncio.Future[dict[str, Any] | None]
+    begun: bool = False
+
+    def error(self, why: str) -> LostError | NotSentError:
+        return LostError(why) if self.begun else NotSentError(f"never written to the program: {why}")
+
+
+class _Child:
+    """One life of the program.  ``why`` says how it ended, ``distrusted`` that its last answers prove nothing."""
+
+    def __init__(self, program: Program, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._name = shlex.join(program.argv)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the child)
+        try:
+            self.process = subprocess.Popen(
+                program.argv, cwd=program.directory, env={**os.environ, **dict(program.environment)},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0, start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            self._errors.close()
+            raise
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._in, self._out = self.process.stdin, self.process.stdout
+        os.set_blocking(self._in.fileno(), False)
+        os.set_blocking(self._out.fileno(), False)
+        self._buffer = b""
+        self._writing = asyncio.Lock()
+        self._room: asyncio.Future[None] | None = None
+        self.open: dict[int, _Request] = {}
+        self.why = ""
+        self.distrusted = False
+        loop.add_reader(self._out.fileno(), self._read)
+
+    async def ask(self, request: _Request, line: bytes) -> dict[str, Any]:
+        self.open[request.id] = request
+        async with self._writing:
+            await self._write(request, line)
+        answer = await request.answer
+        if answer is None or self.distrusted:
+            raise request.error(self.why)
+        return answer
+
+    async def _write(self, request: _Request, line: bytes) -> None:
+        """Write the line, waiting for room in the pipe.  A program that ends meanwhile resolves the answer."""
+        rest = memoryview(line)
+        while rest and not self.why:
+            try:
+                rest = rest[os.write(self._in.fileno(), rest) :]
+                request.begun = True
+            except BlockingIOError:
+                self._room = self._loop.create_future()
+                self._loop.add_writer(self._in.fileno(), self._has_room)
+                await self._room
+            except OSError as error:
+                self.end(f"its standard input is closed: {error.strerror}")
+        if self.why and not request.answer.done():  # it ended before this was among the open ones
+            request.answer.set_result(None)
+
+    def _has_room(self) -> None:
+        self._loop.remove_writer(self._in.fileno())
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._out.fileno(), 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.end(self._last_end())
+            return
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            self._take(line)
+        if len(self._buffer) > LONGEST_LINE:
+            self._distrust(f"a line of more than {LONGEST_LINE} bytes")
+
+    def _take(self, line: bytes) -> None:
+        if self.why:
+            return
+        try:
+            answer = load_object(line, msgspec.json.decode)  # strict: what it lets through can be recorded
+        except ValueError as error:
+            self._distrust(f"{error}: {_shown(line)}")
+            return
+        number = answer.get("id")
+        request = self.open.get(number) if type(number) is int else None
+        if request is None or request.answer.done():
+            self._distrust(f"an answer to no open request: {_shown(line)}")
+        else:
+            request.answer.set_result(answer)
+
+    def _distrust(self, why: str) -> None:
+        self.distrusted = True
+        self.end(why)
+
+    def _last_end(self) -> str:
+        try:
+            code = self.process.wait(_EXIT_CODE_S)
+        except subprocess.TimeoutExpired:
+            return "it closed its standard output"
+        return f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
+
+    def end(self, why: str) -> None:
+        """Kill the process and its children, and resolve what is open.  The exit is waited for by the owner."""
+        if self.why:
+            return
+        self.why = why
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._out.fileno())
+            self._has_room()
+        if why != "closed":
+            self.why += self._last_words()
+            log.warning("%s is started anew: %s", self._name, self.why)
+        self._in.close()
+        self._out.close()
+        self._errors.close()
+        for request in self.open.values():
+            if not request.answer.done():
+                request.answer.set_result(None)
+
+    def _last_words(self) -> str:
+        """The last line of its standard error, if there is one."""
+        size = os.fstat(self._errors.fileno()).st_size
+        words = os.pread(self._errors.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(errors="replace")
+        return f" ({words.splitlines()[-1].strip()[:200]})" if words.strip() else ""
+
+
+def _line(request: Mapping[str, Any]) -> bytes:
+    return json.dumps(request, separators=(",", ":")).encode() + b"\n"
+
+
+def _shown(line: bytes) -> str:
+    return line[:80].decode(errors="replace")

@@ -1,0 +1,93 @@
+"""The client of any program: what the answers of a client program prove about an operation.
+
+The program reads ``{"id":7,"f":"write","key":"x","value":3,"node":"n1","address":"10.0.0.1","worker":0,"timeout":4.0}``
+and answers ``{"id":7,"type":"ok","value":3}``, ``value`` and ``error`` where there are any.  What it says counts while
+it keeps to that.  An answer that does not, a missing one and a second one prove nothing and end the program; the next
+operation starts it anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from harness.clients.wire import LostError, NotSentError
+from harness.systems.api import Machine
+from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.program.child import LineProgram
+from harness.workloads import Invocation
+from history.records.operations import contradiction
+
+UNUSABLE: Final = "unusable"
+LAW: Final = Law(
+    Rule("ok", "ok", "ok"),
+    Rule("fail", "fail", "fail"),
+    Rule("info", "info", "info", read="fail"),
+    Rule(UNUSABLE, "no known type, an ok read without a value, or the value of another operation", "info", read="fail"),
+)
+#: The program is to answer within an operation's timeout; so much (s) later it is killed.
+GRACE_S: Final = 0.5
+_LONGEST_ERROR: Final = 300
+
+
+class ProgramClient:
+    """One worker's way to the cluster, through a client program of its own or a shared one."""
+
+    def __init__(self, program: LineProgram, home: Machine, worker: int, *, timeout: float) -> None:
+        self._program = program
+        self._home = home
+        self._worker = worker
+        self._timeout = timeout
+
+    @property
+    def home(self) -> str:
+        return self._home.name
+
+    async def open(self) -> None:
+        """Start the program, if it can be: the first operation need not wait for that."""
+        self._program.open()
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        """Ask the program once; never raises for anything that it does."""
+        request = {
+            "f": invocation.f, "key": invocation.key, "value": invocation.value,
+            "node": self._home.name, "address": self._home.address, "worker": self._worker, "timeout": self._timeout,
+        }  # fmt: skip
+        try:
+            answer = await self._program.ask(request, self._timeout + GRACE_S)
+        except NotSentError as error:
+            return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
+        except LostError as error:
+            return LAW.outcome(LOST, invocation, self.home, str(error))
+        if why := unusable(invocation, answer):
+            self._program.restart(why)
+            return LAW.outcome(UNUSABLE, invocation, self.home, why)
+        return completion_of(invocation, answer, self.home)
+
+    async def close(self) -> None:
+        self._program.close()
+
+
+def unusable(invocation: Invocation, answer: dict[str, Any]) -> str:
+    """Why an answer cannot be one to this operation; empty if it can."""
+    kind, error = answer.get("type"), answer.get("error")
+    if kind not in ("ok", "fail", "info"):
+        return f"an answer of the type {str(kind)[:80]!r}, which is none of ok, fail and info"
+    if error is not None and not isinstance(error, str):
+        return "an error that is no text"
+    if kind != "ok":
+        return ""
+    if invocation.f in LAW.reads and "value" not in answer:  # null means absent, which is a statement
+        return "a read that is ok without a value"
+    return contradiction(invocation.f, invocation.value, answer.get("value")) or ""
+
+
+def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
+    """The outcome that a usable answer proves."""
+    kind, error = answer["type"], answer.get("error")
+    error = error[:_LONGEST_ERROR] if error is not None else None
+    if kind != "ok":
+        return LAW.outcome(kind, invocation, node, error)
+    value = answer.get("value")
+    if value is None and invocation.f not in LAW.reads:
+        value = invocation.value
+    return LAW.outcome(kind, invocation, node, error, value=value)

@@ -1,0 +1,204 @@
+"""What may stand in the file of a system, such as ``kv.toml``::
+
+    name = "kv"                                  # the file's name when left out
+    files = ["server.py"]                        # put on every node, in {files}; relative to this file
+
+    [[roles]]
+    command = "python3 {files}/server.py --node {node} --peers {peers} --data {data} --replication {replication}"
+    peer = "{node}={address}:7000"               # {peers} are those of all nodes, with commas
+    port = 7000
+
+    [client]
+    command = "python3 client.py {peers}"        # on this machine, where this file is
+
+    [options.replication]
+    default = "async"
+    choices = ["async", "sync"]
+
+The page docs/any-program.md says what each key means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from harness.errors import UsageError
+from harness.systems.program.templates import check, words_of
+from history.schema import convert
+from history.toml_file import read_toml
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Name: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9-]*$(?!\n)", title="small letters, digits and - after a letter, as my-store")
+]
+Placeholder: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9_-]*$(?!\n)", title="small letters, digits, _ and - after a letter")
+]
+Command: TypeAlias = Text | Annotated[tuple[str, ...], Meta(min_length=1)]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+WorkloadName: TypeAlias = Literal["register", "cas-register"]
+Value: TypeAlias = bool | int | float | str
+
+
+class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How it is seen that a process is ready: by one of these, the role's port when left out."""
+
+    port: Annotated[Port | None, Meta(description="it accepts connections")] = None
+    command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
+    log: Annotated[Text | None, Meta(description="an extended regular expression of a line of its output")] = None
+
+
+class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A process on every node, or on some."""
+
+    command: Command
+    name: Name = "server"
+    nodes: Annotated[tuple[Text, ...], Meta(description="all when left out")] = ()
+    port: Annotated[Port | None, Meta(description="where it is reached by its peers and by clients")] = None
+    peer: Annotated[Text, Meta(description="an element of {peers}")] = "{address}"
+    ready: Ready = Ready()
+    environment: dict[str, str] = {}
+    stage: Annotated[int, Meta(ge=0, description="lower ones are ready before it is started")] = 0
+
+
+class ClientTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The client program, on this machine."""
+
+    command: Command
+    processes: Annotated[Literal["worker", "one"], Meta(description="one a worker, or one for all of them")] = "worker"
+
+
+class ProbeTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A program that answers what a node says of itself, on this machine, one process a node."""
+
+    command: Command
+
+
+class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An option of the system, which is a placeholder of its commands."""
+
+    default: Value
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A text in a node's log, and what it means."""
+
+    pattern: Text
+    meaning: Text
+    follows: Literal["violation", "note", "harness"]
+
+
+class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What faults may rely on; the first role's port when left out."""
+
+    peer_port: Port | None = None
+    client_port: Port | None = None
+    refused: Annotated[dict[str, str], Meta(description="faults that it cannot take, and why")] = {}
+
+
+class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A system under test: any program."""
+
+    roles: Annotated[tuple[RoleTable, ...], Meta(min_length=1)]
+    client: ClientTable
+    name: Name | None = None
+    summary: str = ""
+    versions: Annotated[tuple[Text, ...], Meta(min_length=1)] = ("local",)
+    files: tuple[Text, ...] = ()
+    workloads: Annotated[tuple[WorkloadName, ...], Meta(min_length=1)] = ("register",)
+    options: dict[Placeholder, OptionTable] = {}
+    probe: ProbeTable | None = None
+    faults: FaultsTable = FaultsTable()
+    alarms: tuple[AlarmTable, ...] = ()
+    promises: tuple[Text, ...] = ()
+
+
+#: Of a role's command, besides the options.
+OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version")
+#: Of the client's and the probe's; where there is one process a worker, or a node, also those of its node.
+OF_A_CLIENT: Final = ("peers", "version")
+OF_A_PEER: Final = ("node", "index", "address")
+
+
+def read_system_file(path: Path) -> SystemFile:
+    """Raises UsageError that names the file, the place in it, and what is wrong."""
+    try:
+        found = convert(read_toml(path), SystemFile)
+        _check(found, path.parent)
+    except OSError as error:
+        raise UsageError(f"--system {path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"--system {path}: {error}") from None
+    return found
+
+
+def _check(found: SystemFile, directory: Path) -> None:
+    options = set(found.options)
+    if taken := options & set(OF_A_NODE):
+        raise ValueError(f"options.{min(taken)} has the name of a placeholder: take another")
+    for number, role in enumerate(found.roles):
+        _check_role(f"roles[{number}]", role, {*OF_A_NODE, *options})
+    names = [role.name for role in found.roles]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
+    if found.roles[0].port is None and None in (found.faults.peer_port, found.faults.client_port):
+        raise ValueError(
+            "roles[0].port is missing: without it, or faults.peer_port and client_port, links cannot be cut"
+        )
+    own = OF_A_PEER if found.client.processes == "worker" else ()
+    _check_command("client.command", found.client.command, {*OF_A_CLIENT, *own, *options})
+    if found.probe is not None:
+        _check_command("probe.command", found.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
+    for number, name in enumerate(found.files):
+        if not (directory / name).is_file():
+            raise ValueError(f"files[{number}]: there is no file {directory / name}")
+    for name, option in found.options.items():
+        _check_option(f"options.{name}", option)
+
+
+def _check_role(place: str, role: RoleTable, known: set[str]) -> None:
+    _check_command(f"{place}.command", role.command, known)
+    with _at(f"{place}.peer"):
+        check(role.peer, OF_A_PEER)
+    for name, text in role.environment.items():
+        with _at(f"{place}.environment.{name}"):
+            check(text, known)
+    given = [name for name in ("port", "command", "log") if getattr(role.ready, name) is not None]
+    if len(given) > 1:
+        raise ValueError(f"{place}.ready must be one of port, command and log, not {' and '.join(given)}")
+    if role.ready.command is not None:
+        _check_command(f"{place}.ready.command", role.ready.command, known)
+
+
+def _check_option(place: str, option: OptionTable) -> None:
+    if option.choices and option.default not in option.choices:
+        raise ValueError(f"{place}.default must be one of its choices, not {option.default!r}")
+    if (option.least, option.most) != (None, None):
+        figure = option.default
+        if isinstance(figure, bool | str):
+            raise ValueError(f"{place} has bounds, so its default must be a number, not {figure!r}")
+        if (option.least is not None and figure < option.least) or (option.most is not None and figure > option.most):
+            raise ValueError(f"{place}.default is not within its bounds: {figure}")
+
+
+def _check_command(place: str, command: Command, known: set[str]) -> None:
+    with _at(place):
+        for word in words_of(command):
+            check(word, known)
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None

@@ -1,0 +1,194 @@
+"""The system that a file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.clients.wire import LostError, NotSentError
+from harness.systems.api import Alarm, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
+from harness.systems.artifacts import LocalFiles, on_node
+from harness.systems.program.child import LineProgram, Program
+from harness.systems.program.client import LAW, ProgramClient
+from harness.systems.program.file_type import Command, RoleTable, SystemFile, read_system_file
+from harness.systems.program.templates import fill, words_of
+from harness.systems.program.workloads import WORKLOADS
+from harness.systems.ready import listening, logged, succeeds
+
+#: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.
+_PROBE_GRACE_S: Final = 5.0
+#: A line of Python's is to arrive when it is printed.
+_ENVIRONMENT = (("PYTHONUNBUFFERED", "1"),)
+
+
+def system_of(path: Path) -> System:
+    """The system in a file.  Raises UsageError that names the file, the place in it, and what is wrong."""
+    found = read_system_file(path)
+    return _FromFile(found, found.name or path.stem, path.resolve().parent).system()
+
+
+@dataclass(frozen=True, slots=True)
+class _FromFile:
+    file: SystemFile
+    name: str
+    directory: Path
+
+    def system(self) -> System:
+        file = self.file
+        return System(
+            name=self.name,
+            summary=file.summary,
+            versions=file.versions,
+            options=tuple(
+                Option(
+                    name=name, default=one.default, help=one.help, choices=one.choices, least=one.least, most=one.most
+                )
+                for name, one in file.options.items()
+            ),
+            roles=self.roles,
+            artifacts=self.artifacts,
+            surface=self.surface,
+            clients=self.clients,
+            law=LAW,
+            workloads=tuple(WORKLOADS[name] for name in file.workloads),
+            prober=self.prober if file.probe is not None else None,
+            promises=file.promises,
+            alarms=tuple(Alarm(pattern=one.pattern, meaning=one.meaning, follows=one.follows) for one in file.alarms),
+        )  # fmt: skip
+
+    # -- on the nodes ----------------------------------------------------------------------------------------------
+
+    def artifacts(self, _setup: Setup) -> Sequence[LocalFiles]:
+        paths = tuple(self.directory / name for name in self.file.files)
+        return [LocalFiles(self.name, paths, "it is named under files")] if paths else []
+
+    def roles(self, setup: Setup) -> list[Role]:
+        return [self._role(setup, role, node) for role in self.file.roles for node in _nodes_of(setup, role)]
+
+    def _role(self, setup: Setup, role: RoleTable, node: Machine) -> Role:
+        values = self._values(setup, role, node)
+        return Role(
+            node=node.name,
+            name=role.name,
+            command=_filled(role.command, values),
+            environment={name: fill(text, values) for name, text in role.environment.items()},
+            data=(_data(role),),
+            ready=_ready(role, values),
+            stage=role.stage,
+        )
+
+    def surface(self, _setup: Setup) -> Surface:
+        faults, first = self.file.faults, self.file.roles[0]
+        port = first.port or 0
+        return Surface(
+            peer_port=faults.peer_port or port,
+            client_port=faults.client_port or port,
+            store=_data(first),
+            refused=faults.refused,
+        )
+
+    # -- on this machine -------------------------------------------------------------------------------------------
+
+    def clients(self, setup: Setup, number: int) -> list[ProgramClient]:
+        """A client for each worker; the workers' nodes take turns."""
+        homes = _nodes_of(setup, self.file.roles[0])
+        each = self.file.client.processes == "worker"
+        shared = None if each else LineProgram(self._program(setup, self.file.client.command))
+        return [
+            ProgramClient(
+                shared or LineProgram(self._program(setup, self.file.client.command, home)), home, worker,
+                timeout=setup.client_timeout,
+            )
+            for worker, home in ((worker, homes[worker % len(homes)]) for worker in range(number))
+        ]  # fmt: skip
+
+    def prober(self, setup: Setup, shell: Shell) -> Prober:
+        assert self.file.probe is not None
+        return _Prober(LineProgram(self._program(setup, self.file.probe.command, shell.machine)), shell.machine)
+
+    def _program(self, setup: Setup, command: Command, node: Machine | None = None) -> Program:
+        first = self.file.roles[0]
+        values = {**_options(setup), "version": setup.version, "peers": ",".join(_peers(setup, first))}
+        if node is not None:
+            values |= _names(node, _nodes_of(setup, first))
+        return Program(_filled(command, values), self.directory, _ENVIRONMENT)
+
+    # -- placeholders ----------------------------------------------------------------------------------------------
+
+    def _values(self, setup: Setup, role: RoleTable, node: Machine) -> dict[str, str]:
+        artifacts = self.artifacts(setup)
+        peers = _peers(setup, role)
+        here = _names(node, _nodes_of(setup, role))
+        return {
+            **_options(setup),
+            **here,
+            "version": setup.version,
+            "peers": ",".join(peers),
+            "others": ",".join(peer for peer in peers if peer != fill(role.peer, here)),
+            "home": node.home,
+            "data": f"{node.home}/{_data(role)}",
+            "files": on_node(node, artifacts[0]) if artifacts else node.home,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Prober:
+    """Asks the probe program about one node."""
+
+    program: LineProgram
+    node: Machine
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        request = {"f": "probe", "node": self.node.name, "address": self.node.address, "timeout": timeout}
+        try:
+            answer = await self.program.ask(request, timeout + _PROBE_GRACE_S)
+        except (NotSentError, LostError) as error:
+            raise OSError(str(error)) from None
+        value = answer.get("value")
+        if answer.get("type") != "ok" or not isinstance(value, dict):
+            raise ValueError(str(answer.get("error") or "an answer without figures")[:200])
+        return value
+
+    async def close(self) -> None:
+        self.program.close()
+
+
+def _nodes_of(setup: Setup, role: RoleTable) -> list[Machine]:
+    return [node for node in setup.nodes if not role.nodes or node.name in role.nodes]
+
+
+def _names(node: Machine, among: Sequence[Machine]) -> dict[str, str]:
+    return {"node": node.name, "index": str(among.index(node) + 1), "address": node.address}
+
+
+def _peers(setup: Setup, role: RoleTable) -> list[str]:
+    nodes = _nodes_of(setup, role)
+    return [fill(role.peer, _names(node, nodes)) for node in nodes]
+
+
+def _data(role: RoleTable) -> str:
+    """The role's data directory below a node's home."""
+    return f"data/{role.name}"
+
+
+def _filled(command: Command, values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(fill(word, values) for word in words_of(command))
+
+
+def _options(setup: Setup) -> dict[str, str]:
+    """The values of the options as words: true and false as in TOML."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in setup.options.items()
+    }
+
+
+def _ready(role: RoleTable, values: Mapping[str, str]) -> Ready | None:
+    ready = role.ready
+    if ready.command is not None:
+        return succeeds(*_filled(ready.command, values))
+    if ready.log is not None:
+        return logged(ready.log, f"log/{role.name}-console.log")
+    port = ready.port or role.port
+    return None if port is None else listening(port)

@@ -1,0 +1,42 @@
+"""Command lines with placeholders: ``python3 {files}/server.py --id {index} --peers {peers}``.
+
+A line is split into words as a shell does, before anything is filled in: what is filled in is never split and never
+seen by a shell.  ``{{`` and ``}}`` are braces.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from string import Formatter
+
+from history.schema import hint
+
+
+def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a command line, a list of which is taken as it is.  Raises ValueError for one that has none."""
+    words = tuple(shlex.split(line)) if isinstance(line, str) else line
+    if not words:
+        raise ValueError("a command needs a word at least")
+    return words
+
+
+def check(text: str, known: Iterable[str]) -> None:
+    """Raises ValueError when a text has other placeholders than those, or braces that are none."""
+    names = set(known)
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}; a brace is written twice") from None
+    for _, name, form, conversion in parts:
+        if name is None:
+            continue
+        if form or conversion or not name.replace("_", "").replace("-", "").isalnum():
+            raise ValueError(f"{text!r}: {{{name}}} is no placeholder; a brace is written twice")
+        if name not in names:
+            raise ValueError(f"{text!r}: there is no placeholder {{{name}}}; {hint(name, names)}")
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with its placeholders replaced; it has been checked."""
+    return "".join(literal + ("" if name is None else values[name]) for literal, name, _, _ in Formatter().parse(text))

@@ -1,0 +1,79 @@
+"""The tutorial's key-value server and its clients, on loopback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.harness.kv_servers import EXAMPLE, Servers, serving
+
+pytestmark = pytest.mark.slow
+CLIENTS = {"python": (sys.executable, str(EXAMPLE / "client.py")), "shell": (str(EXAMPLE / "client.sh"),)}
+
+
+def answers(servers: Servers, language: str, *operations: tuple[str, str, Any, str]) -> list[dict[str, Any]]:
+    requests = [
+        {"id": number, "f": f, "key": key, "value": value, "node": node, "address": "", "worker": 0, "timeout": 8.0}
+        for number, (f, key, value, node) in enumerate(operations)
+    ]
+    lines = "".join(json.dumps(request, separators=(",", ":")) + "\n" for request in requests)
+    done = subprocess.run((*CLIENTS[language], servers.peers), input=lines, capture_output=True, text=True, check=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one.pop("id") for one in found] == list(range(len(operations))), done.stderr
+    return found
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+@pytest.mark.parametrize("replication", ["sync", "async"])
+def test_a_client_writes_and_reads_through_any_node(tmp_path: Path, language: str, replication: str) -> None:
+    with serving(tmp_path, replication) as servers:
+        servers.primary()
+        assert answers(
+            servers, language,
+            ("read", "y", None, "n1"), ("write", "y", 3, "n2"), ("read", "y", None, "n3"), ("read", "z", None, "n1"),
+        ) == [{"type": "ok", "value": value} for value in (None, None, 3, None)]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+def test_a_client_says_fail_only_of_what_was_never_sent(tmp_path: Path, language: str) -> None:
+    with serving(tmp_path, "sync") as servers:
+        primary = servers.primary()
+        for name in servers.addresses:
+            if name != primary:
+                servers.kill(name)
+        [doubt] = answers(servers, language, ("write", "y", 3, primary))
+        assert doubt["type"] == "info"
+        servers.kill(primary)
+        [refused] = answers(servers, language, ("write", "y", 4, primary))
+        assert refused["type"] == "fail"
+
+
+def lost(servers: Servers) -> list[int]:
+    """Which of the acknowledged writes are gone, when the primary is killed after the last of them."""
+    primary = servers.primary()
+    acknowledged = [number for number in range(60) if servers.ask(primary, f"set k{number} {number}") == "ok"]
+    servers.kill(primary)
+    after = servers.primary()
+    assert len(acknowledged) == 60
+    return [number for number in acknowledged if servers.ask(after, f"get k{number}") != f"ok {number}"]
+
+
+def test_a_primary_that_answers_before_it_copies_loses_what_it_acknowledged(tmp_path: Path) -> None:
+    with serving(tmp_path, "async") as servers:
+        assert lost(servers)
+
+
+def test_one_that_copies_first_loses_nothing_and_all_of_it_outlives_the_end_of_every_process(tmp_path: Path) -> None:
+    with serving(tmp_path, "sync") as servers:
+        assert lost(servers) == []
+        for name in list(servers.processes):
+            servers.kill(name)
+        for name in servers.addresses:
+            servers.start(name)
+        after = servers.primary()
+        assert [servers.ask(after, f"get k{number}") for number in range(60)] == [f"ok {n}" for n in range(60)]
