@@ -27,6 +27,7 @@ EXTRAS: Final = {
     "plots": Extra("the static plots", ("matplotlib",), ("report",)),
     "run": Extra("nodes and faults", ("cryptography", "paramiko"), ("report",)),
     "spark": Extra("Spark", ("pandas", "py4j", "pyspark"), ("report",), ", or leave it out with --no-spark"),
+    "zookeeper": Extra("the client of ZooKeeper", ("kazoo",), ("run",)),
 }
 
 

@@ -8,6 +8,7 @@
 ``ready``       when a process is ready
 ``deployment``  any system on its nodes: install, start, kill, collect
 ``dledger``     the register on DLedger
+``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """
 
