@@ -31,7 +31,10 @@ VERBS = {
     "heal": "heal",
     "cluster": "cluster",
     "doctor": "doctor",
-    "list-nemeses": "list_nemeses",
+    "list-nemeses": "lists",
+    "list-systems": "lists",
+    "list-workloads": "lists",
+    "list-models": "lists",
     "completion": "completion",
 }
 
@@ -45,7 +48,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if (module := VERBS.get(cmd_name)) is None:
             return None
-        command = getattr(import_module(f"harness.cli.{module}"), module)
+        command = getattr(import_module(f"harness.cli.{module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

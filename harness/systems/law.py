@@ -52,6 +52,10 @@ class Rule:
     def type_of(self, f: str) -> Type:
         return self.by_f.get(f, self.outcome)
 
+    def words(self) -> str:
+        """The outcomes as text: ``info; read fail``."""
+        return "; ".join([self.outcome, *(f"{f} {outcome}" for f, outcome in self.by_f.items())])
+
 
 class Law:
     """All rules of a system, by case.  Raises ValueError for a case that comes twice, and for one that is unsound."""

@@ -34,24 +34,34 @@ OPTIONS: Final = (
 
 _IN_SNAPSHOTS: Final = {"snapshot": True}
 CANARIES: Final = (
-    Canary(name="stale-reads", help="reads are answered from an old state"),
-    Canary(name="ack-before-commit", help="a write is acknowledged before it is committed"),
-    Canary(name="apply-twice", help="an entry is applied twice"),
+    Canary(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
+    Canary(name="ack-before-commit", help="writes and cas are acknowledged as soon as the leader has appended them"),
+    Canary(name="apply-twice", help="one write in fifty is applied a second time, thirty entries later, on every node"),
     Canary(
-        name="skip-entry", help="one node leaves out an entry", found_by=("replicas-agree", "linearizable")
+        name="skip-entry",
+        help="the last of the peers by name skips one write in twenty",
+        found_by=("replicas-agree", "linearizable"),
     ),
-    Canary(name="lose-write", help="an acknowledged write is dropped"),
+    Canary(name="lose-write", help="one write in a thousand is acknowledged and not applied, on every node"),
     Canary(
-        name="forget-in-snapshot", help="a snapshot lacks a register",
-        found_by=("replicas-agree", "linearizable"), options=_IN_SNAPSHOTS,
+        name="forget-in-snapshot",
+        help="a snapshot lacks the least recently written register",
+        found_by=("replicas-agree", "linearizable"),
+        options=_IN_SNAPSHOTS,
     ),
     Canary(
-        name="snapshot-wrong-index", help="a snapshot is stored under another index",
-        found_by=("replicas-agree", "linearizable"), options=_IN_SNAPSHOTS,
+        name="snapshot-wrong-index",
+        help="a snapshot's state lacks the last twenty changes before its index",
+        found_by=("replicas-agree", "linearizable"),
+        options=_IN_SNAPSHOTS,
     ),
-    Canary(name="vote-twice", help="a node votes twice in a term", found_by=("election-safety",)),
-    Canary(name="deposed-reads", help="a deposed leader goes on answering reads"),
-)  # fmt: skip
+    Canary(
+        name="vote-twice",
+        help="a node forgets its vote within a millisecond, on disk too, and votes again in that term",
+        found_by=("election-safety",),
+    ),
+    Canary(name="deposed-reads", help="a node that has once led answers log reads from its own memory"),
+)
 
 
 def refuse(setup: Setup) -> str | None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.plan import Plan
+from harness.plan import CANARIES, SNAPSHOT_CANARIES, SYSTEM_VERSIONS, Plan
 from harness.systems import Machine, Setup, fetch
 from harness.systems.dledger import SYSTEM, processes, status
 from harness.systems.dledger.processes import java_command, leads, surface
+from history.records.plans import PLANTED_BUGS
 from nemesis.core.ports import Command, Completed
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.1{number}") for number in (1, 2, 3))
@@ -132,3 +133,12 @@ def test_a_server_is_ready_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> N
     assert status.listens(Shell())
     monkeypatch.setattr(status, "StatusPort", Answers({}))
     assert not status.listens(Shell())
+
+
+def test_what_is_declared_is_what_plans_take() -> None:
+    """Until a plan takes it from the system, both must say the same."""
+    assert set(SYSTEM.versions) == set(SYSTEM_VERSIONS)
+    assert tuple(canary.name for canary in SYSTEM.canaries) == CANARIES
+    assert tuple(one.name for one in SYSTEM.canaries if one.options) == SNAPSHOT_CANARIES
+    assert {one.name: one.found_by for one in SYSTEM.canaries} == PLANTED_BUGS
+    assert {one.name: one.default for one in SYSTEM.options} == dict(Plan(seed=0).setup().options)

@@ -1,0 +1,129 @@
+"""``harness list-nemeses``, ``list-systems``, ``list-workloads``, ``list-models``: what there is to choose from."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import click
+
+from harness.cli.json_output import json_line, json_option
+from harness.systems import find_system, system_names
+from harness.systems.api import Option, System, Workload
+from harness.terminal.tables import fitted
+from history.extras import require
+
+
+@click.command("list-nemeses")
+@json_option
+def list_nemeses(as_json: bool) -> int:
+    """Every fault that --nemesis knows, by family."""
+    require("run")
+    from nemesis.faults.registry import FAULTS
+
+    faults = sorted(FAULTS.values(), key=lambda fault: (fault.family, fault.name))
+    if as_json:
+        document = [{"name": fault.name, "family": fault.family, "summary": fault.summary} for fault in faults]
+        click.echo(json_line({"faults": document}))
+        return 0
+    rows: list[tuple[str, ...]] = []
+    for family, members in groupby(faults, key=lambda fault: fault.family):
+        rows += [(f"{family}:",), *((f"  {fault.name}", fault.summary) for fault in members)]
+    click.echo(fitted(rows))
+    return 0
+
+
+@click.command("list-systems")
+@click.argument("name", required=False)
+@json_option
+def list_systems(name: str | None, as_json: bool) -> int:
+    """Every system that is installed, or all about the one of this NAME."""
+    systems = [find_system(one) for one in ([name] if name else system_names())]
+    if as_json:
+        click.echo(json_line({"systems": [_document(system) for system in systems]}))
+    elif name:
+        click.echo(fitted(_all_about(systems[0])))
+    else:
+        click.echo(fitted((system.name, ", ".join(system.versions), system.summary) for system in systems))
+    return 0
+
+
+def _all_about(system: System) -> Iterator[tuple[str, ...]]:
+    yield (f"{system.name}: {system.summary}",)
+    yield ("versions:",)
+    yield (f"  {', '.join(system.versions)}", "the first is the default")
+    yield ("workloads:",)
+    yield from ((f"  {workload.name}", workload.summary) for workload in system.workloads)
+    if system.options:
+        yield ("options:",)
+        yield from ((f"  {option.name}", f"{option.help} {_values(option)}") for option in system.options)
+    if system.canaries:
+        yield ("planted bugs:",)
+        yield from ((f"  {canary.name}", canary.help) for canary in system.canaries)
+    yield ("answers:",)
+    yield from ((f"  {rule.answer}", rule.words()) for rule in system.law.rules.values())
+    if system.promises:
+        yield ("promises:",)
+        yield from ((f"  {number}", promise) for number, promise in enumerate(system.promises, 1))
+
+
+def _values(option: Option) -> str:
+    choices = f"{', '.join(option.choices)}; " if option.choices else ""
+    default = str(option.default).lower() if isinstance(option.default, bool) else option.default
+    return f"[{choices}default: {default}]"
+
+
+def _document(system: System) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "summary": system.summary,
+        "versions": list(system.versions),
+        "options": [
+            {"name": option.name, "default": option.default, "choices": list(option.choices), "help": option.help}
+            for option in system.options
+        ],
+        "workloads": [_workload_document(workload) for workload in system.workloads],
+        "canaries": [{"name": canary.name, "help": canary.help} for canary in system.canaries],
+        "promises": list(system.promises),
+    }
+
+
+def _workload_document(workload: Workload) -> dict[str, Any]:
+    """A workload as ``--json`` shows it; one with a check of its own has no model."""
+    model = workload.model if isinstance(workload.model, str) else None
+    return {"name": workload.name, "summary": workload.summary, "model": model, "kinds": list(workload.kinds)}
+
+
+@click.command("list-workloads")
+@json_option
+def list_workloads(as_json: bool) -> int:
+    """Every workload that --workload knows, by system."""
+    systems = [find_system(name) for name in system_names()]
+    if as_json:
+        document = [
+            {"system": system.name, **_workload_document(one)} for system in systems for one in system.workloads
+        ]
+        click.echo(json_line({"workloads": document}))
+        return 0
+    rows: list[tuple[str, ...]] = []
+    for system in systems:
+        rows += [(f"{system.name}:",), *((f"  {one.name}", one.summary) for one in system.workloads)]
+    click.echo(fitted(rows))
+    return 0
+
+
+@click.command("list-models")
+@json_option
+def list_models(as_json: bool) -> int:
+    """Every model that histories can be checked against."""
+    from checker.models.registry import MODELS  # it imports numpy, which no other list needs
+
+    summaries = {name: (inspect.getdoc(type(make())) or "").partition("\n")[0] for name, make in sorted(MODELS.items())}
+    if as_json:
+        document = [{"name": name, "summary": summary} for name, summary in summaries.items()]
+        click.echo(json_line({"models": document}))
+    else:
+        click.echo(fitted(summaries.items()))
+    return 0

@@ -1,0 +1,46 @@
+"""The lists of what there is to choose from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from checker.models.registry import MODELS
+from harness.cli.main import run_command
+from harness.systems import DEFAULT, find_system
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run_command(words) == 0
+    return capsys.readouterr().out
+
+
+def test_systems_are_listed_with_their_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    line = next(line for line in said(capsys, "list-systems").splitlines() if line.startswith(DEFAULT))
+    assert ", ".join(find_system(DEFAULT).versions) in line
+
+
+def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys: pytest.CaptureFixture[str]) -> None:
+    system, text = find_system(DEFAULT), said(capsys, "list-systems", DEFAULT)
+    names = [option.name for option in system.options] + [canary.name for canary in system.canaries]
+    names += [workload.name for workload in system.workloads]
+    assert [name for name in (*names, *system.promises) if name not in text] == []
+    assert all(rule.answer in text for rule in system.law.rules.values())
+
+
+def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(said(capsys, "list-workloads", "--json"))["workloads"]
+    assert {one["name"] for one in found if one["system"] == DEFAULT} == {
+        one.name for one in find_system(DEFAULT).workloads
+    }
+    assert {one["model"] for one in found} - {None} <= set(MODELS)
+    assert "  register" in said(capsys, "list-workloads")
+    models = json.loads(said(capsys, "list-models", "--json"))["models"]
+    assert [one["name"] for one in models] == sorted(MODELS)
+    assert all(one["summary"] for one in models)
+
+
+def test_an_unknown_system_is_254(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["list-systems", "nothing"]) == 254
+    assert "there is no system 'nothing'" in capsys.readouterr().err

@@ -1,0 +1,101 @@
+"""Which systems there are: our own, and those that other packages announce, without a line in this tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageError
+from harness.systems import DEFAULT, find_system, system_names
+from harness.systems.registry import GROUP, split_version
+
+#: A system of another package: a register that one node holds, as short as it can be.
+OTHER = """
+from harness.systems.api import Canary, Option, Role, Surface, System, Workload
+from harness.systems.law import Law, Outcome
+from harness.systems.ready import listening
+from harness.workloads import Register
+
+
+class Client:
+    home = "n1"
+
+    async def open(self): ...
+    async def perform(self, invocation):
+        return Outcome("info")
+    async def close(self): ...
+
+
+SYSTEM = System(
+    name="other", summary="a system of another package", versions=("2", "1"), law=Law(),
+    options=(Option(name="colour", default="red", choices=("red", "blue"), help="What it looks like."),),
+    canaries=(Canary(name="forgets", help="forgets every write"),),
+    roles=lambda setup: [Role(node=node.name, command=("sleep", "60"), ready=listening(7)) for node in setup.nodes],
+    clients=lambda setup, number: [Client() for _ in range(number)],
+    surface=lambda setup: Surface(peer_port=7, client_port=8),
+    workloads=(Workload(name="register", summary="reads and writes", model="register",
+                        generator=lambda scale: Register(scale.keys), final=lambda scale: Register(scale.keys)),),
+)
+"""
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A directory with an installed package, as pip leaves it."""
+    (tmp_path / "other_system.py").write_text(OTHER)
+    (tmp_path / "broken_system.py").write_text("raise RuntimeError('half a module')\n")
+    metadata = tmp_path / "other_system-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other-system\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[{GROUP}]\nother = other_system:SYSTEM\nbroken = broken_system:SYSTEM\nmisnamed = other_system:SYSTEM\n"
+    )
+    return tmp_path
+
+
+def harness(wheel: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(wheel), str(Path(__file__).resolve().parents[3])])
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
+    done = harness(wheel, "list-systems", "other", "--json")
+    assert done.returncode == 0, done.stderr
+    (system,) = json.loads(done.stdout)["systems"]
+    assert (system["name"], system["versions"]) == ("other", ["2", "1"])
+    assert [option["name"] for option in system["options"]] == ["colour"]
+    assert [one["name"] for one in system["canaries"]] == ["forgets"]
+    assert [one["model"] for one in system["workloads"]] == ["register"]
+
+
+def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> None:
+    for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is no System of that name")):
+        done = harness(wheel, "list-systems", name)
+        assert done.returncode == 254
+        assert why in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_the_default_comes_first_and_is_found_by_its_entry_point() -> None:
+    assert system_names()[0] == DEFAULT
+    assert find_system(DEFAULT).name == DEFAULT
+
+
+def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
+    with pytest.raises(UsageError, match=f"there is no system 'dleger'; did you mean {DEFAULT}"):
+        find_system("dleger")
+
+
+@pytest.mark.parametrize(("text", "parts"), [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("a@", ("a", ""))])
+def test_a_version_stands_behind_the_name(text: str, parts: tuple[str, str]) -> None:
+    assert split_version(text) == parts
