@@ -67,7 +67,7 @@ def jars(setup: Setup) -> MavenJars:
 
 def roles(setup: Setup) -> list[Role]:
     ensemble = [f"server.{number}={node.address}:2888:3888" for number, node in enumerate(setup.nodes, 1)]
-    shared = ("tickTime=1000", "initLimit=20", "syncLimit=5", "dataDir=zookeeper", f"clientPort={PORT}", *ensemble,
+    shared = ("tickTime=500", "initLimit=40", "syncLimit=6", "dataDir=zookeeper", f"clientPort={PORT}", *ensemble,
               "admin.enableServer=false", "4lw.commands.whitelist=srvr")  # fmt: skip
     return [
         Role(
