@@ -76,6 +76,12 @@ PIECES: Final = (
     ),
     Piece(
         "ZOOKEEPER-4925 by random kills", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
+        "what was acknowledged is kept", "random kills, three of which may overlap",
+        (*_SET, "--nemesis", "kill-followers@one,kill-random-processes@one,kill-leader", "--tracks", "3",
+         "--interval", "4", "--rate", "20", "--time-limit", "60", "--recovery-time", "20"), ("linearizable", "node-logs"),
+    ),
+    Piece(
+        "ZOOKEEPER-4925 by kills in turn", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
         "what was acknowledged is kept", "`kill-random-processes`",
         (*_SET, "--nemesis", "kill-random-processes", "--time-limit", "60", "--recovery-time", "20"),
         ("linearizable", "node-logs"),

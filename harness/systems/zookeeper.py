@@ -182,7 +182,8 @@ class Client:
 
         await self.open()
         for _ in range(10):
-            await asyncio.sleep(0 if self._zk.connected else 0.02)
+            if not self._zk.connected:
+                await asyncio.sleep(0.02)
         before, self._id = self._id, self._zk.client_id or self._id
         if not self._zk.connected:
             return outcome(NOT_SENT, ConnectionError(f"no session with {self.home}"))
