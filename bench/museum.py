@@ -78,7 +78,8 @@ PIECES: Final = (
         "ZOOKEEPER-4925 by random kills", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
         "what was acknowledged is kept", "random kills, three of which may overlap",
         (*_SET, "--nemesis", "kill-followers@one,kill-random-processes@one,kill-leader", "--tracks", "3",
-         "--interval", "4", "--rate", "20", "--time-limit", "60", "--recovery-time", "20"), ("linearizable", "node-logs"),
+         "--interval", "4", "--rate", "20", "--time-limit", "60", "--recovery-time", "20"),
+        ("linearizable", "node-logs"),
     ),
     Piece(
         "ZOOKEEPER-4925 by kills in turn", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
