@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
-from harness.judge.stretches import same_process
+from harness.judge.stretches import logs_reported, same_process
 from history import Check, Probe
 
 _ASKED: Final = "no node removes committed entries from its log"
@@ -57,13 +57,15 @@ class _Node:
 
 
 def falls(probes: Sequence[Probe]) -> list[Fall]:
-    """Every fall of every node, in the order of the probes.
+    """Every fall of every node, in the order of the probes; none where no log is reported.
 
     The commit index of an earlier answer is compared with the log's end of a later one (the proof that this never
     accuses a healthy node is in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit
     index: what the node had reported before is compared then.
     """
     found: list[Fall] = []
+    if not logs_reported(probes):
+        return found
     nodes: dict[str, _Node] = {}
     after = _next_begins(probes)
     for number, probe in enumerate(probes):

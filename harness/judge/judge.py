@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from harness.judge.committed_prefix import committed_kept
-from harness.judge.damage import damages_of
+from harness.judge.damage import Damages, damages_of
 from harness.judge.election_safety import election_safety, terms_kept
 from harness.judge.fault_figures import by_fault, with_details
 from harness.judge.gates import gates
@@ -21,10 +21,11 @@ from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found, recovery_check, recovery_of
 from harness.judge.replicas import replicas_agree
+from harness.judge.stretches import logs_reported
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
-from history import Check, KeyVerdict, Operation, Results, worst
+from history import Check, KeyVerdict, Operation, Probe, Results, worst
 
 
 def judge(
@@ -45,9 +46,7 @@ def judge(
         ),
         election_safety(probes, damages),
         terms_kept(probes, damages),
-        leader_complete(probes, damages),
-        log_order(probes, damages),
-        committed_kept(probes, damages),
+        *_logs(probes, damages),
         node_alarms(recorded, damages),
         *gates(recorded),
     )
@@ -67,6 +66,7 @@ def judge(
         environment=recorded.state.environment,
         warnings=(
             *recorded.state.warnings,
+            *_unreported(probes),
             *damages.warnings(recorded.nodes, lost=checks[0].verdict == "invalid"),
             *_unconfirmed(recorded.state, keys),
         ),
@@ -99,6 +99,20 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
     return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def _logs(probes: Sequence[Probe], damages: Damages) -> tuple[Check, ...]:
+    """The checks of the nodes' logs; left out where nodes answer, and none says where its log ends."""
+    if _unreported(probes):
+        return ()
+    return leader_complete(probes, damages), log_order(probes, damages), committed_kept(probes, damages)
+
+
+def _unreported(probes: Sequence[Probe]) -> list[str]:
+    """The sentence that logs were not judged, if the nodes answer without a word about them."""
+    if logs_reported(probes) or not any(probe.answered for probe in probes):
+        return []
+    return ["leader-complete, log-order and committed-kept are left out: where logs end was not reported"]
 
 
 def _unconfirmed(state: RunState, keys: Sequence[KeyVerdict]) -> list[str]:

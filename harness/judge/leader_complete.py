@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import LOG, NONE, Damages
-from harness.judge.stretches import stretches
+from harness.judge.stretches import logs_reported, stretches
 from history import Check, Probe
 
 KIND: Final = "leader-lacks-committed"
@@ -64,7 +64,9 @@ class _Known:
 
 
 def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
-    """Every answer of a leader whose log is too short, in the order of time."""
+    """Every answer of a leader whose log is too short, in the order of time; none where no log is reported."""
+    if not logs_reported(probes):
+        return []
     cut = stretches(probes)
     known = [
         _Known(probe.time, probe.committed, after.term, probe.node)

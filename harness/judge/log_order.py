@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import Damages
-from harness.judge.stretches import stretches
+from harness.judge.stretches import logs_reported, stretches
 from history import Check, Probe
 
 KIND: Final = "commit-beyond-log"
@@ -64,7 +64,9 @@ class Breach:
 
 
 def breaches(probes: Sequence[Probe]) -> list[Breach]:
-    """Every breach of every node, in the order of time."""
+    """Every breach of every node, in the order of time; none where no log is reported."""
+    if not logs_reported(probes):
+        return []
     known = _highest_committed(probes)
     found = [breach for stretch in stretches(probes) for breach in _of_process(stretch, known)]
     return sorted(found, key=lambda breach: (breach.time, breach.node))

@@ -1,8 +1,8 @@
-"""Stretches of a node's answers that certainly come from one process."""
+"""Stretches of a node's answers that certainly come from one process, and whether logs were reported."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from history import Probe
@@ -29,6 +29,11 @@ def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
             found.append(stretch)
         stretch.append(probe)
     return found
+
+
+def logs_reported(probes: Iterable[Probe]) -> bool:
+    """Whether any node said where its log ends; a system whose nodes do not cannot be judged by their logs."""
+    return any(probe.answered and probe.ledger_end >= 0 for probe in probes)
 
 
 def same_process(before: Probe, after: Probe) -> bool:

@@ -10,6 +10,7 @@
 ``deployment``  any system on its nodes: install, start, kill, collect
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
+``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """
 

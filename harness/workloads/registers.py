@@ -35,13 +35,17 @@ SHORT_AT_A_TIME: Final = 2
 
 
 class Register:
-    """Half reads, half writes, on ``keys`` registers k0, k1, …"""
+    """Half reads, half writes, on ``keys`` registers k0, k1, …
 
-    def __init__(self, keys: int) -> None:
+    ``read`` is the ``f`` of all reads but the last ones.
+    """
+
+    def __init__(self, keys: int, *, read: str = "read") -> None:
         self._keys = [f"k{number}" for number in range(keys)]
+        self._read = read
 
     def generator(self) -> Generator:
-        return seeded("operations", lambda rng: _reads_and_writes(rng, self._keys, count(1)))
+        return seeded("operations", lambda rng: _reads_and_writes(rng, self._keys, count(1), self._read))
 
     def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:  # noqa: ARG002 (all are read)
         """One read a key."""
@@ -133,12 +137,12 @@ class _CasOfSeen(Struct, frozen=True):
         return _CasOfSeen(self.keys, self.stream, self.value, {**self.seen, event.key: seen})
 
 
-def _reads_and_writes(rng: random.Random, keys: Sequence[str], values: Iterator[int]) -> Generator:
+def _reads_and_writes(rng: random.Random, keys: Sequence[str], values: Iterator[int], read: str = "read") -> Generator:
     def invocations() -> Iterator[Invocation]:
         while True:
             key = rng.choice(keys)
             if rng.random() < 0.5:
-                yield Invocation("read", key)
+                yield Invocation(read, key)
             else:
                 yield Invocation("write", key, next(values))
 

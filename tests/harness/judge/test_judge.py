@@ -265,6 +265,16 @@ def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> Non
     assert check.details["lost_for_good"]
 
 
+def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
+    """As those of ZooKeeper, whose answers have a commit index and no end of a log."""
+    results = judged(replace(good(), probes=tuple(replace(one, ledger_end=-1) for one in good().probes)))
+    names = {check.name for check in results.checks}
+    assert results.verdict == "valid"
+    assert names == {check.name for check in judged(good()).checks} - {"leader-complete", "log-order", "committed-kept"}
+    assert any("where logs end was not reported" in warning for warning in results.warnings)
+    assert not any("not reported" in warning for warning in judged(good()).warnings)
+
+
 def test_entries_that_another_node_still_holds_are_not_lost_for_good() -> None:
     shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
     holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)

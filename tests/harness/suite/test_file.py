@@ -136,9 +136,12 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ("[[matrix]]\nnemesis = 5", "matrix[0].nemesis must be a text as --nemesis takes it"),
         (
             "[[matrix]]\nversion = '0.5'",
-            "version must be one of '0.3.2', '0.4.0', or a list of such, not '0.5'",
+            "matrix[0].version must be one of '0.3.2', '0.4.0', ",
         ),
-        ("[[matrix]]\nworkload = 'queue'", "matrix[0].workload must be one of 'cas-register', 'register'"),
+        (
+            "[[matrix]]\nworkload = 'queue'",
+            "matrix[0].workload must be one of 'cas-register', 'mixed-registers', ",
+        ),
         ("[[matrix]]\nrate = true", "rate must be a number above 0 and at most 10000, or a list of such, not True"),
         ("[[matrix]]\nkeys = 2.5", "keys must be a whole number from 1 to 10000, or a list of such, not 2.5"),
         ("[[matrix]]\nsnapshot = 'yes'", "snapshot must be true or false"),

@@ -1,0 +1,337 @@
+"""Apache ZooKeeper: znodes as registers, a set, a sequence.  One server a node, clients through kazoo.
+
+What it promises is what is judged: its writes are linearizable; a session sees its own writes and never goes back.  A
+plain read may be old, and so may one after ``sync``: a leader that was deposed and does not know it answers that alone.
+So a ``read`` follows a write of its own session (to a znode of no meaning), through a quorum, which makes it
+linearizable, and a ``peek``, made as the option ``reads`` says, is judged by the order within its session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from itertools import count, cycle, islice
+from typing import Any, Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import BadVersionError, ConnectionLoss, KazooException, NodeExistsError, NoNodeError
+from kazoo.exceptions import SessionExpiredError as Expired
+from kazoo.handlers.threading import KazooTimeoutError
+
+from checker import check_operations
+from harness.generators import operations, seeded
+from harness.systems.api import Alarm, Evidence, Machine, Option, Role, Setup, Surface, System, Workload
+from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.ready import listening
+from harness.workloads import CasRegister, Invocation, Register
+from history import Check, worst
+
+PORT: Final = 2181
+ROOT: Final = "/harness"
+BARRIER: Final = f"{ROOT}/barrier"
+#: Objects that are a znode's children.
+PARENTS: Final = (f"{ROOT}/set", f"{ROOT}/sequence")
+SESSION_S: Final = 6.0
+#: With the slf4j that each is made for; the plain jars have no binding of it, hence no logs.
+VERSIONS: Final = {"3.9.3": "1.7.30", "3.9.4": "2.0.13", "3.9.5": "2.0.13"}
+FLAGS: Final = ("-Xms32m", "-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                "-XX:+ExitOnOutOfMemoryError", "-Dzookeeper.preAllocSize=1024",
+                "-Dorg.slf4j.simpleLogger.showDateTime=true")  # fmt: skip
+
+LAW: Final = Law(
+    Rule("answered", "done", "ok"),
+    Rule("no-node", "there is no such znode", "fail"),
+    Rule("other-version", "the version, or the value, is another", "fail"),
+    Rule("new-session", "never sent: the session is not that of the operation before", "fail"),
+    Rule("error", "any other error", "info", read="fail", peek="fail", list="fail"),
+    reads=("read", "peek", "list"),
+)
+#: What an exception proves.
+CASES: Final[Mapping[type[Exception], str]] = {
+    BadVersionError: "other-version", NoNodeError: "no-node", TimeoutError: LOST, ConnectionLoss: LOST, Expired: LOST,
+}  # fmt: skip
+
+
+def jars(setup: Setup) -> MavenJars:
+    more = ("io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5")
+    binding = f"org.slf4j:slf4j-simple:{VERSIONS[setup.version]}"
+    return MavenJars("zookeeper", (f"org.apache.zookeeper:zookeeper:{setup.version}", *more, binding))
+
+
+def roles(setup: Setup) -> list[Role]:
+    ensemble = [f"server.{number}={node.address}:2888:3888" for number, node in enumerate(setup.nodes, 1)]
+    shared = ("tickTime=500", "initLimit=40", "syncLimit=6", "dataDir=zookeeper", f"clientPort={PORT}", *ensemble,
+              "admin.enableServer=false", "4lw.commands.whitelist=srvr")  # fmt: skip
+    return [
+        Role(
+            node=node.name, data=("zookeeper",), ready=listening(PORT),
+            files={
+                "zoo.cfg": "\n".join((*shared, f"clientPortAddress={node.address}", "")),
+                "zookeeper/myid": f"{number}\n",
+            },
+            command=("java", *FLAGS, "-cp", f"{on_node(node, jars(setup))}/*",
+                     "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
+        )
+        for number, node in enumerate(setup.nodes, 1)
+    ]  # fmt: skip
+
+
+def session(addresses: str) -> KazooClient:
+    quiet = logging.getLogger("kazoo.harness")
+    quiet.setLevel(logging.CRITICAL)
+    connect = {"max_tries": -1, "delay": 0.1, "backoff": 1, "max_jitter": 0.1}
+    return KazooClient(addresses, SESSION_S, connection_retry=connect, command_retry={"max_tries": 0}, logger=quiet)
+
+
+def end(zk: KazooClient) -> None:
+    """Give up a session; this may wait for its server, and fail in many ways."""
+    with suppress(Exception):
+        zk.stop()
+        zk.close()
+
+
+def leads(setup: Setup) -> str | None:
+    """Whether a quorum has taken the znodes that all others lie below."""
+    zk = session(",".join(f"{node.address}:{PORT}" for node in setup.nodes))
+    try:
+        zk.start(3.0)
+        for path in (BARRIER, *PARENTS):
+            zk.ensure_path(path)
+    except (KazooException, KazooTimeoutError):
+        return None
+    finally:
+        end(zk)
+    return "the cluster"
+
+
+def figures(srvr: str) -> dict[str, Any]:
+    """The figures in an answer to ``srvr``.  Raises ValueError when the server does not serve.
+
+    It applies a transaction when it learns that it is committed, and tells of no other index.
+    """
+    told = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
+    if "Mode" not in told:
+        raise ValueError(srvr.strip()[:100] or "no answer")
+    zxid, role = int(told["Zxid"], 16), "follower" if told["Mode"] == "follower" else "leader"
+    return {"role": role, "term": zxid >> 32, "committed": zxid, "applied": zxid}
+
+
+class Prober:
+    """Asks one server by a four-letter word."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        async with asyncio.timeout(timeout):
+            reader, writer = await asyncio.open_connection(self._address, PORT)
+            try:
+                writer.write(b"srvr")
+                return figures((await reader.read()).decode())
+            finally:
+                writer.close()
+
+    async def close(self) -> None:
+        """Nothing: every question has a connection of its own."""
+
+
+async def answer(asked: Any) -> Any:
+    """Await the answer to a request of kazoo, which a thread of its own delivers.  Raises KazooException."""
+    told: Future[Any] = Future()
+    told.set_running_or_notify_cancel()  # who waits may give up; the thread may still deliver
+    asked.rawlink(told.set_result)
+    await asyncio.wrap_future(told)
+    return asked.get(block=False)
+
+
+class Client:
+    """Sessions with one server.  Nothing is sent twice, or later than its operation.
+
+    Kazoo keeps what it is asked while it reconnects, and sends it then.  So it is asked nothing without a connection,
+    and a session that owes an answer is given up.
+    """
+
+    def __init__(self, node: Machine, setup: Setup) -> None:
+        self.home = node.name
+        self._address, self._timeout = f"{node.address}:{PORT}", setup.client_timeout
+        self._syncs = setup.options["reads"] == "sync"
+        self._zk: Any = None
+        self._id: Any = None
+
+    async def open(self) -> None:
+        if self._zk is None:
+            self._zk = session(self._address)
+            self._zk.start_async()
+
+    async def close(self) -> None:
+        if self._zk is not None:
+            threading.Thread(target=end, args=(self._zk,), daemon=True).start()
+            self._zk = None
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        def outcome(case: str, error: Exception | None = None, **value: Any) -> Outcome:
+            text = None if error is None else f"{type(error).__name__} {error}".strip()
+            return LAW.outcome(case, invocation, self.home, text, **value)
+
+        await self.open()
+        for _ in range(10):
+            if not self._zk.connected:
+                await asyncio.sleep(0.02)
+        before, self._id = self._id, self._zk.client_id or self._id
+        if not self._zk.connected:
+            return outcome(NOT_SENT, ConnectionError(f"no session with {self.home}"))
+        if before not in (None, self._id):
+            return outcome("new-session")
+        try:
+            async with asyncio.timeout(self._timeout):
+                return outcome("answered", value=await self._ask(invocation))
+        except (TimeoutError, KazooException) as error:
+            case = next((case for kind, case in CASES.items() if isinstance(error, kind)), "error")
+            if case == LOST:
+                await self.close()
+            return outcome(case, error)
+
+    async def _ask(self, invocation: Invocation) -> Any:
+        zk, f, value, path = self._zk, invocation.f, invocation.value, f"{ROOT}/{invocation.key}"
+        if f in LAW.reads:
+            return await self._read(f, path)
+        if f == "append":
+            return int((await answer(zk.create_async(f"{path}/{value}-", b"", sequence=True)))[-10:])
+        if f == "add":
+            await answer(zk.create_async(f"{path}/{value}", b""))
+        elif f == "cas":
+            await self._compare_and_set(path, *value)
+        else:
+            await self._write(path, json.dumps(value).encode())
+        return value
+
+    async def _read(self, f: str, path: str) -> Any:
+        zk, weak = self._zk, f == "peek"
+        before = zk.set_async(BARRIER, b"") if not weak else zk.sync_async(path) if self._syncs else None
+        asked = zk.get_children_async(path) if path in PARENTS else zk.get_async(path)
+        if before is not None:
+            await answer(before)
+        with suppress(NoNodeError):
+            found = await answer(asked)
+            if f == "list":
+                return [int(name[:-11]) for name in sorted(found, key=lambda name: name[-10:])]
+            value = sorted(map(int, found)) if path in PARENTS else json.loads(found[0])
+            return [value, found[1].version] if weak else value
+        return [] if path in PARENTS else None
+
+    async def _write(self, path: str, data: bytes) -> None:
+        """Set, or create; a step is taken when the one before had no effect."""
+        for ask in (self._zk.set_async, self._zk.create_async, self._zk.set_async):
+            with suppress(NoNodeError, NodeExistsError):
+                await answer(ask(path, data))
+                return
+        raise NoNodeError
+
+    async def _compare_and_set(self, path: str, old: Any, new: Any) -> None:
+        data = json.dumps(new).encode()
+        try:
+            found, stat = await answer(self._zk.get_async(path))
+        except NoNodeError:
+            if old is None:
+                with suppress(NodeExistsError):
+                    await answer(self._zk.create_async(path, data))
+                    return
+            raise BadVersionError from None
+        if json.loads(found) != old:
+            raise BadVersionError
+        await answer(self._zk.set_async(path, data, stat.version))
+
+
+def elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
+    """Unique elements go into one object; one operation in twenty reads all of it."""
+    for value in count(1):
+        yield Invocation(add, key, value)
+        if rng.random() < 0.05:
+            yield Invocation(read, key)
+
+
+def sessions_keep_order(evidence: Evidence) -> Check:
+    """Check that no session goes back, or misses its own write, and that what is not a peek is linearizable.
+
+    A session is what a process did without a failure in between.
+    """
+    operations = sorted(evidence.operations, key=lambda op: op.invoke_index)
+    peeks = [op for op in operations if op.f == "peek" and op.outcome == "ok" and op.result is not None]
+    versions = {(op.key, op.result[0]): op.result[1] for op in peeks}
+    asked = {(op.key, op.value) for op in operations if op.f == "write"}
+    wrong = [f"{op.key} was never to be {op.result[0]}" for op in peeks if (op.key, op.result[0]) not in asked]
+    least: dict[tuple[int, Any], int] = {}
+    for op in operations:
+        place = (op.process, op.key)
+        if op.outcome != "ok":
+            least = {one: version for one, version in least.items() if one[0] != op.process}
+        elif op.f == "write":
+            least[place] = max(least.get(place, -1), versions.get((op.key, op.value), -1))
+        elif op.f == "peek":
+            version = -1 if op.result is None else op.result[1]
+            if version < least.get(place, -1):
+                wrong.append(f"process {op.process} saw version {version} of {op.key} after {least[place]}")
+            least[place] = max(version, least.get(place, -1))
+    strong = [op for op in operations if op.f != "peek"]
+    keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
+    verdict = "invalid" if wrong else worst(key.verdict for key in keys)
+    seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
+    return Check("sessions", "check", verdict, "sessions keep their order; writes and final reads linearizable", seen)
+
+
+def _elements(name: str, summary: str, model: str, add: str, read: str) -> Workload:
+    return Workload(
+        name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}),
+        generator=lambda _: seeded("operations", lambda rng: operations(elements(rng, name, add, read))),
+        final=lambda _: [Invocation(read, name, final=True)],
+    )  # fmt: skip
+
+
+SYSTEM: Final = System(
+    name="zookeeper",
+    title="ZooKeeper",
+    summary="Apache ZooKeeper: znodes as registers, a set, a sequence",
+    versions=tuple(VERSIONS),
+    options=(Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),),
+    artifacts=lambda setup: (jars(setup),),
+    roles=roles,
+    leads=leads,
+    surface=lambda _: Surface(peer_port=2888, client_port=PORT, store="zookeeper", store_files={
+        "data": ("version-2/log.*",), "snapshot": ("version-2/snapshot.*",), "term": ("version-2/*Epoch",),
+    }),
+    clients=lambda setup, number: [Client(node, setup) for node in islice(cycle(setup.nodes), number)],
+    prober=lambda _, shell: Prober(shell.machine.address),
+    law=LAW,
+    workloads=(
+        _elements("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
+        Workload(name="register", summary="znodes are set and read", model="register", written_once=True,
+                 generator=lambda scale: Register(scale.keys).generator(),
+                 final=lambda scale: Register(scale.keys).final_reads()),
+        Workload(name="cas-register", summary="the same, and set by the version that was read", model="cas-register",
+                 generator=lambda scale: CasRegister(scale.keys).generator(),
+                 final=lambda scale: Register(scale.keys).final_reads(),
+                 kinds=("read", "write", "cas")),
+        _elements("sequence", "sequential znodes: the number of each is that of those before", "log", "append", "list"),
+        Workload(name="sessions", summary="znodes are set and peeked at", model=sessions_keep_order,
+                 generator=lambda scale: Register(scale.keys, read="peek").generator(),
+                 final=lambda scale: Register(scale.keys).final_reads(),
+                 kinds=("write", "peek"), reads=frozenset({"read", "peek"})),
+    ),
+    promises=(
+        "writes are linearizable, and so are reads that follow a write of their own session",
+        "a session sees its own writes and never goes back",
+        "what was acknowledged is kept while a majority of disks is",
+    ),
+    alarms=(
+        Alarm(pattern="First digest mismatch on txn", meaning="its tree is not the leader's", follows="violation"),
+        Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
+    ),
+    may_refuse=frozenset({"data", "snapshot", "term"}),
+)  # fmt: skip

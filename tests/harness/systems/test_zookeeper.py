@@ -1,0 +1,290 @@
+"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say, what sessions owe."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("kazoo", reason="needs the extra zookeeper")
+
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    NodeExistsError,
+    NoNodeError,
+    OperationTimeoutError,
+    SessionExpiredError,
+)
+
+from harness.generators import simulate
+from harness.systems import Machine, Setup
+from harness.systems import zookeeper as zk
+from harness.systems.api import Evidence, Scale
+from harness.systems.law import LOST, NOT_SENT, Outcome
+from harness.workloads import Invocation
+from history import Operation
+
+NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
+SETUP = Setup(version="3.9.4", options={"reads": "plain"}, nodes=NODES, client_timeout=0.3)
+SILENCE = object()
+
+
+class Asked:
+    """A request of kazoo: answered at once, or never."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def rawlink(self, tell: Any) -> None:
+        if self._answer is not SILENCE:
+            tell(self)
+
+    def get(self, *, block: bool) -> Any:
+        assert not block
+        if isinstance(self._answer, type):
+            raise self._answer
+        return self._answer
+
+
+class Kazoo:
+    """Answers requests in their order, and remembers them."""
+
+    def __init__(self, answers: Sequence[Any] = (), *, connected: bool = True) -> None:
+        self.answers = list(answers)
+        self.connected = connected
+        self.client_id: Any = (1, b"") if connected else None
+        self.sent: list[tuple[Any, ...]] = []
+        self.ended = False
+
+    def start_async(self) -> None: ...
+
+    def stop(self) -> None:
+        self.ended = True
+
+    def close(self) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(*arguments: Any, **_more: Any) -> Asked:
+            self.sent.append((name, *arguments))
+            return Asked(self.answers.pop(0))
+
+        return ask
+
+
+@pytest.fixture
+def perform(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Perform operations one after the other on a client whose sessions are these."""
+
+    def scene(sessions: Sequence[Kazoo], *invocations: Invocation, reads: str = "plain") -> list[Outcome]:
+        waiting = list(sessions)
+        monkeypatch.setattr(zk, "session", lambda _addresses: waiting.pop(0))
+        setup = Setup(version="3.9.4", options={"reads": reads}, nodes=NODES, client_timeout=0.3)
+
+        async def run() -> list[Outcome]:
+            (client,) = zk.SYSTEM.clients(setup, 1)
+            await client.open()
+            return [await client.perform(invocation) for invocation in invocations]
+
+        return asyncio.run(run())
+
+    return scene
+
+
+def znode(data: bytes, version: int = 3) -> tuple[bytes, SimpleNamespace]:
+    return data, SimpleNamespace(version=version)
+
+
+ADD, WRITE, CAS = Invocation("add", "set", 5), Invocation("write", "k0", 5), Invocation("cas", "k0", [4, 5])
+READ, LIST, PEEK = Invocation("read", "k0"), Invocation("list", "sequence"), Invocation("peek", "k0")
+FIRST = Invocation("cas", "k0", [None, 5])
+
+
+# -- the law, row by row -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("case", "invocation", "answers", "outcome"),
+    [
+        ("answered", ADD, ["/harness/set/5"], ("ok", 5)),
+        ("answered", Invocation("append", "sequence", 7), ["/harness/sequence/7-0000000012"], ("ok", 12)),
+        ("answered", WRITE, [None], ("ok", 5)),
+        ("answered", WRITE, [NoNodeError, None], ("ok", 5)),
+        ("answered", WRITE, [NoNodeError, NodeExistsError, None], ("ok", 5)),
+        ("answered", CAS, [znode(b"4"), None], ("ok", [4, 5])),
+        ("answered", FIRST, [NoNodeError, None], ("ok", [None, 5])),
+        ("answered", READ, [None, znode(b"4")], ("ok", 4)),
+        ("answered", READ, [None, NoNodeError], ("ok", None)),
+        ("answered", Invocation("read", "set"), [None, ["10", "9"]], ("ok", [9, 10])),
+        ("answered", LIST, [None, ["9-0000000001", "11-0000000000"]], ("ok", [11, 9])),
+        ("answered", PEEK, [znode(b"4", 2)], ("ok", [4, 2])),
+        ("answered", PEEK, [NoNodeError], ("ok", None)),
+        ("no-node", ADD, [NoNodeError], ("fail", 5)),
+        ("other-version", CAS, [znode(b"3")], ("fail", [4, 5])),
+        ("other-version", CAS, [znode(b"4"), BadVersionError], ("fail", [4, 5])),
+        ("other-version", CAS, [NoNodeError], ("fail", [4, 5])),
+        ("other-version", FIRST, [NoNodeError, NodeExistsError], ("fail", [None, 5])),
+        ("error", ADD, [NodeExistsError], ("info", 5)),
+        ("error", ADD, [OperationTimeoutError], ("info", 5)),
+        ("error", READ, [OperationTimeoutError, znode(b"4")], ("fail", None)),
+        ("error", PEEK, [OperationTimeoutError], ("fail", None)),
+        ("error", LIST, [OperationTimeoutError, []], ("fail", None)),
+        (LOST, ADD, [SILENCE], ("info", 5)),
+        (LOST, WRITE, [ConnectionLoss], ("info", 5)),
+        (LOST, WRITE, [NoNodeError, SILENCE], ("info", 5)),
+        (LOST, CAS, [znode(b"4"), SessionExpiredError], ("info", [4, 5])),
+        (LOST, ADD, [ConnectionClosedError], ("info", 5)),
+        (LOST, READ, [None, SILENCE], ("fail", None)),
+        (LOST, READ, [ConnectionLoss, ConnectionLoss], ("fail", None)),
+    ],
+)
+def test_the_law(perform: Any, case: str, invocation: Invocation, answers: list[Any], outcome: tuple[str, Any]) -> None:
+    kazoo = Kazoo(answers)
+    (found,) = perform([kazoo], invocation)
+    assert (found.type, found.value, found.node) == (*outcome, "n1")
+    assert found.type == zk.LAW.type_of(case, invocation.f)
+    assert not kazoo.answers, "everything was asked"
+
+
+def test_what_has_no_connection_is_not_sent(perform: Any) -> None:
+    kazoo = Kazoo(connected=False)
+    (found,) = perform([kazoo], ADD)
+    assert found.type == zk.LAW.type_of(NOT_SENT, "add") == "fail"
+    assert not kazoo.sent
+
+
+def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perform: Any) -> None:
+    first, second = Kazoo([SILENCE]), Kazoo(["/harness/set/5"])
+    second.client_id = (2, b"")
+    lost, moved, added = perform([first, second], ADD, ADD, ADD)
+    assert (lost.type, moved.type, added.type) == ("info", "fail", "ok")
+    assert second.sent == [("create_async", "/harness/set/5", b"")], "nothing was sent with the news"
+
+
+def test_every_row_of_the_law_has_a_test() -> None:
+    tested = {mark.args[1][number][0] for mark in test_the_law.pytestmark for number in range(len(mark.args[1]))}
+    assert tested | {NOT_SENT, "new-session"} == set(zk.LAW.rules)
+
+
+# -- what is sent ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("invocation", "reads", "sent"),
+    [
+        (READ, "plain", [("set_async", "/harness/barrier", b""), ("get_async", "/harness/k0")]),
+        (PEEK, "plain", [("get_async", "/harness/k0")]),
+        (PEEK, "sync", [("sync_async", "/harness/k0"), ("get_async", "/harness/k0")]),
+    ],
+)
+def test_what_comes_before_a_read(perform: Any, invocation: Invocation, reads: str, sent: list[Any]) -> None:
+    kazoo = Kazoo([*[None] * (len(sent) - 1), znode(b"4")])
+    (found,) = perform([kazoo], invocation, reads=reads)
+    assert found.type == "ok"
+    assert kazoo.sent == sent
+
+
+def test_a_compare_and_set_names_the_version_that_was_read(perform: Any) -> None:
+    kazoo = Kazoo([znode(b"4", 8), None])
+    perform([kazoo], CAS)
+    assert kazoo.sent[-1] == ("set_async", "/harness/k0", b"5", 8)
+
+
+def test_kazoo_repeats_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zk, "KazooClient", lambda *_addresses, **options: options)
+    options: Any = zk.session("10.0.0.1:2181")
+    assert options["command_retry"] == {"max_tries": 0}
+
+
+# -- servers -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_server_knows_all_and_its_own_number() -> None:
+    roles = zk.roles(SETUP)
+    assert [role.files["zookeeper/myid"] for role in roles] == ["1\n", "2\n", "3\n"]
+    config = roles[1].files["zoo.cfg"].splitlines()
+    assert "server.3=10.0.0.3:2888:3888" in config
+    assert "clientPortAddress=10.0.0.2" in config
+    assert "4lw.commands.whitelist=srvr" in config
+
+
+@pytest.mark.parametrize("version", zk.SYSTEM.versions)
+def test_each_version_comes_with_the_logging_that_it_speaks(version: str) -> None:
+    jars = zk.jars(Setup(version=version))
+    assert f"org.slf4j:slf4j-simple:{zk.VERSIONS[version]}" in jars.coordinates
+    assert f"org.apache.zookeeper:zookeeper:{version}" in jars.coordinates
+
+
+SRVR = "Zookeeper version: 3.9.4\nLatency min/avg/max: 0/0.0/0\nZxid: 0x30000002a\nMode: {}\nNode count: 9\n"
+
+
+@pytest.mark.parametrize(("mode", "role"), [("leader", "leader"), ("standalone", "leader"), ("follower", "follower")])
+def test_the_epoch_is_the_upper_half_of_a_transaction(mode: str, role: str) -> None:
+    index = (3 << 32) + 42
+    assert zk.figures(SRVR.format(mode)) == {"role": role, "term": 3, "committed": index, "applied": index}
+
+
+@pytest.mark.parametrize("text", ["This ZooKeeper instance is not currently serving requests\n", ""])
+def test_a_server_that_does_not_serve_has_no_figures(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not currently serving|no answer"):
+        zk.figures(text)
+
+
+# -- workloads ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", zk.SYSTEM.workloads, ids=lambda workload: workload.name)
+def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> None:
+    scale = Scale(keys=3, workers=5, setup=SETUP)
+    issued = simulate(workload.generator(scale), workers=5, seed=1, most=500).issued
+    final = workload.final(scale)
+    assert {one.f for one in issued} == set(workload.kinds)
+    assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
+    assert all(one.final for one in final)
+    assert {one.key for one in issued} == {one.key for one in final}
+
+
+def operation(index: int, process: int, f: str, value: Any, result: Any = None, outcome: str = "ok") -> Operation:
+    return Operation(
+        process, f, "k0", value, result, outcome, index * 10, index * 10 + 5, index * 2, index * 2 + 1  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def judged(*operations: Operation) -> Any:
+    return zk.sessions_keep_order(
+        Evidence(setup=SETUP, nodes=(), operations=operations, probes=(), receipts=(), moments={})
+    )
+
+
+WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
+
+
+@pytest.mark.parametrize(
+    ("peeks", "verdict"),
+    [
+        ([(1, [7, 0]), (1, [8, 1])], "valid"),
+        ([(1, None), (1, [7, 0])], "valid"),
+        ([(1, [8, 1]), (2, [7, 0])], "valid"),  # another session may be behind
+        ([(1, [8, 1]), (1, [7, 0])], "invalid"),
+        ([(1, [7, 0]), (1, None)], "invalid"),
+        ([(1, [8, 1]), (0, [7, 0])], "invalid"),  # it wrote 8 itself
+        ([(1, [9, 2])], "invalid"),  # nobody wrote 9
+    ],
+)
+def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
+    seen = [operation(2 + n, process, "peek", None, result) for n, (process, result) in enumerate(peeks)]
+    assert judged(*WRITTEN, *seen).verdict == verdict
+
+
+def test_after_a_failure_the_session_may_be_another() -> None:
+    back = [operation(3, 1, "peek", None, outcome="fail"), operation(4, 1, "peek", None, [7, 0])]
+    assert judged(*WRITTEN, operation(2, 1, "peek", None, [8, 1]), *back).verdict == "valid"
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(8, "valid"), (7, "invalid")])
+def test_the_last_reads_see_what_was_acknowledged(value: int, verdict: str) -> None:
+    assert judged(*WRITTEN, operation(2, 3, "read", None, value)).verdict == verdict
