@@ -7,7 +7,9 @@ there.
 
 from __future__ import annotations
 
+import atexit
 import difflib
+import gc
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
@@ -19,6 +21,10 @@ from typing import Annotated, Any, Final, TypeVar, get_type_hints
 import msgspec
 
 T = TypeVar("T")
+
+# When the interpreter's last collection meets the types that msgspec 0.22 has made, freeing them ends the process by
+# SIGSEGV now and then (TypeNode_Free), after all was said and done.  What is frozen is not collected.
+atexit.register(gc.freeze)
 
 _FIELD: Final = re.compile(r"[\w ]+ (unknown|required) field `(.*)`", re.DOTALL)
 #: Only at the end: before it may stand a text of the user's.

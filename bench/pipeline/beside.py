@@ -61,11 +61,11 @@ def one_run(store: Path, words: list[str]) -> dict[str, Any]:
         samples += sample(process.pid)
         time.sleep(0.5)
     assert process.stderr is not None
-    told = process.stderr.read()
+    output = process.stderr.read()
     new = set(store.glob("*/2*")) - before
-    assert len(new) == 1, told
+    assert len(new) == 1, output
     run = RunFiles(new.pop())
-    waited = TOLD.search(told)
+    waited = TOLD.search(output)
     return {
         "load": round(load, 1),
         **of_the_load(run),

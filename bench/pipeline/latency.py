@@ -4,7 +4,7 @@
 
 Prints one JSON object a round and a summary.  ``first`` is what a user waits for: the first real job after warming
 up and after ``--idle`` seconds without any, in which Spark ends its Python workers; what the session takes meanwhile
-is told as well.  Processor seconds (driver, JVM, Python workers) are given, since wall-clock time means little on a
+is printed as well.  Processor seconds (driver, JVM, Python workers) are given, since wall-clock time means little on a
 machine that does other work.
 """
 

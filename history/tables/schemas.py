@@ -157,7 +157,11 @@ COVERAGE: Final = pa.schema(
         _field("phase", pa.string(), "warm-up, main or final, by the load (see above)"),
         _field("installed", pa.int64(), "how often it was started in this phase, and had a witness"),
         _field("skipped", pa.int64(), "how often it was to be started in this phase, and was not"),
-        _field("indeterminate", pa.int64(), "how often it was started in this phase, and nobody knows"),
+        _field(
+            "indeterminate",
+            pa.int64(),
+            "how often it was started in this phase, with an effect that is not known",
+        ),
         _field("stood_s", pa.float64(), "s for which it was installed within this phase, two at once counted twice"),
         _field("nodes", _TEXTS, "the nodes that were hit by one installed in this phase"),
         _field("on_leader", pa.int64(), "how many of the installed were aimed at who led then"),

@@ -7,7 +7,7 @@
         faults/month=2026-11/*.parquet  one row a fault; `run` and `month` are columns
         runs/month=2026-11/*.parquet    one row a run
         trends.parquet                  one row a kind of run
-      tables -> versions/00000042       the newest, for whoever reads with other tools
+      tables -> versions/00000042       the newest, for readers with other tools
       landing/                          what writers finished and no version holds yet
       baselines.toml
 

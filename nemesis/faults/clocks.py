@@ -151,7 +151,9 @@ class ClockFault:
 
         def look() -> bool | None:
             last.update(self._against_the_others(ctx, _hit(targets)))
-            wrong = (abs(last[n] - targets.detail["before_ms"][n]) > 250 for n in targets.nodes if n in last)
+            before = targets.detail["before_ms"]
+            # What the others say is right, too: the figure of before is one look, and a busy machine looks late.
+            wrong = (min(abs(last[n] - before[n]), abs(last[n])) > 250 for n in targets.nodes if n in last)
             return None if any(wrong) else True
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):

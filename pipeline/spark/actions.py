@@ -15,14 +15,8 @@ from pipeline.errors import JobError, UnseenPathError
 
 def ddl(schema: pa.Schema) -> str:
     """The schema as Spark's text form, all columns nullable."""
-    return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
-
-
-def _spark_type(kind: pa.DataType) -> str:
-    if pa.types.is_list(kind):
-        return f"array<{_spark_type(kind.value_type)}>"
-    names = {pa.int64(): "bigint", pa.float64(): "double", pa.string(): "string", pa.bool_(): "boolean"}
-    return "timestamp_ntz" if pa.types.is_timestamp(kind) else names[kind]
+    names = {pa.int64(): "bigint", pa.string(): "string"}
+    return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
 
 
 def run_action(action: Callable[[], Any]) -> Any:

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history.tables.schemas import OPERATIONS, VERDICTS
+from history.tables.schemas import VERDICTS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.tables.judging import Budget, TooManyRowsError, judge
+from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 500_000
 _TASKS: Final = 3
 """For each core, if there are as many keys."""
-_PLAIN: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
 
 
 def write_table(path: Path, table: pa.Table) -> None:
@@ -109,7 +109,7 @@ def _judging(
         found, large = [], []
         parts = _parts(places, keys)
         for key in keys:
-            operations = pa.concat_tables([part.cast(_PLAIN) for part in parts.pop(key)])
+            operations = pa.concat_tables([part.cast(PLAIN_OPERATIONS) for part in parts.pop(key)])
             try:
                 found.append(judge(operations, model, budget, rows=rows))
             except TooManyRowsError:

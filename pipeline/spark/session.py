@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import glob
 import logging
 import os
 import re
@@ -22,7 +23,6 @@ from typing import TYPE_CHECKING, Final
 from pipeline.errors import JavaMissingError, SessionError
 from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
 from pipeline.spark.settings import conf_directory, merged, read_defaults, write_directory
-from pipeline.tables.storage import sweep_dead
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +79,14 @@ def start_session(
 def scratch_prefix() -> str:
     """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
+
+
+def sweep_dead(directory: Path, prefix: str) -> None:
+    """Remove the directories ``<prefix>-<pid>-<anything>`` whose process, of this machine, is gone."""
+    for rest in directory.glob(f"{glob.escape(prefix)}-*-*"):
+        pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(rest, ignore_errors=True)
 
 
 def _java_home() -> Path | None:

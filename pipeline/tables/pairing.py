@@ -34,6 +34,8 @@ CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
 )
 """The columns of ``operations.parquet``, repeated texts as a dictionary."""
+PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
+"""The same columns without dictionaries."""
 _OUTCOMES: Final = ("invoke", "ok", "fail", "info")
 
 

@@ -17,11 +17,10 @@ from history.records.probes import each_probe
 from history.tables.schemas import OPERATIONS, PROBES
 from pipeline.tables.columns import clean
 from pipeline.tables.lines import Block, Bytes, not_next, read_block
-from pipeline.tables.pairing import Problem, Seams, pair_events
+from pipeline.tables.pairing import PLAIN_OPERATIONS, Problem, Seams, pair_events
 
 PIECE: Final = 64 << 20
 """Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory."""
-_PLAIN: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def read_run(run: RunFiles, piece: int = PIECE) -> Recording:
         seams.add(paired.seam, paired.entering)
     check_blocks(str(run.history), blocks)
     check_problems(str(run.history), [*problems, seams.problem])
-    whole = pa.concat_tables([part.cast(_PLAIN) for part in (*parts, seams.operations())])
+    whole = pa.concat_tables([part.cast(PLAIN_OPERATIONS) for part in (*parts, seams.operations())])
     operations = pa.table(whole.sort_by("invoke_index").columns, schema=OPERATIONS)
     return Recording(operations, receipts_of(nemesis), read_probes(run.probes) if run.probes.exists() else [])
 

@@ -186,16 +186,3 @@ def _last_write(directory: Path) -> float:
         return max(path.lstat().st_mtime for path in (directory, *directory.rglob("*")))
     except OSError:
         return time.time()
-
-
-def sweep_dead(directory: Path, prefix: str) -> None:
-    """Remove the directories ``<prefix>-<pid>-<anything>`` whose process is gone."""
-    for rest in directory.glob(f"{glob.escape(prefix)}-*-*"):
-        pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
-        if pid.isdigit() and is_dead(int(pid)):
-            shutil.rmtree(rest, ignore_errors=True)
-
-
-def is_dead(pid: int) -> bool:
-    """Is there no process of that number?"""
-    return not Path(f"/proc/{pid}").exists()

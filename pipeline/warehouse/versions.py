@@ -5,7 +5,7 @@ size, as in a log-structured merge tree: the number of files grows with the mont
 
 Writers need no lock and no leases.  A version is built beside the others and then takes the next number, which only one
 directory can have: a writer that comes too late, or was paused meanwhile, builds the next one from what is there now.
-Landings are removed once the newest version holds their runs, whoever put them there.
+Landings are removed once the newest version holds their runs, by any writer.
 """
 
 from __future__ import annotations

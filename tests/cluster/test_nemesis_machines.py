@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -87,7 +88,23 @@ def test_a_power_cut_of_a_system_that_had_synced_everything_is_doubt(world):
 
 
 def test_a_power_cut_comes_at_a_moment_when_something_is_not_synced(world):
-    """A process that syncs all but a few milliseconds after it wrote is cut just then."""
+    """A process that syncs all but a few milliseconds after it wrote is cut just then.
+
+    On a machine that is busy the cut comes late now and then, which is doubt and nothing else.
+    """
+    for _ in range(5):
+        with suppress(FaultError):
+            witness = cut_beside_late_syncs(world)
+            break
+    else:
+        pytest.fail("not one of five cuts came at such a moment")
+    if witness["unsynced_pages"]["n2"] is None:
+        pytest.skip("this kernel does not tell what is not synced")
+    assert set(witness["lost"]["n2"]) == {"log"}
+
+
+def cut_beside_late_syncs(world):
+    """The witness of a power cut; raises FaultError when it is doubt."""
     fault, targets = planned(world, "crash-random-nodes")
     world.sh("n2", "rm -rf /data/store; mkdir /data/store; echo 1 >/data/store/log; sync -f /data")
     script = 'setsid /usr/bin/python3 -c "$1" >/dev/null 2>&1 </dev/null & echo $!'
@@ -97,11 +114,10 @@ def test_a_power_cut_comes_at_a_moment_when_something_is_not_synced(world):
     )
     targets = replace(targets, detail={**targets.detail, "pids": {"n2": pid}})
     fault.inject(world.ctx, targets)
-    witness = fault.witness(world.ctx, targets)
-    if witness["unsynced_pages"]["n2"] is None:
-        pytest.skip("this kernel does not tell what is not synced")
-    assert set(witness["lost"]["n2"]) == {"log"}
-    fault.heal(world.ctx, targets)
+    try:
+        return fault.witness(world.ctx, targets)
+    finally:
+        fault.heal(world.ctx, targets)
 
 
 LATE_SYNC = """

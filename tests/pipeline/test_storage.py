@@ -17,7 +17,8 @@ from history import FormatError
 from history.tables.metadata import named
 from history.tables.schemas import PROBES, TABLES
 from pipeline import read_table
-from pipeline.tables.storage import remove, replacing, sweep_dead, write_part, written_schema
+from pipeline.spark.session import sweep_dead
+from pipeline.tables.storage import remove, replacing, write_part, written_schema
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
