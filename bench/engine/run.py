@@ -74,7 +74,7 @@ def one_round(operations: int, workers: int, rate: float | None) -> tuple[float,
         history = HistoryWriter(Path(root) / "h", Header(), started_ns=started, clock=time.monotonic_ns)
         load = Load(
             PLAN, [NoClient() for _ in range(workers)], history=history, tally=Tally(phase="main"),
-            stopped=lambda: False, active_ns=standstills.active_ns,
+            stopped=lambda: False, standstills=standstills,
         )  # fmt: skip
         wall, processor, before = time.monotonic(), time.process_time(), memory_mb()
         asyncio.run(drive(load, history, operations, rate))

@@ -155,7 +155,7 @@ class Conductor:
     async def _conduct(self) -> None:
         load = Load(
             self._plan, self._system.clients(self._plan.concurrency), history=self._history, tally=self.tally,
-            stopped=self._stop.is_set, active_ns=self._standstills.active_ns,
+            stopped=self._stop.is_set, standstills=self._standstills,
             see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
         final = FinalPhase(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.execution.histogram import Histogram
+from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
 from history import Event, HistoryWriter
 from history.records.events import Phase
@@ -53,10 +54,10 @@ class Load:
         history: HistoryWriter,
         tally: Tally,
         stopped: Callable[[], bool],
-        active_ns: Callable[[], int],
+        standstills: Standstills,
         see: Callable[[Event], None] | None = None,
     ) -> None:
-        """``active_ns`` reads the clock without standstills of this process; it is the clock of generators.
+        """The clock of generators is that without ``standstills`` of this process.
 
         ``stopped`` ends every load at once; ``see`` is called with each recorded event.
         """
@@ -64,7 +65,7 @@ class Load:
         self._history = history
         self._tally = tally
         self.stopped = stopped
-        self._active_ns = active_ns
+        self._standstills = standstills
         self._see = see
         self._processes = self._numbers = tuple(range(len(clients)))
         self.issued = 0
@@ -90,21 +91,21 @@ class Load:
 
     def context(self, free: tuple[int, ...]) -> Context:
         """What generators may know at this time."""
-        return Context(self._active_ns(), free, self._numbers, self._processes, self._plan.seed, self.issued)
+        now = self._standstills.active_ns()
+        return Context(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 
     async def perform(self, worker: Worker, invocation: Invocation) -> Event:
         """Issue and record one operation; return its completion."""
         tally, history, client = self._tally, self._history, worker.client
         phase = tally.phase
-        now = self._active_ns()
-        overdue = max(0, now - invocation.time)
+        now, due = self._standstills.active_ns(), self._standstills.on_clock(invocation.time)
         if phase == "main":
             self._count_wait(worker, invocation.time, now)
         f, key, process = invocation.f, invocation.key, worker.process
         if key is not None:
             self.keys[key] = None
         invoked = history.append(
-            "invoke", process, f, value=invocation.value, key=key, node=client.home, phase=phase, overdue=overdue
+            "invoke", process, f, value=invocation.value, key=key, node=client.home, phase=phase, due=due
         )
         if self._see is not None:
             self._see(invoked)
@@ -123,7 +124,7 @@ class Load:
             self.served = self.served or was_applied(type_, outcome.error)
             if phase == "main":
                 self.service.add(event.time - invoked.time)
-                self.response.add(event.time - invoked.time + overdue)
+                self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))
         return event
 
     def _count_wait(self, worker: Worker, due: int, now: int) -> None:

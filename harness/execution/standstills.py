@@ -73,6 +73,11 @@ class Standstills:
                 self._last = now
             return self._last - self._stood
 
+    def on_clock(self, active_ns: int) -> int:
+        """The clock when ``active_ns`` was reached, or will be, with the standstills that are known by now."""
+        with self._lock:
+            return active_ns + self._stood
+
     def active_s(self) -> float:
         """The clock in seconds, without the standstills."""
         return self.active_ns() / 1e9

@@ -52,9 +52,9 @@ class HistoryWriter:
         node: str | None = None,
         error: str | None = None,
         phase: Phase | None = None,
-        overdue: int | None = None,
+        due: int | None = None,
     ) -> Event:
-        """Record one event and return it; ``overdue`` is for how long (ns) an invocation has been due.
+        """Record one event and return it; ``due`` is when an invocation was due (ns, this writer's clock).
 
         Raises OSError when the disk refused this one or an earlier one.
         """
@@ -62,7 +62,7 @@ class HistoryWriter:
             if self._failure is not None:
                 raise self._failure
             time = self._clock() - self._started
-            intended = None if overdue is None else time - overdue
+            intended = None if due is None else min(due - self._started, time)
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
             self._lines.append(_encoded(event))
             self._index += 1

@@ -38,7 +38,7 @@ def sample(path: Path) -> list[Event]:
     events = [
         writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="warm-up"),
         writer.append("invoke", "nemesis", "kill-one", value={"action": "inject", "id": 0}, phase="main"),
-        writer.append("invoke", 1, "read", key=3, node="n2", phase="main", overdue=4),
+        writer.append("invoke", 1, "read", key=3, node="n2", phase="main", due=1_016),
         writer.append("info", 0, "write", value=7, key="k0", node="n1", error="no answer, süß", phase="warm-up"),
         writer.append("ok", 1, "read", value=None, key=3, node="n2", phase="final"),
     ]
@@ -101,11 +101,11 @@ def test_a_long_buffer_is_written_without_a_sync(tmp_path: Path) -> None:
     writer.close()
 
 
-def test_the_intended_time_counts_back_from_the_invocation(tmp_path: Path) -> None:
+def test_an_intended_time_is_never_after_the_invocation(tmp_path: Path) -> None:
     writer = writer_at(tmp_path / "h")
-    assert writer.append("invoke", 0, "read", overdue=7).intended == -7
+    assert writer.append("invoke", 0, "read", due=993).intended == -7
     writer.append("ok", 0, "read")
-    assert writer.append("invoke", 0, "read", overdue=0).intended == 20
+    assert writer.append("invoke", 0, "read", due=1_021).intended == 20
     writer.close()
     assert [event.intended for event in read_history(tmp_path / "h").events] == [-7, None, 20]
 
@@ -116,7 +116,7 @@ def test_the_scanner_knows_the_lines_with_an_intended_time(tmp_path: Path) -> No
     from history.readers.jsonl_columns import _Scan
 
     writer = writer_at(tmp_path / "h")
-    writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="main", overdue=3)
+    writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="main", due=997)
     writer.append("ok", 0, "write", value=7, key="k0", node="n1", phase="main")
     writer.close()
     data = np.fromfile(tmp_path / "h", np.uint8)
@@ -314,7 +314,7 @@ appended = st.tuples(
             "node": st.text(max_size=4),
             "error": st.text(max_size=20),
             "phase": st.sampled_from(["warm-up", "main", "final"]),
-            "overdue": st.integers(0, 2**40),
+            "due": st.integers(-(2**40), 2**40),
         },
     ),
 )

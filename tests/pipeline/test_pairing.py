@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -60,11 +60,11 @@ def histories(draw: st.DrawFn) -> list[Event]:
         event, chance = drawn
         invocation = waiting.get(event.process)
         if chance and (invocation is None) != (event.type == "invoke"):
-            event = dataclasses.replace(event, type="invoke" if invocation is None else "ok")
+            event = msgspec.structs.replace(event, type="invoke" if invocation is None else "ok")
         if invocation is not None and chance > 1:
             value = invocation.value if event.f != "read" and chance > 3 else event.value
-            event = dataclasses.replace(event, f=invocation.f, key=invocation.key, value=value)
-        event = dataclasses.replace(event, index=len(events), time=len(events) * 3)
+            event = msgspec.structs.replace(event, f=invocation.f, key=invocation.key, value=value)
+        event = msgspec.structs.replace(event, index=len(events), time=len(events) * 3)
         waiting[event.process] = event
         if event.type != "invoke":
             del waiting[event.process]

@@ -17,6 +17,7 @@ import pytest
 from harness.execution.histogram import Histogram
 from harness.execution.interpreter import follow
 from harness.execution.load import Load, Tally
+from harness.execution.standstills import Standstills
 from harness.generators import (
     PENDING,
     Context,
@@ -82,7 +83,7 @@ class Bench:
         self.clients = [ToyClient(**client) for _ in range(plan.concurrency)]  # type: ignore[arg-type]  # (its fields)
         self.load = Load(
             plan, self.clients, history=self.history, tally=tally or Tally(phase="main"), stopped=lambda: False,
-            active_ns=time.monotonic_ns,
+            standstills=Standstills(),
         )  # fmt: skip
 
     def drive(self, generator: Generator) -> dict[str, float]:
@@ -181,7 +182,7 @@ def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> N
     history = HistoryWriter(tmp_path / "h", Header(), started_ns=0, clock=time.monotonic_ns)
     load = Load(
         PLAN, [NoClient()] * 3, history=history, tally=Tally(phase="main"), stopped=lambda: False,
-        active_ns=time.monotonic_ns,
+        standstills=Standstills(),
     )  # fmt: skip
 
     def look(ctx: Context) -> Invocation:

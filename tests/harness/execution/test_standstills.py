@@ -94,6 +94,15 @@ def test_what_one_could_not_do_is_noted_and_overlapping_times_count_once(clock: 
     assert before - still.active_s() == pytest.approx(11)
 
 
+def test_a_time_without_standstills_is_found_on_the_clock(clock: Clock, still: Standstills) -> None:
+    due = still.active_ns() + 30 * S
+    clock.go(20, seen_by=still)
+    clock.go(70)
+    assert still.active_ns() == pytest.approx(120 * S, abs=S // 10)
+    assert still.on_clock(due) == pytest.approx(200 * S, abs=S // 10)
+    assert still.on_clock(still.active_ns()) == clock.now
+
+
 SCRIPT = """
 import sys, time
 from harness.execution.standstills import Standstills
