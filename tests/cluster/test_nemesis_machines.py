@@ -13,7 +13,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.fault import Targets
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import real_world
+from tests.support.cluster.nemesis_world import MARK, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -27,7 +27,7 @@ def world():
 @pytest.fixture(autouse=True)
 def _whole(world):
     yield
-    heal_everything(world.remote, "toy-system")
+    heal_everything(world.remote, MARK)
     world.system.start(world.remote.names)
 
 
@@ -56,7 +56,7 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
     world.python("n2", WRITE)
     fault.inject(world.ctx, targets)
     if swept:
-        assert heal_everything(world.remote, "toy-system").undone["n2"] == ("remounted the data filesystem",)
+        assert heal_everything(world.remote, MARK).undone["n2"] == ("remounted the data filesystem",)
     else:
         witness = fault.witness(world.ctx, targets)
         assert witness["writes_refused"] == ["n2"]
@@ -265,4 +265,4 @@ def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
 def test_a_sweep_removes_limits(world):
     fault, targets = planned(world, "cpu-starve")
     fault.inject(world.ctx, targets)
-    assert heal_everything(world.remote, "toy-system").undone["n2"] == ("removed limits (cpu)",)
+    assert heal_everything(world.remote, MARK).undone["n2"] == ("removed limits (cpu)",)

@@ -15,7 +15,7 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import World, real_world
+from tests.support.cluster.nemesis_world import MARK, World, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -242,9 +242,9 @@ def test_what_is_not_ours_stays_untouched(world):
             fault.heal(ctx, targets)
             assert rules(world, "n2") == before
             stand(world, "partition-random-node", ("n2",), ctx)
-            undone = heal_everything(world.remote, "toy-system").undone
+            undone = heal_everything(world.remote, MARK).undone
             assert all(len(lines) >= 1 for lines in undone.values())
             assert rules(world, "n2") == before
-        assert not heal_everything(world.remote, "toy-system").lines()
+        assert not heal_everything(world.remote, MARK).lines()
     finally:
         world.sh("n2", NOT_FOREIGN)

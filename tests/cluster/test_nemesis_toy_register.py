@@ -19,7 +19,7 @@ from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
+from tests.support.cluster.nemesis_world import MARK, PORT, PYTHON, ToySystem, real_world
 from tests.support.cluster.toy_register import Clients
 
 pytestmark = pytest.mark.cluster
@@ -84,7 +84,8 @@ class Register(ToySystem):
         holder = self.remote.address("n1")
         script = (
             "program=$0; holder=$1; bug=$2; shift 2; "
-            'env "$@" setsid "$program" /run/toy-system.py "$holder" "$bug" >/run/toy.log 2>&1 </dev/null & exit 0'
+            f'env {MARK} "$@" setsid "$program" /run/toy-system.py "$holder" "$bug" '
+            ">/run/toy.log 2>&1 </dev/null & exit 0"
         )
         roles = {node: ("self" if node == "n1" else holder, self.bug) for node in down}
         self.remote.run(
@@ -136,7 +137,7 @@ def judged(world, bug, steps, calm_s=1.5, seed=0):
         runner = Runner(ctx, steps, record, random.Random(seed))
         runner.run(clients.stop)
         clients.stop.wait(calm_s)
-    heal_everything(world.remote, "toy-system")
+    heal_everything(world.remote, MARK)
     keys = {operation.key for operation in clients.operations}
     verdicts = {
         key: check_operations([op for op in clients.operations if op.key == key], "register", deadline_s=60.0).verdict
