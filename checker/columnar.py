@@ -65,6 +65,15 @@ class _ColumnScene(Scene):
         seen = np.where(columns.kind == READ, columns.value, columns.old) == number
         return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
 
+    def went_on(self, since: Call, besides: Any) -> bool:
+        columns = self.columns
+        mine = columns.key == self.number
+        later = (columns.ret < 0) | (columns.ret > columns.invoke[since.source])
+        written = columns.value[mine & (columns.kind != READ) & (columns.outcome != FAIL) & later]
+        shown = np.where(columns.kind == READ, columns.value, columns.old)
+        read = shown[mine & (columns.kind != WRITE) & (columns.outcome == OK)]
+        return bool(np.isin(written[written != (ABSENT if besides is None else thaw(besides))], read).any())
+
     def failed_write(self, value: Any) -> Any:
         columns = self.columns
         failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)

@@ -44,6 +44,13 @@ def _less_known(call: Call, operation: Operation) -> bool:
     return (call.pending and operation.outcome == "ok") or (call.f == "write" and operation.f == "cas")
 
 
+def _written(operation: Operation) -> Any:
+    """The value that an operation writes if it takes effect; None of one that does not write."""
+    if operation.f == "write":
+        return freeze(operation.value)
+    return freeze(operation.value)[1] if operation.f == "cas" and _is_pair(operation.value) else None
+
+
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2
 
@@ -84,6 +91,13 @@ class Scene:
     def was_read(self, value: Any) -> bool:
         self._collect()
         return value in self._read
+
+    def went_on(self, since: Call, besides: Any) -> bool:
+        """Check whether a read shows a write that may have come after a call, other than that of ``besides``."""
+        self._collect()
+        moment = self.operations[since.source].invoked
+        later = (o for o in self.operations if o.outcome != "fail" and (o.returned is None or o.returned > moment))
+        return any(value != besides and value in self._read for value in map(_written, later) if value is not None)
 
     def as_known(self, core: Sequence[Call]) -> Scene:
         """The scene with the core's calls reduced to what the core knows of them.

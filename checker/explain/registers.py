@@ -245,7 +245,11 @@ class _Sentences:
             return "read-inversion", "a read went back in time"
         if self.scene.was_read(inner.value):
             return "stale-read", "a stale read"
-        return "lost-write", f"that answer missed the write of {shown(thaw(inner.value))}, which no read ever returned"
+        assert inner.first is not None
+        missed = f"that answer missed the write of {shown(thaw(inner.value))}"
+        if self.scene.went_on(inner.first, inner.value):
+            return "stale-read", f"{missed}, which others may have overwritten since"
+        return "lost-write", f"{missed}, which no read ever returned, nor anything that was written after it"
 
     def _both(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
         """Each of two values was current both before and after the moment of the inner one's first return."""

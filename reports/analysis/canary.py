@@ -16,7 +16,7 @@ VERDICT_WORDS: Final = {
 }
 MEANINGS: Final = {
     "valid": "Every check passed, and the run was worth something: every gate was met.",
-    "invalid": "The system under test broke a promise.",
+    "invalid": "",
     "unknown": "This run proves nothing, for the system or against it.",
     HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }

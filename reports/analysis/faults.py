@@ -18,6 +18,7 @@ from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, n
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Ints, Operations
 from reports.load.run import Run
+from reports.style.format import one_line
 from reports.style.palette import family_of
 
 SMALL: Final = 0.5
@@ -70,6 +71,21 @@ class FaultWindow:
         """Check whether the fault stood at some moment from ``start`` to ``end``."""
         over = self.healed if self.healed is not None else float("inf")
         return self.state != "skipped" and self.started <= end and over >= start
+
+
+def when(seconds: float, windows: Sequence[FaultWindow]) -> str:
+    """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``."""
+    begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
+    standing = [window for window in begun if window.healed is None or window.healed >= seconds]
+    text = f"{seconds:.1f} s"
+    if standing:
+        last = max(standing, key=lambda window: window.started)
+        return f"{text}, {seconds - last.started:.1f} s into #{last.id} {one_line(last.fault, 60)}"
+    if begun:
+        last = max(begun, key=lambda window: window.healed or 0.0)
+        ago = seconds - (last.healed or 0.0)
+        return f"{text}, {ago:.1f} s after #{last.id} {one_line(last.fault, 60)} was healed"
+    return f"{text}, before any fault" if windows else text
 
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:

@@ -10,7 +10,7 @@ from history.records.violation_times import occasions_text
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, picture_of
 from reports.analysis.faults import FaultWindow
-from reports.analysis.lagging_nodes import lagging_nodes
+from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
@@ -24,7 +24,7 @@ MAX_LISTED: Final = 100
 ROOM_S: Final = (1.0, 1.0)
 """Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
-"""Seconds after the last heal from which log lines are shown when a cluster did not recover."""
+"""Seconds of log lines that are shown from when the first node that did not recover stopped."""
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
@@ -98,31 +98,9 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
 
-def headlines_of(drawn: Drawn) -> list[tuple[str, str, str]]:
-    """List (check, what it found, its section of the page) of failed and unknown checks, the worst first.
-
-    Of a run that the harness broke off only the failed ones: the sentence says why the rest is unknown.
-    """
-    wanted = ("invalid",) if drawn.run.failure else ("invalid", "unknown")
-    found = []
-    sections = 0
-    for row in checks_of(drawn.run):
-        if row["state"] not in wanted:
-            continue
-        text, place = row["seen"], ""
-        if row["state"] == "invalid" and row["name"] == "recovery":
-            place = "recovery"
-        elif row["state"] == "invalid" and row["name"] in LINEARIZABLE:
-            place = "counterexample" if drawn.violations else ""
-            if drawn.violations:
-                example = drawn.violations[0].example
-                count = violation_count(drawn.run)
-                text = f"{example.kind}. {example.sentence} ({count} violation{'' if count == 1 else 's'})"
-        elif row["state"] == "invalid":
-            sections += 1
-            place = f"invariant-{sections}"
-        found.append((row["name"], text, place))
-    return found
+def undecided_of(run: Run) -> list[tuple[str, str]]:
+    """List (check, what it found) of unknown checks; none of a run that broke off, whose sentence says why."""
+    return [] if run.failure else [(row["name"], row["seen"]) for row in checks_of(run) if row["state"] == "unknown"]
 
 
 def violation_times_of(run: Run) -> str:
@@ -217,26 +195,26 @@ def _violation(
 
 
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
-    """Collect what the page shows of a cluster that did not recover: the check, and the logs after the last heal."""
+    """Collect what the page shows of a cluster that did not recover: the check, and the logs from when it stopped."""
     check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
     if check is None:
         return None
     healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, healed - 0.5, healed + RECOVERY_S, limit=40)
-    important = [line for line in lines if line.weight]
-    nothing: list[str] = []
+    nothing: list[LaggingNode] = []
     late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
+    found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
+    lagging = [one for one in found if one.node in late]
+    since = min((one.moved for one in lagging), default=healed)
+    lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
+    important = [line for line in lines if line.weight]
     return {
         "check": check,
         "healed": healed,
         "picture": picture,
         "until": drawn.run.end / 1e9,
         "lines": important or lines,
-        "lagging": drawn.run.notes.attempt(
-            "replica progress",
-            lambda: [one.sentence() for one in lagging_nodes(drawn.timelines, drawn.windows) if one.node in late],
-            nothing,
-        ),
+        "since": since,
+        "lagging": [one.sentence() for one in lagging],
     }

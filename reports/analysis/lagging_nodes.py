@@ -1,16 +1,16 @@
-"""Replicas that are behind: where and in which fault each stopped, and whether it has moved since."""
+"""Replicas that are behind: when each fell behind, when it last moved, and which faults stood then."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline
+from reports.style.format import number
 
 AGE_S: Final = 1.0
 """Seconds: a node is behind when it has not applied what some node had committed that long ago."""
@@ -18,25 +18,22 @@ AGE_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LaggingNode:
-    """A node that was behind at its last answer.  Seconds; ``moves``: the starts of later periods of progress."""
+    """A node that was behind at its last answer: when it fell behind and last moved (s), and where it stood then."""
 
     node: str
-    stopped: float
+    fell: float
+    at: int
+    moved: float
     applied: int
-    moves: tuple[float, ...]
-    faults: tuple[FaultWindow, ...]
+    windows: tuple[FaultWindow, ...]
 
     def sentence(self) -> str:
-        """Write "n4 has been behind since 8.0 s in #0 bridge, when it stood at 1520; it has not moved since"."""
-        when = f" in {', '.join(f'#{fault.id} {fault.fault}' for fault in self.faults)}" if self.faults else ""
-        moved = "has not moved since"
-        if len(self.moves) == 1:
-            moved = f"moved once since, at {self.moves[0]:.1f} s"
-        elif self.moves:
-            moved = f"moved {len(self.moves)} times since, the last time at {self.moves[-1]:.1f} s"
-        return (
-            f"{self.node} has been behind since {self.stopped:.1f} s{when}, when it stood at {self.applied}; it {moved}"
-        )
+        """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520"."""
+        stand = f"{when(self.moved, self.windows)}: it stands at {number(self.applied)}"
+        if self.moved <= self.fell:
+            return f"{self.node} has not moved since {stand}"
+        fell = f"{self.node} fell behind at {when(self.fell, self.windows)}, at {number(self.at)}"
+        return f"{fell}; it last moved at {stand}"
 
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
@@ -63,10 +60,7 @@ def _lagging_node(
     since = int(kept_up[-1]) if len(kept_up) else 0
     rises = np.flatnonzero(np.diff(applied) > 0) + 1
     before = rises[rises <= since]
-    stop = int(before[-1]) if len(before) else 0
-    later = [0, *(int(rise) for rise in rises if rise > max(stop, since))]
-    moves = tuple(float(mine[b]) for a, b in pairwise(later) if b != a + 1)
-    stopped = float(mine[stop])
-    upto = float(mine[min(stop + 1, len(mine) - 1)])
-    standing = [w for w in windows if w.state != "skipped" and w.started <= upto and (w.healed or upto) >= stopped]
-    return LaggingNode(timeline.node, stopped, int(applied[stop]), moves, tuple(standing))
+    fell, moved = int(before[-1]) if len(before) else 0, int(rises[-1]) if len(rises) else 0
+    return LaggingNode(
+        timeline.node, float(mine[fell]), int(applied[fell]), float(mine[moved]), int(applied[moved]), tuple(windows)
+    )

@@ -216,6 +216,7 @@ class LastStatus:
     node: str
     role: str
     term: int
+    log_end: int
     applied: int
     committed: int
     behind: int
@@ -238,6 +239,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 node=timeline.node,
                 role=ROLES[int(timeline.role[last])],
                 term=int(timeline.term[last]),
+                log_end=int(timeline.log_end[last]),
                 applied=int(timeline.applied[last]),
                 committed=int(timeline.committed[last]),
                 behind=behind,

@@ -27,10 +27,13 @@ _IMPORTANT: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
-_NUMBER: Final = re.compile(r"\d+")
+#: A number that stands for itself: that of n3 or Push-n5 is part of a name.
+_COUNTED: Final = re.compile(r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}")
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
+OFTEN: Final = 1000
+"""A line that a node repeats so often in an excerpt is more likely than others to be what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,8 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     if origin is None:
         return []
     lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s))
-    found = sorted(_collapsed(lines, lambda line: line.seconds), key=lambda line: (-line.weight, line.seconds))
+    kinds = _collapsed(lines, lambda line: line.seconds)
+    found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
 
 
@@ -124,7 +128,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> li
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for line in lines:
-        shape = (line.node, _NUMBER.sub("#", line.text))
+        shape = (line.node, _COUNTED.sub("#", line.text))
         counts[shape] += 1
         if shape not in kept or rank(line) < rank(kept[shape]):
             kept[shape] = line

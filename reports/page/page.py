@@ -18,13 +18,14 @@ from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import (
     Drawn,
     checks_of,
     examples_of,
-    headlines_of,
     judged_without_suspects,
     recovery_of,
+    undecided_of,
     violating_keys,
     violation_count,
     violation_times_of,
@@ -41,6 +42,8 @@ from reports.style.palette import fault_styles
 from reports.text import recovery as recovery_text
 
 MAX_TOPOLOGIES: Final = 24
+BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
+"""The sections of what can break, in the order in which they come where the diagnosis has none."""
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
     "recovery": "faults",
@@ -143,6 +146,7 @@ def render(drawn: Drawn) -> str:
     def part(what: str, make: Callable[[], Any], otherwise: Any) -> Any:
         return notes.attempt(what, make, otherwise)
 
+    diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
     context = {
         "run": run,
         "word": word_of(run),
@@ -155,8 +159,10 @@ def render(drawn: Drawn) -> str:
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
-        "headlines": part("headlines", lambda: headlines_of(drawn), []),
-        "places": part("headlines", lambda: places_of(drawn), {}),
+        "diagnosis": diagnosis,
+        "undecided": part("headlines", lambda: undecided_of(run), []),
+        "sections": sections_of(diagnosis),
+        "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
@@ -188,11 +194,16 @@ def render(drawn: Drawn) -> str:
     return environment().get_template("report.html.j2").render(context)
 
 
-def places_of(drawn: Drawn) -> dict[str, str]:
+def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
     """Map each check and gate to its part of the page: where it failed, else where its figures are."""
-    run = drawn.run
     known = CHECK_PLACES if run.recorded else {}
-    return {**known, **{name: place for name, _, place in headlines_of(drawn) if place}}
+    return {**known, **({name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {})}
+
+
+def sections_of(diagnosis: Diagnosis | None) -> list[str]:
+    """List the sections of what broke, the worst first."""
+    told = [one.place.partition("-")[0] for one in diagnosis.breaks] if diagnosis else []
+    return list(dict.fromkeys([*(name for name in told if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:

@@ -13,8 +13,9 @@ import numpy as np
 
 from reports.analysis import figures, node_timeline
 from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import Drawn, Violation, checks_of, headlines_of, violation_count
+from reports.analysis.findings import Drawn, Violation, checks_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
@@ -54,9 +55,13 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
-    heads = headlines_of(drawn)
+    diagnosis = diagnosis_of(drawn)
+    heads: list[tuple[str, str]] = [(one.severity, one.text) for one in diagnosis.breaks] if diagnosis else []
+    heads += undecided_of(run)
     lines = [wrapped(run.sentence, columns)] if run.failure or not heads else []
-    lines += [wrapped(f"{name}: {text}", columns) for name, text, _ in heads]
+    lines += [wrapped(f"{name}: {text}", columns) for name, text in heads]
+    if diagnosis:
+        lines += [wrapped(text, columns) for text in (diagnosis.after, f"Next: {diagnosis.step}.") if text]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
         lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))

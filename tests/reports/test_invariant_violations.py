@@ -9,7 +9,8 @@ import pytest
 
 import reports
 from reports.analysis.canary import meaning_of
-from reports.analysis.findings import headlines_of, prepare
+from reports.analysis.diagnosis import diagnosis_of
+from reports.analysis.findings import prepare, undecided_of
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
@@ -56,13 +57,16 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     drawn = with_checks(files, DELETED, {"name": "recovery", "verdict": "unknown", "seen": "cut"})
     files.results.write_text(json.dumps({**drawn.run.results, "harness_failure": "no SSH"}))
     drawn = prepare(read_run(files))
-    assert [name for name, *_ in headlines_of(drawn)] == ["committed-kept"]
+    told = diagnosis_of(drawn)
+    assert told is not None
+    assert [one.checks for one in told.breaks] == [("committed-kept",)]
+    assert undecided_of(drawn.run) == []
     assert "a finding about the system under test all the same" in meaning_of(drawn.run)
     text = reports.render_run(files)
     assert text.startswith(
         "HARNESS FAILURE\nno SSH\nThe harness broke down, so that this run as a whole proves nothing."
     )
-    assert "\ncommitted-kept: n1's log ended at 5 " in text
+    assert "\ndata lost: Committed entries were deleted from logs; first on " in text
     assert "says nothing about" in meaning_of(prepare(read_run(fresh("harness-failure"))).run)
 
 
@@ -138,15 +142,18 @@ def test_checks_with_sections_of_their_own_and_good_ones_are_not_listed(made: Ma
 )
 def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tuple[str, str]]) -> None:
     files = made(kind)
-    found = headlines_of(prepare(read_run(files)))
-    assert [(name, place) for name, _, place in found] == heads
+    drawn = prepare(read_run(files))
+    told = diagnosis_of(drawn)
+    found = [(*one.checks, one.place) for one in told.breaks] if told else []
+    assert found + [(name, "") for name, _ in undecided_of(drawn.run)] == heads
     reports.write_report(files)
     page = files.report.read_text()
     assert all(f'id="{place}"' in page for _, place in heads if place)
     if kind == "invalid":
-        assert "stale read. process" in found[0][1]
+        assert told is not None
+        assert "stale read. process" in told.breaks[0].text
     meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
-    assert meanings.get(kind, "broke a promise") in page
+    assert meanings.get(kind, "") in page
 
 
 def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -> None:

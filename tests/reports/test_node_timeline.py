@@ -170,14 +170,14 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
         found = timelines.timelines_of(replica(moves), ("n1", "n2"))
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
-    still = "n2 has been behind since 8.0 s in #0 bridge, when it stood at 800; it "
-    assert reported({8.0: 800}) == [still + "has not moved since"]
-    assert reported({8.0: 800, 14.0: 900}) == [still + "moved once since, at 14.0 s"]
+    assert reported({8.0: 800}) == ["n2 has not moved since 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
+    fell = "n2 fell behind at 8.0 s, 0.0 s into #0 bridge, at 800; it last moved at "
+    assert reported({8.0: 800, 14.0: 900}) == [fell + "14.0 s, 6.0 s into #0 bridge: it stands at 900"]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
-        still + "moved 2 times since, the last time at 17.0 s"
+        fell + "17.0 s, 1.0 s after #0 bridge was healed: it stands at 999"
     ]
     assert reported({8.0: 800, 19.0: 1900}) == []
     assert reported({}) == []
     early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
-    assert lagging_nodes(early, windows)[0].faults == ()
+    assert lagging_nodes(early, windows)[0].sentence().startswith("n2 has not moved since 2.0 s, before any fault")
     assert lagging_nodes([], []) == []

@@ -35,14 +35,14 @@ def test_every_kind_fits(made: Maker, kind: str, columns: int) -> None:
 def test_a_violation_is_drawn_with_its_leader_and_fault(made: Maker) -> None:
     text = reports.render_run(made("invalid"))
     head = " ".join(text.partition("✕ linearizability")[0].split())
-    assert head.startswith("INVALID linearizability: stale read. process ")
+    assert head.startswith("INVALID inconsistent: stale read. process ")
     for piece in ("✕ linearizability", "asked: every key linearizable", "├", "●", "it holds", "Leader then: n"):
         assert piece in text
     assert "Counterexamples: 1 violation, 1 shown" in text
 
 
 def test_what_is_not_as_it_should_be_comes_first(made: Maker) -> None:
-    assert "recovery: n1 and n3 stuck at 2465 of 11924" in reports.render_run(made("no-recovery"))
+    assert "replica behind: n1 and n3 stuck at 2465 of 11924" in reports.render_run(made("no-recovery"))
     assert "faults installed: kill-random-processes was never installed" in reports.render_run(made("unknown"))
     assert reports.render_run(made("harness-failure")).splitlines()[1].startswith("SSH to n3 was lost")
 

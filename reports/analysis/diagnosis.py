@@ -1,0 +1,323 @@
+"""The page's first sentences: what broke, the worst first, since when and in or after which fault, and what came then.
+
+Everything is taken from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
+answers that contradict each other, nothing committed any more, a replica behind, an alarm in a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from history import UNAPPLIED
+from history.codes import OK
+from reports.analysis.faults import when
+from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of, violation_count
+from reports.analysis.lagging_nodes import AGE_S
+from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
+from reports.load import logs
+from reports.load.columns import Floats
+from reports.load.run import Run
+from reports.style.format import number, one_line
+
+Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
+LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
+"""Kinds of counterexamples in which something acknowledged is gone."""
+SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
+"""Kinds of violations in which committed entries are gone from a log."""
+GONE_S: Final = 3.0
+"""A node without an answer for so many seconds at the end of the record is told as silent."""
+OUTAGE_S: Final = 10.0
+"""Seconds without a commit, until the end of the record, that are told as an outage."""
+REPEATED: Final = 100
+"""A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One thing that broke: the ``checks`` that failed, the section about it, since when (seconds, None: unknown)."""
+
+    severity: Severity
+    text: str
+    onset: float | None
+    place: str
+    checks: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next."""
+
+    breaks: tuple[Break, ...]
+    after: str
+    step: str
+    place: str
+
+
+def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
+    """Say what broke in a run in which a check failed; None for any other."""
+    breaks = sorted(_breaks(drawn), key=lambda one: (SEVERITIES.index(one.severity), one.onset or 0.0))
+    if not breaks:
+        return None
+    onset = min((one.onset for one in breaks if one.onset is not None), default=None)
+    after = "" if onset is None else _after(drawn, onset)
+    return Diagnosis(tuple(breaks), after, _step(drawn, breaks[0]), breaks[0].place)
+
+
+# -- what broke -------------------------------------------------------------------------------------------------------
+
+
+def _breaks(drawn: Drawn) -> Iterator[Break]:
+    details = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
+    sections = 0
+    shortened: list[tuple[str, str, Mapping[str, Any]]] = []
+    for row in checks_of(drawn.run):
+        if row["state"] != "invalid":
+            continue
+        name, found = row["name"], details.get(row["name"])
+        about: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+        if name in LINEARIZABLE:
+            yield _contradiction(drawn, row)
+        elif name == "recovery":
+            yield _no_recovery(drawn, row, about)
+        else:
+            sections += 1
+            place = f"invariant-{sections}"
+            if about.get("kind") in SHORT_LOGS and about.get("moments"):
+                shortened.append((name, place, about))
+            else:
+                yield _other(drawn, row, about, place)
+    if shortened:
+        yield _deleted(drawn, shortened)
+
+
+def _contradiction(drawn: Drawn, row: Mapping[str, Any]) -> Break:
+    """The answers that contradict each other, by the first counterexample that is shown."""
+    if not drawn.violations:
+        return Break("inconsistent", row["seen"], None, "coverage", (row["name"],))
+    first = drawn.violations[0]
+    count = violation_count(drawn.run)
+    more = f" ({count} violation{'' if count == 1 else 's'})"
+    lost = first.example.kind in LOST
+    text = f"{first.example.kind}. {first.example.sentence}{more}"
+    return Break("data lost" if lost else "inconsistent", text, first.since, "counterexample", (row["name"],))
+
+
+def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
+    """Committed entries that are gone from logs: what is left at the end, and when the first went."""
+    moments = [(place, moment) for _, place, about in found for moment in about["moments"]]
+    place, first = min(moments, key=lambda pair: pair[1]["time"])
+    at, node = first["time"] / 1e9, str(first["node"])
+    short, highest = _short_at_the_end(drawn.timelines)
+    whole = len(drawn.timelines) - len(short)
+    head, tail = "Committed entries were deleted from logs", "; at the end every log holds them again"
+    if short and not whole:
+        head = (
+            f"Committed data lost: entries up to {number(highest)} were committed, and at the end no log goes beyond "
+            f"{number(max(short.values()))}"
+        )
+        tail = ""
+    elif short:
+        ends = ", ".join(f"{name} at {number(held)}" for name, held in sorted(short.items()))
+        tail = f"; of {number(highest)} that were committed, at the end logs end earlier on {ends}"
+    struck = sorted({str(moment["node"]) for _, moment in moments})
+    times = f", {number(len(moments))} times on {', '.join(struck)}" if len(moments) > 1 else ""
+    text = f"{head}; first on {node} at {when(at, drawn.windows)}{times}{tail}."
+    checks = tuple(name for name, *_ in found)
+    return Break("data lost", text, at, place, checks, (node,))
+
+
+def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
+    """Where logs end that, by their node's last answer, lack what any node had committed a second before; and that."""
+    short: dict[str, int] = {}
+    highest = -1
+    for one in timelines:
+        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= 0))
+        if not len(rows):
+            continue
+        before = float(one.time[rows[-1]]) - AGE_S
+        committed = max(int(other.committed[other.time <= before].max(initial=-1)) for other in timelines)
+        highest = max(highest, committed)
+        if (held := int(one.log_end[rows[-1]])) < committed:
+            short[one.node] = held
+    return short, highest
+
+
+def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
+    end = drawn.run.end / 1e9
+    last = last_commit(drawn.timelines)
+    answered = [timeline.node for timeline in drawn.timelines if not _silent_since(timeline, end)]
+    behind = [name for name in map(str, about.get("behind") or ()) if _timeline(drawn, name) is not None]
+    if last is not None and end - last >= OUTAGE_S and not _served_after(drawn.run, last + 1.0):
+        leader = leader_at(drawn.timelines, end)
+        led = f"{leader} led" if leader else "nobody led"
+        running = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}"
+        text = (
+            f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
+        )
+        return Break("no commits", text, last, "recovery", ("recovery",), tuple(behind))
+    if not behind:
+        return Break("replica behind", row["seen"], None, "recovery", ("recovery",))
+    return _behind(drawn, behind, end)
+
+
+def _behind(drawn: Drawn, behind: Sequence[str], end: float) -> Break:
+    """Replicas that stopped: since when, where they stand, or that they do not answer."""
+    silent = {name: since for name in behind if (since := _silent_since(_known(drawn, name), end)) is not None}
+    stopped = {name: _last_applied(_known(drawn, name)) for name in behind if name not in silent}
+    onset = min([*silent.values(), *(moment for moment, _ in stopped.values())])
+    parts = []
+    total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
+    if moving := [name for name, (moment, _) in stopped.items() if end - moment < GONE_S]:
+        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(moving))
+        parts.append(
+            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {number(target)}, still applying"
+        )
+    if stopped:
+        first, latest = min(moment for moment, _ in stopped.values()), max(moment for moment, _ in stopped.values())
+        span = when(first, drawn.windows) + (f", the last at {latest:.1f} s" if latest - first > 1 else "")
+        stand = ", ".join(f"{name} at {number(index)}" for name, (_, index) in sorted(stopped.items()))
+        plural = "replica" if len(stopped) == 1 else "replicas"
+        parts.append(
+            f"{len(stopped)} of {total} {plural} stopped applying at {span}, and never resumed: "
+            f"{stand}, of {number(target)} that were committed"
+        )
+    for name, since in sorted(silent.items()):
+        parts.append(f"{name} has not answered since {when(since, drawn.windows)}")
+    return Break("replica behind", "; ".join(parts) + ".", onset, "recovery", ("recovery",), tuple(behind))
+
+
+def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
+    """Any other failed check in its own words, dated by its own evidence."""
+    moments = [moment for moment in about.get("moments") or () if isinstance(moment, Mapping) and "time" in moment]
+    first = min(moments, key=lambda moment: moment["time"], default=None)
+    onset = None if first is None else first["time"] / 1e9
+    dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
+    severity: Severity = "alarm" if row["name"] == "node-logs" else "inconsistent"
+    nodes = () if first is None else (str(first.get("node", "")),)
+    return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
+
+
+# -- the nodes --------------------------------------------------------------------------------------------------------
+
+
+def last_commit(timelines: Sequence[NodeTimeline]) -> float | None:
+    """The last moment (s) at which a node was seen to have committed more than before; None where none was."""
+    return max((moment for one in timelines if (moment := _last_rise(one, "committed")) is not None), default=None)
+
+
+def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) -> float | None:
+    rows = timeline.role != SILENT
+    rises = np.flatnonzero(np.diff(getattr(timeline, name)[rows]) > 0)
+    return float(timeline.time[rows][rises[-1] + 1]) if len(rises) else None
+
+
+def _last_applied(timeline: NodeTimeline) -> tuple[float, int]:
+    """When the node applied its last entry (s), and where it stands."""
+    rows = timeline.role != SILENT
+    moment = _last_rise(timeline, "applied")
+    return moment if moment is not None else float(timeline.time[rows][0]), int(timeline.applied[rows][-1])
+
+
+def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
+    """Since when (s) a node has not answered, of one that is silent at the end; 0 if it never answered."""
+    answers = timeline.time[timeline.role != SILENT]
+    last = float(answers[-1]) if len(answers) else 0.0
+    return last if end - last >= GONE_S else None
+
+
+def _timeline(drawn: Drawn, node: str) -> NodeTimeline | None:
+    return next((timeline for timeline in drawn.timelines if timeline.node == node), None)
+
+
+def _known(drawn: Drawn, node: str) -> NodeTimeline:
+    found = _timeline(drawn, node)
+    assert found is not None
+    return found
+
+
+# -- what came then ---------------------------------------------------------------------------------------------------
+
+
+def _after(drawn: Drawn, onset: float) -> str:
+    """How clients fared before and since, and how many leaders there were since then."""
+    parts = []
+    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
+    load = asked[_in_the_load(drawn.run)]
+    if len(load) and load[0] < onset < load[-1]:
+        before = np.count_nonzero(served < onset) / (onset - load[0])
+        since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
+        if since:
+            parts.append(
+                f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
+                f"load ended at {load[-1]:.1f} s"
+            )
+    later = served[served >= onset]
+    if len(asked) and not len(later):
+        parts.append(f"no operation succeeded after {onset:.1f} s, though clients asked until {asked[-1]:.1f} s")
+    elif len(later) and asked[-1] - later[-1] >= OUTAGE_S:
+        parts.append(f"no operation succeeded after {later[-1]:.1f} s, though clients asked until {asked[-1]:.1f} s")
+    if drawn.timelines:
+        changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
+        elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since then"
+        parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _leaders_since(drawn: Drawn, onset: float) -> int:
+    """How many leaderships, each a node in a term, began after a moment."""
+    found = 0
+    for timeline in drawn.timelines:
+        led = timeline.role == ROLES.index("leader")
+        since = timeline.time >= onset
+        found += len(set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist()))
+    return found
+
+
+def _served(run: Run) -> Floats:
+    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    operations = run.operations
+    served = operations.which(OK) & (operations.error.codes != operations.error.code(UNAPPLIED))
+    return np.sort(operations.returned[served]) / 1e9
+
+
+def _served_after(run: Run, seconds: float) -> bool:
+    return bool(np.any(_served(run) > seconds))
+
+
+def _in_the_load(run: Run) -> np.ndarray:
+    codes = run.operations.phase.codes
+    return np.asarray(codes != run.operations.phase.code("final"))
+
+
+# -- what next --------------------------------------------------------------------------------------------------------
+
+
+def _step(drawn: Drawn, worst: Break) -> str:
+    """One thing to look at first."""
+    if worst.place == "counterexample":
+        return "Read the counterexample: the few operations that cannot all be true"
+    if worst.severity in ("no commits", "replica behind"):
+        repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
+        if repeated is not None:
+            often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
+            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}"
+    if worst.onset is None:
+        return "Look at the section below"
+    nodes = f" of {', '.join(worst.nodes)}" if worst.nodes else ""
+    return f"Look at what the logs{nodes} say around {worst.onset:.1f} s"
+
+
+def _repeated(drawn: Drawn, worst: Break) -> logs.LogLine | None:
+    """The warning or error that a node, one of those that are behind if possible, logs again and again at the end."""
+    end = drawn.run.end / 1e9
+    lines = logs.excerpt(drawn.run.files, drawn.run.started, end - OUTAGE_S, end, limit=200)
+    found = [line for line in lines if line.weight and line.times >= REPEATED]
+    mine = [line for line in found if line.node in worst.nodes]
+    return max(mine or found, key=lambda line: line.times, default=None)
