@@ -203,7 +203,8 @@ class Role:
 class Surface:
     """What faults may rely on.  What is left out is refused by their prechecks, with the reason.
 
-    ``peer_port`` and ``client_port`` are TCP ports of the nodes.  ``store`` is a directory below a node's home, and
+    ``peer_ports`` are all TCP ports at which nodes talk to each other, the first of which every node listens on;
+    ``client_port`` is that of clients.  ``store`` is a directory below a node's home, and
     ``store_files`` sorts what the system reads there when it starts into classes (``data``, ``index``, ``snapshot``,
     ``term``), each with patterns below the store; what no pattern matches is never damaged.  ``snapshot_entries``: how
     many entries make a snapshot, 0 where none is made.  ``clock``: it may run under libfaketime, and its probes report
@@ -213,7 +214,7 @@ class Surface:
     gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
     """
 
-    peer_port: int
+    peer_ports: tuple[int, ...]
     client_port: int
     store: str = "store"
     store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})

@@ -75,7 +75,8 @@ class Toy:
 
         return System(
             name="toy", summary="a toy", versions=("1",), roles=roles, artifacts=lambda setup: [files],
-            clients=lambda setup, number: [], workloads=(), surface=lambda setup: Surface(peer_port=1, client_port=2),
+            clients=lambda setup, number: [], workloads=(),
+            surface=lambda setup: Surface(peer_ports=(1,), client_port=2),
             law=Law(), leads=lambda setup: self.leads(setup),
         )  # fmt: skip
 
