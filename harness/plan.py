@@ -181,6 +181,13 @@ class Plan:
         model = self.load.model
         return model if isinstance(model, str) else None
 
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
+        system = installed(self.system)
+        canaries = system.canaries if system is not None else ()
+        return next((one.found_by for one in canaries if one.name == self.canary), ())
+
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
         return random.Random(f"{self.seed}:{purpose}")
@@ -192,6 +199,7 @@ class Plan:
             "test": self.test,
             "command": self.command(),
             "label": self.label,
+            **({"canary_found_by": list(self.found_by)} if self.canary else {}),
             **asdict(self),
         }
 

@@ -121,8 +121,7 @@ def planted(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""
-    found_by = next(one.found_by for one in plan.under_test.canaries if one.name == plan.canary)
-    asked = [check.verdict for check in checks if check.name in found_by]
+    asked = [check.verdict for check in checks if check.name in plan.found_by]
     if "invalid" in asked:
         return f"the planted bug {plan.canary} was found, as intended; "
     blind = ": the harness was blind to it" if "unknown" not in asked else ""
