@@ -65,7 +65,7 @@ def check(name: str, cluster: str, workload: str, seed: int, store: Path | None)
             seed=seed, system=found, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
         )
     )
-    length = 2 * INTERVAL_S * len(FAULTS)
+    length = 2 * INTERVAL_S * len(FAULTS) + INTERVAL_S  # a restart on a slow machine takes its time
     faulty = validate(_like(calm, nemesis=FAULTS, interval=INTERVAL_S, time_limit=length))
     canaries = calm.under_test.canaries
     options = {**calm.options, **canaries[0].options} if canaries else {}
