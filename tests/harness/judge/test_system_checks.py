@@ -11,7 +11,7 @@ import pytest
 from harness.errors import UsageError
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
-from harness.plan import Plan
+from harness.plan import Plan, require_watchable
 from harness.systems.api import Alarm, Evidence
 from harness.systems.dledger import SYSTEM as DLEDGER
 from history import Check, KeyVerdict, Operation, Probe, Results
@@ -334,3 +334,11 @@ def test_a_plan_names_a_workload_that_there_is_not(tested: Tested) -> None:
     plan = replace(tested().plan, workload="regster")
     with pytest.raises(UsageError, match=r"--workload: other has no 'regster'; did you mean register"):
         _ = plan.model
+
+
+def test_the_monitor_cannot_follow_a_workload_that_no_model_judges(tested: Tested) -> None:
+    own = replace(OWN[0], written_once=True)
+    plan = replace(tested(workloads=(own, DLEDGER.workloads[0])).plan, workload="own")
+    with pytest.raises(UsageError, match="take --workload register, or leave"):
+        require_watchable(plan)
+    require_watchable(replace(plan, workload="register"))
