@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.generated import with_table
-from history.records.plans import PLANTED_BUGS
+from harness.systems.dledger import SYSTEM
 
+#: Each bug that the server can be told to have, and the checks that look for it.
+PLANTED_BUGS: Final = {canary.name: canary.found_by for canary in SYSTEM.canaries}
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
 RESULTS: Final = Path(__file__).with_suffix(".json")

@@ -77,6 +77,10 @@ def check_file(path: Path, asked: Asked) -> Checked:
     try:
         with _at_rest(path) as file:
             history = read_any(file, model=asked.model)
+        if asked.model is None and history.model is None and history.format == "jsonl":
+            raise UsageError(
+                f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
+            )
         name = asked.model or history.model or "register"
         model = name if asked.initial is None else starting_with(name, _scalar(asked.initial))
         report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)

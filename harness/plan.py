@@ -17,7 +17,7 @@ from harness.systems import DEFAULT, Machine, Setup, System, find_system, instal
 from harness.systems.api import OptionValue, Scale, Workload
 from harness.systems.choices import check_options, choices
 from history.json_object import load_object
-from history.schema import convert, convert_recorded
+from history.schema import convert, convert_recorded, hint
 from history.toml_file import read_text
 
 if TYPE_CHECKING:
@@ -165,18 +165,28 @@ class Plan:
 
     @property
     def load(self) -> Workload:
-        """What clients do."""
-        return next(one for one in self.under_test.workloads if one.name == self.workload)
+        """What clients do.  Raises UsageError for a workload that the system does not have."""
+        known = {one.name: one for one in self.under_test.workloads}
+        if self.workload not in known:
+            raise UsageError(f"--workload: {self.system} has no {self.workload!r}; {hint(self.workload, known)}")
+        return known[self.workload]
 
     def scale(self, used: Iterable[str | int] = ()) -> Scale:
         """What the workload is made for, once these keys have had operations."""
         return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(), used=tuple(used))
 
     @property
-    def model(self) -> str:
-        """The checker's model for this workload."""
+    def model(self) -> str | None:
+        """The checker's model for this workload; None where the workload has a check of its own."""
         model = self.load.model
-        return model if isinstance(model, str) else self.workload
+        return model if isinstance(model, str) else None
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
+        system = installed(self.system)
+        canaries = system.canaries if system is not None else ()
+        return next((one.found_by for one in canaries if one.name == self.canary), ())
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
@@ -189,6 +199,7 @@ class Plan:
             "test": self.test,
             "command": self.command(),
             "label": self.label,
+            **({"canary_found_by": list(self.found_by)} if self.canary else {}),
             **asdict(self),
         }
 
@@ -329,13 +340,17 @@ def _validate_turns(plan: Plan) -> Plan:
 
 def require_watchable(plan: Plan) -> None:
     """Raises UsageError for a workload that the monitor cannot follow."""
-    if not plan.load.written_once:
-        others = [one.name for one in plan.under_test.workloads if one.written_once]
+    if not _watchable(plan.load):
+        others = [one.name for one in plan.under_test.workloads if _watchable(one)]
         mend = f"take --workload {' or '.join(others)}, or leave" if others else "leave"
         raise UsageError(
             f"--stop-on-violation follows registers whose values are written once each, not --workload "
             f"{plan.workload}: {mend} the option out and let the check after the run decide"
         )
+
+
+def _watchable(workload: Workload) -> bool:
+    return workload.written_once and isinstance(workload.model, str)
 
 
 def _validate_choices(plan: Plan) -> None:

@@ -159,7 +159,7 @@ def test_each_input_reaches_the_command_line_whole(tmp_path: Path) -> None:
     }  # fmt: skip
     assert night(tmp_path, values) == [
         "suites/smoke.toml", "--shard", "2/4", "--seed", "7", "--nemesis", values["inputs.nemesis"],
-        "--time-limit", "20", "--dledger-version", "0.3.2",
+        "--time-limit", "20", "--system", "dledger@0.3.2",
     ]  # fmt: skip
     assert not (tmp_path / "hacked").exists()
 

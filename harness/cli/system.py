@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.plan import Plan, validate
 from harness.systems.program.skeleton import write_skeleton
+from history.extras import require
+
+if TYPE_CHECKING:
+    from harness.execution.progress import Progress
+    from harness.systems.conformance import Finding, Trial
+
+#: Seconds of a fault, and of the calm before it: longer than an election takes.
+INTERVAL_S: Final = 6.0
+CALM_S: Final = 5.0
 
 
 @click.group("system")
@@ -25,3 +37,84 @@ def new(directory: Path) -> int:
     for path in sorted(directory.iterdir()):
         click.echo(str(path))
     return 0
+
+
+@system.command("check")
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--cluster", default="netns:system-check", help="As `harness run` takes it.")
+@click.option("--workload", default="", help="What clients do.  [default: the system's first]")
+@click.option("--seed", type=int, default=1, help="Decides every random choice.")
+@click.option("--store", type=click.Path(path_type=Path), help="Where the runs are kept.  [default: a new directory]")
+def check(name: str, cluster: str, workload: str, seed: int, store: Path | None) -> int:
+    """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and say what it lacks.
+
+    It must start and get ready, end every operation in time under a cut, a kill and a pause, heal, be collected and
+    wiped, answer probes, and a bug planted in it must be found.  Ends with 0 when all is there, with 1 when something
+    is wrong, with 2 when something is missing or was not seen, with 255 when the harness failed.
+    """
+    require("run")
+    from harness.clusters import open_cluster
+    from harness.execution.progress import Progress
+    from harness.exits import EXIT_FAILURE, EXIT_OF_VERDICT, worst_code
+    from harness.systems import split_version
+    from harness.systems.conformance import FAULTS, findings
+
+    found, version = split_version(name)
+    calm = validate(
+        Plan(
+            seed=seed, system=found, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
+        )
+    )
+    length = 2 * INTERVAL_S * len(FAULTS) + INTERVAL_S  # a restart on a slow machine takes its time
+    faulty = validate(_like(calm, nemesis=FAULTS, interval=INTERVAL_S, time_limit=length))
+    canaries = calm.under_test.canaries
+    options = {**calm.options, **canaries[0].options} if canaries else {}
+    plans = [faulty, calm]
+    if canaries:
+        plans.append(validate(_like(faulty, canary=canaries[0].name, unsafe_test_mode=True, options=options)))
+    where, progress = store or Path(mkdtemp(prefix="harness-system-check-")), Progress()
+    nodes = open_cluster(cluster, nodes=calm.nodes, say=progress.say)
+    was_up = nodes.status().is_up
+    trials: list[Trial] = []
+    try:
+        for plan in plans:
+            code, trial = _trial(plan, where, progress)
+            if trial is None or trial.results.get("harness_failure"):
+                return code or EXIT_FAILURE
+            trials.append(trial)
+    finally:
+        if not was_up:
+            nodes.down()
+    rows = findings(calm.under_test, trials[0], trials[1], trials[2] if canaries else None, calm.client_timeout)
+    _show(rows, where)
+    return worst_code(EXIT_OF_VERDICT[row.verdict] for row in rows)
+
+
+def _like(plan: Plan, **changes: object) -> Plan:
+    from dataclasses import replace
+
+    return replace(plan, **changes)  # type: ignore[arg-type]  # the names are fields of a plan, each of its own type
+
+
+def _trial(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
+    """One run, and what it left; None when nothing of it could be judged.  The cluster stays up."""
+    from harness.execution.run import Run
+    from harness.judge.conclude import read_recorded
+    from harness.systems.conformance import Trial
+    from history.json_object import read_object
+
+    code, files = Run(plan, store, progress, keep_cluster=True).execute()
+    if not files.results.exists():
+        return code, None
+    recorded = read_recorded(files)
+    results = read_object(files.results)
+    moments = recorded.state.moments
+    return code, Trial(results, moments, recorded.operations, recorded.probes, recorded.nodes, files.nodes)
+
+
+def _show(rows: list[Finding], store: Path) -> None:
+    words = {"valid": "yes", "invalid": "WRONG", "unknown": "missing"}
+    wide = max(len(row.part) for row in rows)
+    for row in rows:
+        click.echo(f"{row.part:<{wide}}  {words[row.verdict]:<7}  {row.seen}")
+    click.echo(f"runs: {store}")

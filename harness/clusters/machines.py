@@ -17,7 +17,7 @@ from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
 
-#: DLedger writes a peer as NAME-ADDRESS:PORT, hence no hyphens.
+#: There are systems that write a peer as NAME-ADDRESS:PORT, hence no hyphens.
 NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 

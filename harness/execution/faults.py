@@ -117,8 +117,7 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
 def settings_of(surface: Surface, data_dirs: Mapping[str, str]) -> Settings:
     """What faults need to know of the system."""
     return Settings(
-        peer_port=surface.peer_port,
-        client_port=surface.client_port,
+        peer_ports=surface.peer_ports,
         data_dirs=data_dirs,
         store=f"harness/{surface.store}",
         store_files=surface.store_files,

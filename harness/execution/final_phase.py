@@ -19,7 +19,7 @@ from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
 from harness.generators import Invocation, Stream, each_worker, on, operations, stagger
-from harness.judge.recovery import CatchingUp
+from harness.judge.recovery import waiting_for
 from harness.workloads import until_applied
 
 if TYPE_CHECKING:
@@ -93,11 +93,16 @@ class FinalPhase:
 
     async def _recover(self, heals: Iterable[int]) -> None:
         self._tally.note = "waiting for every node to catch up"
-        catching_up = [CatchingUp(self._probes.all, self._nodes, moment) for moment in heals]
+        system = self._plan.under_test
+        caught_up = [waiting_for(system, self._probes.all, self._nodes, moment) for moment in heals]
         self._load.served = False
 
         def recovered() -> bool:
-            return self._load.served and all(one.done() for one in catching_up)
+            try:
+                return self._load.served and all(done() for done in caught_up)
+            except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way; the judge asks it, too)
+                self._state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
+                return False
 
         late = self._standstills.deadline(self._plan.recovery_time)
         reads = operations(cycle(self._reads()))
@@ -109,6 +114,9 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
+        """Of a system whose nodes say nothing of themselves there is nothing to wait for."""
+        if self._plan.under_test.prober is None:
+            return
         self._tally.note = "waiting for the nodes to come to rest"
         since, late = len(self._probes.all), self._standstills.deadline(QUIET_S)
         while not (level(seen := self._probes.all[since:], self._nodes) or late() or self._stopped()):

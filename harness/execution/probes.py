@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from history import Probe
-from history.records.probes import leader_among, probes_header
+from history.records.probes import Role, leader_among, probes_header
 
 if TYPE_CHECKING:
     from harness.systems.api import Prober
@@ -23,13 +24,37 @@ TIMEOUT_S: Final = 1.0
 
 #: Figures of ``harness.systems.api`` that a probe keeps under another name.
 _FIELDS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
-_KEPT: Final = frozenset(field.name for field in fields(Probe))
+_OURS: Final = ("time", "node", "error", "own")
+_KEPT: Final = frozenset(field.name for field in fields(Probe)) - frozenset(_OURS)
+_TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
+#: Longer texts are cut: they come four times a second.
+_LONGEST: Final = 200
 
 
 def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
-    """The probe with a node's figures."""
-    named = {_FIELDS.get(name, name): value for name, value in figures.items()}
-    return Probe(time_ns, node, **{name: value for name, value in named.items() if name in _KEPT})
+    """The probe with a node's figures; those that only the system knows are its ``own``, and None is not known.
+
+    Raises ValueError for a figure of another type than it is known by: it would break later what compares it.
+    """
+    named = {_FIELDS.get(name, name): value for name, value in figures.items() if value is not None}
+    known = {name: value for name, value in named.items() if name in _KEPT}
+    if wrong := [f"{name} {value!r}" for name, value in known.items() if not _fits(name, value)]:
+        raise ValueError(f"figures of the wrong shape: {', '.join(wrong)}"[:_LONGEST])
+    own = {name: _plain(value) for name, value in named.items() if name not in _KEPT}
+    return Probe(time_ns, node, **known, own=own)
+
+
+def _fits(name: str, value: object) -> bool:
+    if name == "role":
+        return value in get_args(Role)
+    return type(value) is (str if name in _TEXTS else int)
+
+
+def _plain(value: object) -> int | float | str:
+    """A number, or a text of what is none; a truth is 1 or 0."""
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return value if type(value) in (int, float) else int(value)
+    return str(value)[:_LONGEST]
 
 
 class ProbeLog:

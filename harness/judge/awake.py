@@ -93,10 +93,10 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def gaps(probes: Sequence[Probe], begin: int, end: int) -> list[Span]:
-    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` without any probe.
+def gaps(moments: Iterable[int], begin: int, end: int) -> list[Span]:
+    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` without any of these moments.
 
-    Failed probes count as well.  By the clock of the probes, which should be an :class:`AwakeClock`'s.
+    They are the times of all probes, also of failed ones, by the clock of an :class:`AwakeClock`.
     """
-    times = sorted({begin, end, *(probe.time for probe in probes if begin <= probe.time <= end)})
+    times = sorted({begin, end, *(moment for moment in moments if begin <= moment <= end)})
     return [(before, after) for before, after in pairwise(times) if after - before > GAP_NS]

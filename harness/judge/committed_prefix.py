@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
-from harness.judge.stretches import logs_reported, same_process
+from harness.judge.stretches import of_reporting, same_process
 from history import Check, Probe
 
 _ASKED: Final = "no node removes committed entries from its log"
@@ -57,15 +58,14 @@ class _Node:
 
 
 def falls(probes: Sequence[Probe]) -> list[Fall]:
-    """Every fall of every node, in the order of the probes; none where no log is reported.
+    """Every fall of every node that reports where its log ends, in the order of the probes.
 
     The commit index of an earlier answer is compared with the log's end of a later one (the proof that this never
     accuses a healthy node is in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit
     index: what the node had reported before is compared then.
     """
     found: list[Fall] = []
-    if not logs_reported(probes):
-        return found
+    probes = of_reporting(probes, "ledger_end")
     nodes: dict[str, _Node] = {}
     after = _next_begins(probes)
     for number, probe in enumerate(probes):
@@ -118,9 +118,12 @@ def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     every, excused = falls(probes), damages.excused_logs(probes)
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
     left_out = excused.describe(len(every) - len(found))
+    answers = Counter(probe.node for probe in of_reporting(probes, "ledger_end") if probe.answered)
     last = {probe.node: probe for probe in probes if probe.answered}
     if all(fall.restarted for fall in found):
-        return Check("committed-kept", "check", "valid", _ASKED, f"{len(last)} nodes followed{left_out}")
+        if max(answers.values(), default=0) < 2:
+            return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")
+        return Check("committed-kept", "check", "valid", _ASKED, f"{len(answers)} nodes followed{left_out}")
     first = next(fall for fall in found if not fall.restarted)
     nodes = sorted({fall.node for fall in found})
     seen = first.describe()

@@ -108,6 +108,7 @@ def read_recorded(run: RunFiles) -> Recorded:
         state=state,
         nodes=names,
         log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
+        files=run.nodes,
     )
 
 

@@ -1,16 +1,18 @@
 """Files that our faults destroyed, and what they excuse.
 
-A server may refuse to start on a damaged file.  A log that we cut lacks what we cut off, and a term whose file we
-destroyed is forgotten: neither is the system's fault.  Nothing else is excused: as long as a minority of the nodes was
-damaged, the cluster must keep its data.
+A server may refuse to start on a damaged file of the classes that its system names (``System.may_refuse``).  A log
+that we cut lacks what we cut off, and a term whose file we destroyed is forgotten: neither is the system's fault.
+Nothing else is excused: as long as a minority of the nodes was damaged, the cluster must keep its data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
+from harness.plan import Plan
 from history import Probe, Receipt
 
 FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "unknown"]
@@ -19,8 +21,6 @@ FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "un
 LOG: Final[tuple[FileClass, ...]] = ("data", "index")
 #: The faults that damage files; without a witness, one may have damaged any file.
 FAULTS: Final = ("file-truncate", "file-bitflip")
-#: Classes of file that are folders of a DLedger store.
-_FOLDERS: Final[tuple[FileClass, ...]] = ("data", "index", "snapshot")
 #: A vote that was on its way when the file was damaged shows in probes within this time (ns).
 _FRESH_NS: Final = 2_000_000_000
 
@@ -67,9 +67,10 @@ class Excused:
 
 @dataclass(frozen=True, slots=True)
 class Damages:
-    """All damage of a run."""
+    """All damage of a run; ``may_refuse`` are the classes of file that a node may answer by not starting."""
 
     all: tuple[Damage, ...] = ()
+    may_refuse: frozenset[str] = frozenset()
 
     @property
     def nodes(self) -> frozenset[str]:
@@ -87,10 +88,19 @@ class Damages:
         """Whether any file of the node had been damaged by then."""
         return any(damage.begin <= time for damage in self.of(node))
 
+    @property
+    def refusable(self) -> tuple[Damage, ...]:
+        """The damage on which a node may refuse to start."""
+        kinds = cast(Iterable[FileClass], self.may_refuse)
+        return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
+
     def refused(self, probes: Sequence[Probe]) -> dict[str, Damage]:
-        """The nodes that never answered again after a damage, with that damage."""
+        """The nodes that never answered again after a damage on which they may refuse to start, with that damage.
+
+        None where no node ever answered: then nothing is known of any.
+        """
         last = {probe.node: probe.time for probe in probes if probe.answered}
-        return {damage.node: damage for damage in self.all if last.get(damage.node, -1) <= damage.end}
+        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= one.end}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
         """From the damage of a log's file until the log is as long again as what had been committed in it."""
@@ -141,27 +151,28 @@ def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
     return next(again, 1 << 62)
 
 
-def damages_of(receipts: Iterable[Receipt]) -> Damages:
+def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
     """The damage by the receipts' witnesses.  A fault without a witness may have damaged any file of its targets."""
+    system = plan.under_test
+    store_files = system.surface(plan.setup()).store_files
     found: list[Damage] = []
     for receipt in receipts:
         end = receipt.started if receipt.stood is None else receipt.stood
         damaged = receipt.witness.get("damaged")
         if isinstance(damaged, dict):
             found += [
-                Damage(node, str(one.get("file", "a file")), _class(one), receipt.started, end)
+                Damage(node, str(one.get("file", "a file")), _class(one, store_files), receipt.started, end)
                 for node, one in damaged.items()
             ]
         elif receipt.fault in FAULTS and receipt.state == "indeterminate":
             found += [Damage(node, "a file", "unknown", receipt.started, end) for node in receipt.nodes]
-    return Damages(tuple(found))
+    return Damages(tuple(found), system.may_refuse)
 
 
-def _class(one: Mapping[str, Any]) -> FileClass:
+def _class(one: Mapping[str, Any], store_files: Mapping[str, tuple[str, ...]]) -> FileClass:
     """The class in the witness; older releases have none, and the path decides."""
-    if (said := one.get("class")) in get_args(FileClass):
-        return cast(FileClass, said)
-    path = str(one.get("file", ""))
-    if path.endswith("/currterm"):
-        return "term"
-    return next((kind for kind in _FOLDERS if f"/{kind}/" in path.partition("/dledger-")[2]), "other")
+    said = one.get("class")
+    if said is None:
+        path = PurePosixPath(str(one.get("file", "")))
+        said = next((kind for kind, patterns in store_files.items() if any(map(path.match, patterns))), "other")
+    return cast(FileClass, said) if said in get_args(FileClass) else "other"

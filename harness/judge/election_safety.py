@@ -19,7 +19,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     claims: dict[int, Counter[str]] = defaultdict(Counter)
     first: dict[tuple[int, str], int] = {}
     for probe in probes:
-        if probe.answered and probe.role == "leader":
+        if probe.answered and probe.role == "leader" and probe.term >= 0:
             claims[probe.term][probe.node] += 1
             first.setdefault((probe.term, probe.node), probe.time)
     every = {
@@ -37,6 +37,8 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     if double:
         seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
         return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
+    if not claims:
+        return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")
     seen = f"{len(claims)} term{'' if len(claims) == 1 else 's'} with a leader"
     if every:
         terms = ", ".join(map(str, sorted(every)))
@@ -56,17 +58,21 @@ def terms_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """
     asked = "no node goes back to an earlier term"
     newest: dict[str, Probe] = {}
+    answers: Counter[str] = Counter()
     moments: list[dict[str, Any]] = []
     excused: set[str] = set()
     for probe in probes:
-        if not probe.answered:
+        if not probe.answered or probe.term < 0:
             continue
+        answers[probe.node] += 1
         before = newest.get(probe.node, probe)
         if probe.term < before.term and damages.forgot_term(probe.node, before.time, probe.time):
             excused.add(probe.node)
         elif probe.term < before.term:
             moments.append({"node": probe.node, "time": probe.time, "term": probe.term, "before": before.term})
         newest[probe.node] = probe
+    if max(answers.values(), default=0) < 2:
+        return Check("terms-kept", "check", "unknown", asked, "no node reported its term twice")
     if not moments:
         seen = f"{len(newest)} nodes followed"
         if excused:

@@ -8,48 +8,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
-from harness.judge.committed_prefix import committed_kept
-from harness.judge.damage import Damages, damages_of
-from harness.judge.election_safety import election_safety, terms_kept
+from harness.judge.damage import damages_of
 from harness.judge.fault_figures import by_fault, with_details
 from harness.judge.gates import gates
-from harness.judge.leader_complete import leader_complete
-from harness.judge.log_order import log_order
 from harness.judge.node_alarms import node_alarms, setup_failures
+from harness.judge.node_checks import node_checks
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found, recovery_check, recovery_of
-from harness.judge.replicas import replicas_agree
-from harness.judge.stretches import logs_reported
+from harness.judge.system_checks import own_checks
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
-from history import Check, KeyVerdict, Operation, Probe, Results, worst
+from history import Check, KeyVerdict, Operation, Results, worst
+
+_ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
 def judge(
     recorded: Recorded, keys: Sequence[KeyVerdict], windows: Sequence[dict[str, Any]], timings: dict[str, float]
 ) -> Results:
     """Run all checks and gates; the worst of them is the verdict."""
-    damages = damages_of(recorded.receipts)
+    damages = damages_of(recorded.receipts, recorded.plan)
     recovery = recovery_of(recorded, damages)
-    probes, moments = recorded.probes, recorded.state.moments
-    checks = (
-        linearizability(keys, len(recorded.operations), violation_times(recorded.operations, keys, recorded.receipts)),
-        recovery_check(recorded, recovery, damages),
-        replicas_agree(
-            probes,
-            quiet=moments.get("quiet"),
-            recovered=recovery.recovered if recovery else (),
-            since=moments.get("healed") if recovery else None,
-        ),
-        election_safety(probes, damages),
-        terms_kept(probes, damages),
-        *_logs(probes, damages),
-        node_alarms(recorded, damages),
-        *gates(recorded),
-    )
+    evidence = recorded.evidence(recovery.recovered if recovery else ())
+    of_nodes, left_out = node_checks(recorded, recovery, damages)
+    common = [recovery_check(recorded, recovery, damages), *of_nodes, *node_alarms(recorded, damages)]
+    ours = gates(recorded)
+    model = recorded.plan.load.model
+    if isinstance(model, str):
+        times = violation_times(recorded.operations, keys, recorded.receipts)
+        of_clients = linearizability(keys, len(recorded.operations), times)
+    else:
+        (of_clients,) = own_checks([model], evidence, [*common, *ours])
+    of_system = own_checks(recorded.plan.under_test.invariants, evidence, [of_clients, *common, *ours])
+    checks = (of_clients, *common, *of_system, *ours)
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
     failures = [*recorded.state.failures, *setup_failures(recorded)]
@@ -66,9 +60,9 @@ def judge(
         environment=recorded.state.environment,
         warnings=(
             *recorded.state.warnings,
-            *_unreported(probes),
+            *left_out,
             *damages.warnings(recorded.nodes, lost=checks[0].verdict == "invalid"),
-            *_unconfirmed(recorded.state, keys),
+            *_unconfirmed(recorded.state, of_clients),
         ),
         timings=timings,
     )
@@ -89,6 +83,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
     left_out = f" ({recorded - checked} without effect left out)" if recorded > checked else ""
     seen = f"{max(checked, recorded)} operations on {len(keys)} keys{left_out}"
+    if not checked and verdict == "valid":
+        verdict = "unknown"
     if bad:
         violations = sum(key.violations for key in keys)
         seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
@@ -101,23 +97,9 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     return Check("linearizable", "check", verdict, asked, seen, details)
 
 
-def _logs(probes: Sequence[Probe], damages: Damages) -> tuple[Check, ...]:
-    """The checks of the nodes' logs; left out where nodes answer, and none says where its log ends."""
-    if _unreported(probes):
-        return ()
-    return leader_complete(probes, damages), log_order(probes, damages), committed_kept(probes, damages)
-
-
-def _unreported(probes: Sequence[Probe]) -> list[str]:
-    """The sentence that logs were not judged, if the nodes answer without a word about them."""
-    if logs_reported(probes) or not any(probe.answered for probe in probes):
-        return []
-    return ["leader-complete, log-order and committed-kept are left out: where logs end was not reported"]
-
-
-def _unconfirmed(state: RunState, keys: Sequence[KeyVerdict]) -> list[str]:
+def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
     """The failure that the monitor stopped the run, but the check does not find it invalid: a bug of ours."""
-    if not state.stopped or any(key.verdict == "invalid" for key in keys):
+    if not state.stopped or of_clients.verdict == "invalid":
         return []
     return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
 
@@ -139,8 +121,7 @@ def planted(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""
-    found_by = next(one.found_by for one in plan.under_test.canaries if one.name == plan.canary)
-    asked = [check.verdict for check in checks if check.name in found_by]
+    asked = [check.verdict for check in checks if check.name in plan.found_by]
     if "invalid" in asked:
         return f"the planted bug {plan.canary} was found, as intended; "
     blind = ": the harness was blind to it" if "unknown" not in asked else ""
@@ -153,23 +134,18 @@ def sentence(
     recovery: Found | None,
     failures: Sequence[str],
 ) -> str:
-    """The verdict in one sentence."""
-    by_name = {check.name: check for check in checks}
-    linear = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[by_name["linearizable"].verdict]
-    parts = [f"linearizable: {linear}"]
+    """The verdict in one sentence, of checks of which the first is that of the clients and the second recovery."""
+    of_clients, back, *others = checks
+    parts = [f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"]
+    if of_clients.name != "linearizable" and of_clients.verdict != "valid":
+        parts[0] += f", {of_clients.seen}"
     examples = [example for key in keys for example in key.counterexamples]
     example = min(examples, key=attrgetter("shown_at"), default=None)
     if example is not None:
         parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
     if recovery is not None:
-        back = by_name["recovery"]
-        word = {"valid": "yes", "invalid": "no", "unknown": "undecided"}[back.verdict]
-        parts.append(f"recovery: {word}, {back.seen}")
-    parts += [
-        f"{check.name}: {check.seen}"
-        for check in checks
-        if check.verdict != "valid" and check.name not in ("linearizable", "recovery")
-    ]
+        parts.append(f"recovery: {_ANSWERS[back.verdict]}, {back.seen}")
+    parts += [f"{check.name}: {check.seen}" for check in others if check.verdict != "valid"]
     if failures:
         parts.insert(0, f"the harness failed ({failures[0]})")
     return "; ".join(parts)

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import LOG, NONE, Damages
-from harness.judge.stretches import logs_reported, stretches
+from harness.judge.stretches import of_reporting, stretches
 from history import Check, Probe
 
 KIND: Final = "leader-lacks-committed"
@@ -64,26 +64,31 @@ class _Known:
 
 
 def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
-    """Every answer of a leader whose log is too short, in the order of time; none where no log is reported."""
-    if not logs_reported(probes):
-        return []
-    cut = stretches(probes)
+    """Every answer of a leader that reports its log, and whose log is too short, in the order of time."""
     known = [
         _Known(probe.time, probe.committed, after.term, probe.node)
-        for stretch in cut
+        for stretch in stretches(probes)
         for probe, after in pairwise(stretch)
         if probe.committed >= 0
     ]
     highest = _Highest(known)
     found = [
         ShortLeader(second.node, second.time, second.term, second.ledger_end, most.committed, most.node)
-        for stretch in cut
-        for first, second, after in zip(stretch, stretch[1:], stretch[2:], strict=False)
-        if first.role == second.role == "leader" and first.term == second.term
+        for first, second, after in _leading(probes)
         if (most := highest.before(first.time, second.term)) is not None
         if second.ledger_end < most.committed and after.ledger_begin <= most.committed
     ]
     return sorted(found, key=lambda one: (one.time, one.node))
+
+
+def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
+    """Two successive answers of a leader that reports its log, in one term, and the answer after them."""
+    return [
+        (first, second, after)
+        for stretch in stretches(of_reporting(probes, "ledger_end"))
+        for first, second, after in zip(stretch, stretch[1:], stretch[2:], strict=False)
+        if first.role == second.role == "leader" and first.term == second.term >= 0
+    ]
 
 
 class _Highest:
@@ -115,7 +120,9 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     cut_at = damages.first(*LOG, "term")
     found = [one for one in short_leaders(probes) if cut_at is None or one.time < cut_at]
     if not found:
-        leaders = {(probe.node, probe.term) for probe in probes if probe.answered and probe.role == "leader"}
+        leaders = {(probe.node, probe.term) for probe, _, _ in _leading(probes)}
+        if not leaders:
+            return Check("leader-complete", "check", "unknown", _ASKED, "no leader answered three times in a row")
         seen = f"{len(leaders)} leader{'' if len(leaders) == 1 else 's'} followed"
         if cut_at is not None:
             seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"

@@ -17,8 +17,8 @@ applied <= committed
     Let an earlier answer report the applied index a (t1), and a later one the commit index c (t2).  At t1 the commit
     index was at most c.  If a > c, then at t1 something was applied that the node did not know to be committed.  A
     snapshot is the exception: what it holds was committed, but a server need not raise its commit index for it; so
-    processes that loaded one are not checked.  Nor is an index that another node had reported committed by then:
-    DLedger 0.3.2 hands a leader's commit index to its state machine before it stores its own.
+    processes that loaded one are not checked.  Nor is an index that another node had reported committed by then: a
+    follower may hand its leader's commit index to its state machine before it stores its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import Damages
-from harness.judge.stretches import logs_reported, stretches
+from harness.judge.stretches import of_reporting, reporting, stretches
 from history import Check, Probe
 
 KIND: Final = "commit-beyond-log"
@@ -64,12 +64,15 @@ class Breach:
 
 
 def breaches(probes: Sequence[Probe]) -> list[Breach]:
-    """Every breach of every node, in the order of time; none where no log is reported."""
-    if not logs_reported(probes):
-        return []
+    """Every breach of every node that reports both its log's end and its commit index, in the order of time."""
     known = _highest_committed(probes)
-    found = [breach for stretch in stretches(probes) for breach in _of_process(stretch, known)]
+    found = [breach for stretch in _stretches(probes) for breach in _of_process(stretch, known)]
     return sorted(found, key=lambda breach: (breach.time, breach.node))
+
+
+def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
+    nodes = reporting(probes, "committed")
+    return [stretch for stretch in stretches(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
 
 
 def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[Breach]:
@@ -100,8 +103,10 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     every = breaches(probes)
     excused = damages.excused_logs(probes)
     found = [breach for breach in every if not excused.covers(breach.node, breach.time)]
-    asked = sum(len(stretch) - 1 for stretch in stretches(probes))
+    asked = sum(len(stretch) - 1 for stretch in _stretches(probes))
     seen = f"{asked} pairs of answers" + excused.describe(len(every) - len(found))
+    if not asked:
+        return Check("log-order", "check", "unknown", _ASKED, "no node answered twice in a row")
     if not found:
         return Check("log-order", "check", "valid", _ASKED, seen)
     nodes = sorted({breach.node for breach in found})

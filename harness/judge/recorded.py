@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.plan import Plan
 from harness.runstate import RunState
-from harness.systems.api import Alarm
+from harness.systems.api import Alarm, Evidence, Machine
 from history import Operation, Probe, Receipt
 
 
@@ -15,7 +16,7 @@ from history import Operation, Probe, Receipt
 class Recorded:
     """The recorded data of a run.  ``log_hits`` maps a node to the counts of its alarms' patterns.
 
-    A node without collected logs is missing in it.
+    A node without collected logs is missing in it.  ``files`` is the directory of what was collected.
     """
 
     plan: Plan
@@ -25,8 +26,24 @@ class Recorded:
     state: RunState
     nodes: tuple[str, ...]
     log_hits: dict[str, dict[str, int]]
+    files: Path | None = None
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
         """The alarms of the system under test."""
         return self.plan.under_test.alarms
+
+    def evidence(self, recovered: Iterable[str]) -> Evidence:
+        """What a system's own checks are given; ``recovered`` are the nodes that caught up after the last heal."""
+        addresses = self.state.environment.get("nodes")
+        known = addresses if isinstance(addresses, dict) else {}
+        return Evidence(
+            setup=self.plan.setup(Machine(node, str(known.get(node, ""))) for node in self.nodes),
+            nodes=self.nodes,
+            operations=self.operations,
+            probes=self.probes,
+            receipts=self.receipts,
+            moments=self.state.moments,
+            recovered=tuple(recovered),
+            files=self.files,
+        )

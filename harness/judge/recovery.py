@@ -1,15 +1,38 @@
-"""Assess recovery from the probes: used while the run waits, and again when it is judged."""
+"""Assess recovery: used while the run waits, and again when it is judged.
+
+By one of three rules: a system's own (``System.recovered``), else the nodes' commit and applied indexes, else that
+operations succeed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, TypeAlias
 
+from harness.judge.stretches import reporting
+from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.probes import leader_among
 
 #: A probe older than this (ns) is not used for the state at the heal.
-FRESH_NS = 2_000_000_000
+FRESH_NS: Final = 2_000_000_000
+#: How often (ns) a system's own rule is asked of the recorded probes.
+_ROUND_NS: Final = 250_000_000
+NOTHING_COMMITTED: Final = "no node ever reported a commit index: there is nothing to reach"
+NOTHING_SERVED: Final = "no operation ever succeeded: there is nothing to come back to"
+NO_ANSWER: Final = "no node ever answered a probe"
+
+Rule: TypeAlias = Literal["own", "indexes", "operations"]
+
+
+def rule_of(system: System, probes: Sequence[Probe]) -> Rule:
+    """The rule for a system, by what its nodes report."""
+    if system.recovered is not None:
+        return "own"
+    silent = system.prober is not None and not any(probe.answered for probe in probes)
+    return "indexes" if silent or (reporting(probes, "committed") and reporting(probes, "applied")) else "operations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +43,9 @@ class Recovery:
     it had none yet), ``applied`` the last applied index of each node since (-1: it applied nothing; None: it did not
     answer), ``reached`` when it passed the target (ns since the run's start, None: never).
     ``committed_again`` is the return of the first operation that was invoked after the heal and went through a quorum.
+
+    By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
+    all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
     """
 
     healed_at: int
@@ -28,6 +54,9 @@ class Recovery:
     applied: dict[str, int | None]
     reached: dict[str, int | None]
     committed_again: int | None
+    rule: Rule = "indexes"
+    together: int | None = None
+    undecidable: str = ""
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -36,14 +65,17 @@ class Recovery:
 
     @property
     def complete(self) -> bool:
-        return self.committed_again is not None and not self.behind
+        return self.finished_at is not None
 
     @property
     def finished_at(self) -> int | None:
         """When the last condition was met (ns since the run's start), None if one never was."""
-        if not self.complete or self.committed_again is None:
-            return None
-        return max([self.committed_again, *(moment for moment in self.reached.values() if moment is not None)])
+        if self.rule == "own":
+            conditions = [self.committed_again, self.together]
+        else:
+            conditions = [self.committed_again, *self.reached.values()]
+        met = [moment for moment in conditions if moment is not None]
+        return max(met) if len(met) == len(conditions) else None
 
     @property
     def seconds(self) -> float | None:
@@ -52,6 +84,10 @@ class Recovery:
 
     def sentence(self) -> str:
         """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
+        if self.rule == "operations":
+            return "no operation succeeded after the heal"
+        if self.rule == "own":
+            return self._own_sentence()
         parts = []
         silent = [node for node in self.behind if self.applied[node] is None]
         empty = [node for node in self.behind if self.applied[node] == -1]
@@ -66,6 +102,20 @@ class Recovery:
         if self.committed_again is None:
             parts.append("nothing was committed after the heal")
         return "; ".join(parts)
+
+    def _own_sentence(self) -> str:
+        parts = []
+        if self.together is None:
+            parts.append(f"{_names(self.behind) or 'the nodes together'} did not catch up")
+        if self.committed_again is None:
+            parts.append("nothing was committed after the heal")
+        return "; ".join(parts)
+
+    def reached_sentence(self) -> str:
+        """What was reached and when, such as "all nodes at 40 after 3.1 s"; only if it was."""
+        assert self.seconds is not None
+        what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
+        return f"{what.get(self.rule, f'all nodes at {self.target}')} after {self.seconds:.1f} s"
 
 
 def _names(nodes: Iterable[str]) -> str:
@@ -84,7 +134,53 @@ def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, commit
         applied[probe.node] = probe.applied
         if reached[probe.node] is None and probe.applied >= target:
             reached[probe.node] = probe.time
-    return Recovery(healed_at, target, leader, applied, reached, committed_again)
+    why = NOTHING_COMMITTED if target < 0 else ""
+    return Recovery(healed_at, target, leader, applied, reached, committed_again, undecidable=why)
+
+
+def assess_operations(healed_at: int, committed_again: int | None, *, ever: bool) -> Recovery:
+    """Judge by operations alone; ``ever`` is whether any operation of the run succeeded."""
+    why = "" if ever else NOTHING_SERVED
+    return Recovery(healed_at, -1, None, {}, {}, committed_again, "operations", undecidable=why)
+
+
+def assess_own(
+    rule: Recovered, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int, committed_again: int | None
+) -> Recovery:
+    """Judge by the system's own rule, asked as if the probes were still coming in."""
+    leader, _ = _target(probes, healed_at)
+    why = "" if any(probe.answered for probe in probes) else NO_ANSWER
+    reached: dict[str, int | None] = dict.fromkeys(nodes)
+    together, last = None, healed_at - _ROUND_NS
+    try:
+        for place, probe in enumerate(probes, start=1):
+            if together is not None or probe.time < healed_at:
+                continue
+            if probe.time - last < _ROUND_NS and place < len(probes):
+                continue
+            last, known = probe.time, probes[:place]
+            for node in (node for node, moment in reached.items() if moment is None):
+                if rule(known, [node], healed_at):
+                    reached[node] = probe.time
+            if rule(known, nodes, healed_at):
+                together = probe.time
+    except Exception as error:  # noqa: BLE001 (a third party's function may fail in any way)
+        why = f"the system's own rule of recovery failed: {type(error).__name__}: {error}"
+    applied = {probe.node: probe.applied for probe in probes if probe.answered and probe.time >= healed_at}
+    of_nodes = {node: applied.get(node) for node in nodes}
+    return Recovery(healed_at, -1, leader, of_nodes, reached, committed_again, "own", together, why)
+
+
+def waiting_for(system: System, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int) -> Callable[[], bool]:
+    """Whether the nodes have caught up, by the system's rule and probes that are still coming in.
+
+    The function raises whatever a system's own rule raises.
+    """
+    if system.recovered is not None:
+        return partial(system.recovered, probes, nodes, healed_at)
+    if rule_of(system, probes) == "operations":
+        return lambda: True
+    return CatchingUp(probes, nodes, healed_at).done
 
 
 class CatchingUp:

@@ -18,11 +18,17 @@ from harness.judge.leader_complete import short_leaders
 from harness.judge.log_order import breaches
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
-from harness.judge.recovery import Recovery, assess, last_heal
+from harness.judge.recovery import Recovery, assess, assess_operations, assess_own, last_heal, rule_of
 from history import Check, Operation, Probe, Verdict
 
 #: What a node reached within the limit may be seen by a probe so much later (s).
 SLACK_S: Final = 1.0
+_SECOND: Final = 1_000_000_000
+_ASKED: Final = {
+    "indexes": "the cluster commits and every node applies what was committed then",
+    "own": "the cluster commits and every node has caught up, by the system's own rule",
+    "operations": "operations succeed again",
+}
 #: A breach so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
@@ -63,14 +69,24 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     nodes = [node for node in recorded.nodes if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
-    log_reads = recorded.plan.under_test.quorum_reads(recorded.plan.setup())
-    since_heal = assess(probes, nodes, healed, _committed_again(operations, healed, log_reads))
-    since_load = assess(probes, nodes, swept, _committed_again(final, swept, log_reads))
+    system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
+    ever = any(operation.applied for operation in operations)
+
+    def since(moment: int, among: Sequence[Operation]) -> Recovery:
+        again = _committed_again(among, moment, recorded)
+        if system.recovered is not None:
+            return assess_own(system.recovered, probes, nodes, moment, again)
+        if rule == "operations":
+            return assess_operations(moment, again, ever=ever)
+        return assess(probes, nodes, moment, again)
+
+    since_heal, since_load = since(healed, operations), since(swept, final)
     asked = {probe.node for probe in probes if probe.time >= healed}
     end = max([clock.at(moments["final-reads"]), *(probe.time for probe in probes[-1:])])
+    seen = _moments_of(operations, end) if rule == "operations" else [probe.time for probe in probes]
     return Found(
         since_heal, since_load, clock,
-        unseen=tuple(gaps(probes, healed, end)),
+        unseen=tuple(gaps(seen, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
         refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
@@ -83,17 +99,32 @@ def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
     return recorded.probes if until is None else [probe for probe in recorded.probes if probe.time < until]
 
 
-def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bool) -> int | None:
+def _moments_of(operations: Sequence[Operation], end: int) -> list[int]:
+    """Times (ns) at which an operation was open, at least one a second: the system was being asked."""
+    return [
+        moment
+        for operation in operations
+        for moment in (*range(operation.invoked, _until(operation, end), _SECOND), _until(operation, end))
+    ]
+
+
+def _until(operation: Operation, end: int) -> int:
+    return min(end, end if operation.returned is None else operation.returned)
+
+
+def _committed_again(operations: Sequence[Operation], healed: int, recorded: Recorded) -> int | None:
     """The first completion after the heal that went through a quorum.
 
     An acknowledgement of an entry that was never applied does not count.
     """
+    plan = recorded.plan
+    quorum_reads, reads = plan.under_test.quorum_reads(plan.setup()), plan.load.reads
     returns = [
         operation.returned
         for operation in operations
         if operation.applied
         and operation.invoked >= healed
-        and (log_reads or operation.phase == "final" or operation.f != "read")
+        and (quorum_reads or operation.phase == "final" or operation.f not in reads)
     ]
     return min((moment for moment in returns if moment is not None), default=None)
 
@@ -101,7 +132,7 @@ def _committed_again(operations: Sequence[Operation], healed: int, log_reads: bo
 def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
-    asked = f"within {limit:g} s of the last heal the cluster commits and every node applies what was committed then"
+    asked = f"within {limit:g} s of the last heal {_ASKED[found.since_heal.rule if found else 'indexes']}"
 
     def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
         return Check("recovery", "check", verdict, asked, seen, details or {})
@@ -116,8 +147,8 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
         return check("invalid", f"did not start again after all were restarted: {restart}", details)
     wrong = _wrong(found, limit)
     if wrong is None:
-        if min(found.since_heal.target, found.since_load.target) < 0:
-            return check("unknown", "no node ever reported a commit index: there is nothing to reach")
+        if why := found.since_heal.undecidable or found.since_load.undecidable:
+            return check("unknown", why)
         return check("valid", _well(found, limit), _seconds(found))
     recovery, seen = wrong
     if ours := _ours(found, recorded, limit):
@@ -141,19 +172,19 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
         return reason
     back = {probe.node for probe in recorded.probes if probe.answered and probe.time > began}
     away = set(recorded.nodes) - back
-    return None if away and away <= damages.nodes else reason
+    return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 
 def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
     """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
-    if heal.target >= 0 and heal.seconds is None:
+    if not heal.undecidable and heal.seconds is None:
         return heal, heal.sentence()
-    if load.target >= 0 and load.seconds is None:
-        before = f"all nodes at {heal.target} after {heal.seconds:.1f} s, but " if _reached_at(heal) else ""
+    if not load.undecidable and load.seconds is None:
+        before = f"{heal.reached_sentence()}, but " if _reached_at(heal) else ""
         return load, f"{before}after the load {load.sentence()}"
     if (
-        min(heal.target, load.target) >= 0
+        not (heal.undecidable or load.undecidable)
         and (slowest := max(heal, load, key=_took))
         and _took(slowest) > limit + SLACK_S
     ):
@@ -162,7 +193,7 @@ def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
 
 
 def _reached_at(recovery: Recovery) -> bool:
-    return recovery.seconds is not None and recovery.target >= 0
+    return recovery.seconds is not None and not recovery.undecidable
 
 
 def _took(recovery: Recovery) -> float:
@@ -172,9 +203,10 @@ def _took(recovery: Recovery) -> float:
 
 def _well(found: Found, limit: float) -> str:
     heal, load = found.since_heal, found.since_load
-    seen = f"all nodes at {heal.target} after {_took(heal):.1f} s"
+    seen = heal.reached_sentence()
     if _took(load) > max(_took(heal), limit + SLACK_S):
-        seen += f", but at {load.target} only {_took(load):.1f} s after the load"
+        at = f"at {load.target} " if load.rule == "indexes" else ""
+        seen += f", but {at}only {_took(load):.1f} s after the load"
     elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
         seen += f", and probes report up to {SLACK_S:g} s late"
     return seen + _refusals(found)
@@ -226,6 +258,9 @@ def _seconds(found: Found) -> dict[str, Any]:
 
 
 def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:
+    if recovery.rule == "operations":
+        served = found.clock.maybe_back(recovery.committed_again)
+        return {"healed_ns": found.clock.back(recovery.healed_at), "served_ns": served}
     return {
         "healed_ns": found.clock.back(recovery.healed_at),
         "target": recovery.target,

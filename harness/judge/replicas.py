@@ -89,7 +89,7 @@ def comparable(probes: Sequence[Probe]) -> list[Probe]:
     """The answers whose digest is that of the state at their index."""
     found = []
     for before, probe, after in _neighbours(probes):
-        if probe.digest is None:
+        if probe.digest is None or probe.state_index < 0:
             continue
         if not probe.reapplied or _alike(probe, before) or _alike(probe, after):
             found.append(probe)
@@ -107,7 +107,7 @@ def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
         found += [
             probe
             for before, probe in zip(mine[last - 1 :], mine[last:], strict=False)
-            if probe.digest is not None and probe.state_index <= probe.applied == before.applied
+            if probe.digest is not None and -1 < probe.state_index <= probe.applied == before.applied
             if _alike(probe, before)
         ]
     return found
@@ -134,16 +134,15 @@ def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, 
         yield from zip([None, *mine[:-1]], mine, [*mine[1:], None], strict=True)
 
 
-def not_compared(probes: Sequence[Probe], nodes: Iterable[str], since: int, quiet: int | None) -> list[str]:
-    """Those of ``nodes`` whose contents could not be compared with another's after ``since`` (ns)."""
+def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]:
+    """The nodes whose contents could be compared with another's after ``since`` (ns)."""
     late = [probe for probe in probes if probe.time >= since]
     nodes_at: dict[tuple[str, int], set[str]] = {}
     for probe in comparable(late):
         nodes_at.setdefault(("index", probe.state_index), set()).add(probe.node)
     for probe in at_rest(late, quiet) if quiet is not None else ():
         nodes_at.setdefault(("applied", probe.applied), set()).add(probe.node)
-    compared = {node for found in nodes_at.values() if len(found) > 1 for node in found}
-    return [node for node in nodes if node not in compared]
+    return {node for found in nodes_at.values() if len(found) > 1 for node in found}
 
 
 def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Iterable[str], since: int | None) -> Check:
@@ -156,12 +155,16 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     answers = comparable(probes)
     if not answers:
         seen = "the servers report no digest of their contents: not compared"
-        return Check("replicas-agree", "check", "valid", _ASKED, seen)
+        return Check("replicas-agree", "check", "unknown", _ASKED, seen)
     found = differences(probes, quiet)
     if found:
         return _differ(found)
+    if not compared(probes, 0, quiet):
+        seen = f"{len(answers)} digests, none of an index that several nodes reported: not compared"
+        return Check("replicas-agree", "check", "unknown", _ASKED, seen)
     back = list(recovered)
-    alone = not_compared(probes, back, since, quiet) if since is not None and len(back) > 1 else []
+    at_the_end = compared(probes, since, quiet) if since is not None and len(back) > 1 else set(back)
+    alone = [node for node in back if node not in at_the_end]
     if alone:
         names = " and ".join(alone)
         seen = f"after the last heal {names} reported no index that another node reported: contents not compared"

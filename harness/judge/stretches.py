@@ -1,4 +1,8 @@
-"""Stretches of a node's answers that certainly come from one process, and whether logs were reported."""
+"""Stretches of a node's answers that certainly come from one process, and which figures nodes report at all.
+
+A figure that a system's probes do not have stands at its default, as if it were not known yet.  So a node reports a
+figure if any of its answers has it.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,21 @@ def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     return found
 
 
-def logs_reported(probes: Iterable[Probe]) -> bool:
-    """Whether any node said where its log ends; a system whose nodes do not cannot be judged by their logs."""
-    return any(probe.answered and probe.ledger_end >= 0 for probe in probes)
+def says(probe: Probe, figure: str) -> bool:
+    """Whether an answer has a figure, by the name of the probe's field."""
+    value = getattr(probe, figure)
+    return probe.answered and (value != "unknown" if figure == "role" else value not in (None, -1))
+
+
+def reporting(probes: Iterable[Probe], figure: str) -> frozenset[str]:
+    """The nodes that report a figure; of the others nothing that rests on it can be judged."""
+    return frozenset(probe.node for probe in probes if says(probe, figure))
+
+
+def of_reporting(probes: Sequence[Probe], figure: str) -> list[Probe]:
+    """The probes of the nodes that report a figure."""
+    nodes = reporting(probes, figure)
+    return [probe for probe in probes if probe.node in nodes]
 
 
 def same_process(before: Probe, after: Probe) -> bool:

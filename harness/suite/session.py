@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO
 from harness.clusters import open_cluster, require_usable
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.execution.interrupts import Interrupts
-from harness.plan import VERSION_OPTION, Plan
+from harness.plan import Plan
 from harness.store import write_json
 from harness.suite import junit
 from harness.suite.cell_process import Attempt, run_cell
@@ -26,7 +26,7 @@ from harness.suite.runner import OVERHEAD_S, Runner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
-from harness.systems import fetch
+from harness.systems import fetch, split_version
 from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
@@ -45,7 +45,7 @@ class SuiteOptions:
     seed: int | None = None
     shard: str = "1/1"
     nemesis: tuple[str, ...] = ()
-    version: str | None = None
+    system: str | None = None
     time_limit: float | None = None
     spark: bool | None = None
     budget: str | None = None
@@ -63,15 +63,21 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
 
     def is_wanted(plan: Plan) -> bool:
         named = not wanted or ",".join(plan.nemesis) in wanted
-        return named and asked.version in (None, plan.version)
+        return named and _is_of(plan, asked.system)
 
     cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
         raise UsageError(
-            f"no cell of {asked.file} has this --nemesis and {VERSION_OPTION}; `harness suite {asked.file} "
+            f"no cell of {asked.file} has this --nemesis and --system; `harness suite {asked.file} "
             "--dry-run` lists them"
         )
     return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
+
+
+def _is_of(plan: Plan, asked: str | None) -> bool:
+    """Whether a cell is of this system, ``NAME`` or ``NAME@VERSION``; None stands for all."""
+    name, version = split_version(asked or "")
+    return asked is None or (name == plan.system and version in ("", plan.version))
 
 
 def list_cells(asked: SuiteOptions) -> Iterator[str]:
@@ -161,7 +167,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
-    fixed = {"--seed": asked.seed, VERSION_OPTION: asked.version, "--time-limit": asked.time_limit,
+    fixed = {"--seed": asked.seed, "--system": asked.system, "--time-limit": asked.time_limit,
              "--spark": asked.spark}  # fmt: skip
     given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
     if given:

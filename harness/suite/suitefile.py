@@ -6,7 +6,7 @@
     budget = "2h50m"              # no cell is begun that would end after this; none: no limit
     retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
-    defects = "defects/dledger.toml"      # what ``known`` names (see ``harness.suite.known_defects``), a file beside
+    defects = "defects/raft.toml"         # what ``known`` names (see ``harness.suite.known_defects``), a file beside
     this one
 
     [defaults]                    # options of every cell, named as in plan.json

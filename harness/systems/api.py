@@ -177,7 +177,8 @@ Ready: TypeAlias = Callable[[Shell], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """One process on one node.  ``name`` is unique there; the first role of a node is the one that faults hit.
+    """One process on one node.  ``name`` is unique there.  Faults of processes hit the first role of a node,
+    or the one that :class:`Surface` names.
 
     ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>-console.log``.  It is
     recognised by ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL of its process group.
@@ -203,18 +204,22 @@ class Role:
 class Surface:
     """What faults may rely on.  What is left out is refused by their prechecks, with the reason.
 
-    ``peer_port`` and ``client_port`` are TCP ports of the nodes.  ``store`` is a directory below a node's home, and
-    ``store_files`` sorts what the system reads there when it starts into classes (``data``, ``index``, ``snapshot``,
-    ``term``), each with patterns below the store; what no pattern matches is never damaged.  ``snapshot_entries``: how
-    many entries make a snapshot, 0 where none is made.  ``clock``: it may run under libfaketime, and its probes report
-    ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to the second; it raises OSError or ValueError
-    when that is refused.  ``memory_only`` is why nothing outlives the end of all processes, with the mend.
+    ``peer_ports`` are all TCP ports at which nodes talk to each other, the first of which every node listens on;
+    ``client_port`` is that of clients.  ``role`` names the role whose processes are killed and paused, on nodes that
+    lack it the first; a power cut, which ends all of a node's processes, is refused where there are several.  ``store``
+    is that role's directory below a node's home, and ``store_files`` sorts what it reads there when it starts into
+    classes (``data``, ``index``, ``snapshot``, ``term``), each with patterns below the store; what no pattern matches
+    is never damaged.  ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may
+    run under libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to
+    the second; it raises OSError or ValueError when that is refused.  ``memory_only`` is why nothing outlives the end
+    of all processes, with the mend.
     ``notices_s``: an election, and clients that find the new leader, take so long (seconds); of a shorter fault the
     gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
     """
 
-    peer_port: int
+    peer_ports: tuple[int, ...]
     client_port: int
+    role: str = ""
     store: str = "store"
     store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
     snapshot_entries: int = 0

@@ -11,7 +11,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,6 +20,7 @@ from harness.errors import NotReadyError, RemoteError, StoreError
 from harness.systems.api import Artifact, Client, Machine, Prober, Role, Say, Setup, Surface, System
 from harness.systems.artifacts import cached, folder, on_node
 from nemesis.core.ports import Command, Completed
+from nemesis.faults.power import POWER
 
 if TYPE_CHECKING:
     from harness.remote.node import Node
@@ -126,7 +127,16 @@ class Deployment:
 
     @property
     def surface(self) -> Surface:
-        return self.system.surface(self.setup)
+        """What faults may rely on.  One process of several on a node cannot lose power alone."""
+        surface = self.system.surface(self.setup)
+        several = next((name for name in self.names if len(self._processes(name)) > 1), None)
+        if several is None:
+            return surface
+        why = f"a power cut ends all processes of a node, and {several} has {len(self._processes(several))} of them"
+        return replace(surface, refused={**{fault.name: why for fault in POWER}, **surface.refused})
+
+    def _processes(self, node: str) -> list[Role]:
+        return [role for stage in self.stages for role in stage if role.node == node and not role.task]
 
     def shell(self, node: str) -> NodeShell:
         return NodeShell(self.setup.node(node), self._remote)
@@ -202,10 +212,12 @@ class Deployment:
         self._done.add((role.node, role.name))
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        """The process ids, inside the nodes, of each node's first role; None where it is not running."""
-        first = {role.node: role for stage in reversed(self.stages) for role in reversed(stage) if not role.task}
+        """The process ids, inside the nodes, of the role that faults hit; None where it is not running."""
         found: dict[str, int | None] = dict.fromkeys(nodes)
-        asked = {name: self._pid_command(first[name]) for name in found if name in first}
+        hit, asked = self.surface.role, dict[str, Command]()
+        for name in found:
+            if roles := sorted(self._processes(name), key=lambda role: role.name != hit):
+                asked[name] = self._pid_command(roles[0])
         for name, answer in self._remote.run(asked).items() if asked else ():
             found[name] = int(answer.stdout) if answer.stdout.strip() else None
         return found

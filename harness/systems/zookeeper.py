@@ -303,7 +303,7 @@ SYSTEM: Final = System(
     artifacts=lambda setup: (jars(setup),),
     roles=roles,
     leads=leads,
-    surface=lambda _: Surface(peer_port=2888, client_port=PORT, store="zookeeper", store_files={
+    surface=lambda _: Surface(peer_ports=(3888, 2888), client_port=PORT, store="zookeeper", store_files={
         "data": ("version-2/log.*",), "snapshot": ("version-2/snapshot.*",), "term": ("version-2/*Epoch",),
     }),
     clients=lambda setup, number: [Client(node, setup) for node in islice(cycle(setup.nodes), number)],

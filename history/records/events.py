@@ -80,10 +80,13 @@ class Event(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: format, version, and what a reader without ``plan.json`` must know."""
+    """The first line: format, version, and what a reader without ``plan.json`` must know.
+
+    ``model`` is None (``null`` in the file) where no model of the checker judges it, but a check of the system's own.
+    """
 
     test: str = ""
-    model: str = "register"
+    model: str | None = "register"
     seed: int | None = None
     started: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
@@ -201,9 +204,10 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     if record.get("version") not in READ_VERSIONS:
         raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
     known = {"format", "version", "test", "model", "seed", "started"}
+    model = record.get("model", "register")
     return Header(
         test=str(record.get("test", "")),
-        model=str(record.get("model", "register")),
+        model=None if model is None else str(model),
         seed=record.get("seed"),
         started=str(record.get("started", "")),
         extra={name: value for name, value in record.items() if name not in known},

@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-
-#: Each bug that a server can be told to have, and the checks by which it is found out; the first must name it wherever
-#: it bites.
-PLANTED_BUGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "stale-reads": ("linearizable",),
-    "ack-before-commit": ("linearizable",),
-    "apply-twice": ("linearizable",),
-    "skip-entry": ("replicas-agree", "linearizable"),
-    "lose-write": ("linearizable",),
-    "forget-in-snapshot": ("replicas-agree", "linearizable"),
-    "snapshot-wrong-index": ("replicas-agree", "linearizable"),
-    "vote-twice": ("election-safety",),
-    "deposed-reads": ("linearizable",),
-}
+from typing import Any
 
 
 def system_version(plan: Mapping[str, Any]) -> str:

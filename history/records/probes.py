@@ -1,17 +1,21 @@
-"""``probes.jsonl``: what each node said of itself, about four times a second."""
+"""``probes.jsonl``: what each node said of itself, about four times a second.
+
+Version 2 added ``own``, the figures that only the system knows; files of version 1 have none.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
 
 PROBES_FORMAT: Final = "harness-probes"
-PROBES_VERSION: Final = 1
+PROBES_VERSION: Final = 2
+READ_VERSIONS: Final = (1, 2)
 
 Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
@@ -30,6 +34,8 @@ class Probe:
     were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied
     before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
     it, in words.
+
+    ``own`` are numbers and texts that the node said beyond these, under the system's own names.
     """
 
     time: int
@@ -53,6 +59,7 @@ class Probe:
     fault: str | None = None
     pid: int = 0
     error: str | None = None
+    own: Mapping[str, int | float | str] = field(default_factory=dict)
 
     @property
     def answered(self) -> bool:
@@ -61,7 +68,8 @@ class Probe:
     def to_json(self) -> dict[str, Any]:
         if self.error is not None:
             return {"time": self.time, "node": self.node, "error": self.error}
-        return {name: getattr(self, name) for name in self.__slots__ if name != "error"}
+        record = {name: getattr(self, name) for name in self.__slots__ if name not in ("error", "own")}
+        return {**record, "own": dict(self.own)} if self.own else record
 
 
 def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:
@@ -97,7 +105,7 @@ def each_probe(path: Path) -> Iterator[Probe]:
                 record = json.loads(line)
                 if number > 1:
                     yield Probe(**record)
-                elif (record["format"], record["version"]) != (PROBES_FORMAT, PROBES_VERSION):
-                    raise ValueError(f"expected {PROBES_FORMAT} version {PROBES_VERSION}")
+                elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
+                    raise ValueError(f"expected {PROBES_FORMAT} version {' or '.join(map(str, READ_VERSIONS))}")
             except (ValueError, TypeError, KeyError) as error:
                 raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None

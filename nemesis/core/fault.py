@@ -78,7 +78,8 @@ class Targets:
 class Settings:
     """Settings of the system and the plan that faults need.
 
-    ``peer_port`` is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
+    ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the system's own, and the
+    first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
     node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files in
     it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
     starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
@@ -87,10 +88,9 @@ class Settings:
     ``options`` are the faults' own figures (see ``options``).
     """
 
-    peer_port: int = 20911
-    client_port: int = 20912
+    peer_ports: tuple[int, ...] = (7000,)
     data_dirs: Mapping[str, str] = field(default_factory=dict)
-    store: str = "harness/register"
+    store: str = "harness/store"
     store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
     snapshots: bool = True
     snapshot_threshold: int = 1000

@@ -4,7 +4,7 @@ One table (``inet harness``) or chain prefix (``harness-``) a node is ours, with
 is ever touched.  Rules match by the sender's address and not by connection state, so that established connections
 are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
 
-Around the rules that act stand rules that only count: TCP packets from a peer at the system's own port, before, and
+Around the rules that act stand rules that only count: TCP packets from a peer at the system's own ports, before, and
 those that are left after them.  The difference is what the fault did to the system's own packets.  A TCP reset does not
 count: a kernel sends it for a process that is gone, and ``reset`` lets it pass.
 """
@@ -33,14 +33,14 @@ class Rule:
     """A rule for the packets from one peer, under all of the peer's addresses.
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
-    number for ``queue`` (iptables only: few kernels have nftables' own).  ``port`` is the system's own; 0 counts none.
+    number for ``queue`` (iptables only: few kernels have nftables' own).  ``ports`` are the system's own.
     """
 
     peer: str
     addresses: tuple[str, ...]
     action: Action = "drop"
     amount: float = 0.0
-    port: int = 0
+    ports: tuple[int, ...] = ()
 
 
 class Firewall(Protocol):
@@ -70,7 +70,7 @@ class Firewall(Protocol):
         ...
 
     def system_packets(self, listing: str) -> Counter[str]:
-        """Packets of the system's own port that did not come past the rules, by peer."""
+        """Packets of the system's own ports that did not come past the rules, by peer."""
         ...
 
 
@@ -129,10 +129,10 @@ echo gone"""
 
     def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
-        ends = ("dport", "sport") if rule.port else ()
         return [
-            (f"{match} tcp {end} {rule.port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
-            for end in ends
+            (f"{match} tcp {end} {port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
+            for port in rule.ports
+            for end in ("dport", "sport")
         ]
 
     def _statements(self, rule: Rule, address: str) -> list[tuple[str, str]]:
@@ -186,9 +186,10 @@ echo gone"""
         return re.findall(rf"(?m)^\s*(\d+)\s+\d+\s.*/\* {word} (\S+) \*/", listing)
 
     def _counting(self, word: str, rule: Rule) -> list[str]:
-        ends = ("--dport", "--sport") if rule.port else ()
         return [
-            f'-p tcp {end} {rule.port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"' for end in ends
+            f'-p tcp {end} {port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"'
+            for port in rule.ports
+            for end in ("--dport", "--sport")
         ]
 
     def _batch(self, chain: str, rules: Sequence[Rule], version: int) -> str:

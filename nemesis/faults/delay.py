@@ -234,7 +234,7 @@ def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str
     """
     tries = {
         node: Command(
-            (PYTHON, "-c", _ROUND_TRIPS, str(ctx.settings.peer_port), *(ctx.facts.addresses[p][0] for p in peers)),
+            (PYTHON, "-c", _ROUND_TRIPS, str(ctx.settings.peer_ports[0]), *(ctx.facts.addresses[p][0] for p in peers)),
             timeout=40.0,
         )
         for node, peers in grudge.items()

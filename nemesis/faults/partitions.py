@@ -1,7 +1,7 @@
 """Partitions: which node drops packets from which, and the proof that packets were dropped.
 
 The proof has two halves.  First we send nothing, and wait until a rule on at least one link has counted packets of
-the system's own port: otherwise the system did not notice.  Then every link is tried, also those that the system does
+the system's own ports: otherwise the system did not notice.  Then every link is tried, also those that the system does
 not use (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
 them, are counted at the rule, and the attempt ends in silence.
 """
@@ -36,12 +36,12 @@ SILENCE: Final = ("124", "137")
 
 
 def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
-    """A command that tries a connection to each of these peers at the system's own port.
+    """A command that tries a connection to each of these peers at the system's first port.
 
     A refusal is an answer as good as a connection: the packets went through.
     """
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
-    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_port), *addresses))
+    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_ports[0]), *addresses))
 
 
 def firewall(ctx: Context) -> Firewall:
@@ -112,7 +112,7 @@ def install_commands(
 
 
 def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[Rule]:
-    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ctx.settings.peer_port) for peer in peers]
+    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ctx.settings.peer_ports) for peer in peers]
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
@@ -183,7 +183,7 @@ def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str
     if (packets := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is None:
         raise FaultError(
             f"the system did not notice: within {ctx.settings.witness_s:g} s none of its own packets (TCP port "
-            f"{ctx.settings.peer_port}) met the rules"
+            f"{' or '.join(map(str, ctx.settings.peer_ports))}) met the rules"
         )
     return {"packets_of_system": {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}}
 

@@ -8,6 +8,7 @@
                | value OPERATOR (NUMBER | value [("+" | "-") NUMBER])
     value      = FIGURE "(" (NODE | "any" | "followers") ")" | "term"
     FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
+               | "own." NAME                                      a number that only this system's nodes report
     OPERATOR   = > | >= | < | <= | ==
 
 ``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
@@ -29,7 +30,7 @@ from nemesis.core.targets import leader_now
 
 Probes: TypeAlias = Mapping[str, Probe]
 Test: TypeAlias = Callable[[Probes, Probes], bool]
-Value: TypeAlias = Callable[[Probes], int | None]
+Value: TypeAlias = Callable[[Probes], float | None]
 
 FIGURES: Final = (
     "lag",
@@ -41,7 +42,9 @@ FIGURES: Final = (
     "snapshots_saved",
     "snapshots_loaded",
 )
-OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+#: What stands before the name of a figure that only the system's own nodes report.
+OWN: Final = "own."
+OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -49,7 +52,7 @@ OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "<": operator.lt,
 }
 
-_VALUE: Final = r"(\w+?)\s*(?:\(\s*(\w+)\s*\))?"
+_VALUE: Final = r"((?:own\.)?\w+?)\s*(?:\(\s*(\w+)\s*\))?"
 _COMPARISON: Final = re.compile(rf"{_VALUE}\s*(>=|<=|==|>|<)\s*(?:(-?\d+)|{_VALUE}(?:\s*([+-])\s*(\d+))?)")
 
 
@@ -91,7 +94,7 @@ def _term(part: str, names: Sequence[str]) -> Test:
     raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
 
 
-def _comparison(left: Value, compare: Callable[[int, int], bool], right: Value, offset: int) -> Test:
+def _comparison(left: Value, compare: Callable[[float, float], bool], right: Value, offset: int) -> Test:
     def test(probes: Probes, _: Probes) -> bool:
         one, other = left(probes), right(probes)
         return one is not None and other is not None and compare(one, other + offset)
@@ -101,13 +104,14 @@ def _comparison(left: Value, compare: Callable[[int, int], bool], right: Value, 
 
 def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
     """The greatest of the figures that are meant, None while no node has it."""
-    if figure not in FIGURES:
-        raise ScheduleError(f"{figure!r} is no figure of a probe; there are {', '.join(FIGURES)}")
+    if figure not in FIGURES and not figure.startswith(OWN):
+        there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
+        raise ScheduleError(f"{figure!r} is no figure of a probe; there are {there}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
     asked = node if node in (None, "any", "followers") else _known(str(node), names)
 
-    def value(probes: Probes) -> int | None:
+    def value(probes: Probes) -> float | None:
         found = (_figure(figure, name, probes) for name in _asked(asked, probes))
         return max((one for one in found if one is not None), default=None)
 
@@ -121,12 +125,15 @@ def _asked(words: str | None, probes: Probes) -> Sequence[str]:
     return list(probes) if words in (None, "any") else [words]
 
 
-def _figure(figure: str, node: str, probes: Probes) -> int | None:
+def _figure(figure: str, node: str, probes: Probes) -> float | None:
     probe = probes.get(node)
     if probe is None or not probe.answered:
         return None
     if figure == "lag":
         return max(other.applied for other in probes.values() if other.answered) - probe.applied
+    if figure.startswith(OWN):
+        own = probe.own.get(figure.removeprefix(OWN))
+        return own if isinstance(own, int | float) else None
     return int(getattr(probe, figure))
 
 

@@ -27,7 +27,7 @@ def run_tables(
     spark: SparkSession,
     run: RunFiles,
     *,
-    model: str,
+    model: str | None,
     deadline_s: float,
     clock: Callable[[], float] = time.time,
     sizes: Sizes | None = None,
@@ -35,7 +35,8 @@ def run_tables(
 ) -> Tables:
     """Compute and write the five tables of a run on Spark.
 
-    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
+    Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
+    checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
     ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
     Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
     refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,

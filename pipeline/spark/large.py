@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from history import SECOND, receipts_of
 from history.metrics.recovery import Times
-from history.tables.schemas import OPERATIONS, WINDOWS
+from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
@@ -81,7 +81,7 @@ def large_tables(
     spark: SparkSession,
     source: Source,
     root: Path,
-    model: str,
+    model: str | None,
     deadline: Deadline,
     sizes: Sizes,
     watch: Stopwatch,
@@ -163,8 +163,10 @@ def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, nam
 
 
 def _verdict_rows(
-    spark: SparkSession, made: _Made, root: Path, model: str, deadline: Deadline, sizes: Sizes
+    spark: SparkSession, made: _Made, root: Path, model: str | None, deadline: Deadline, sizes: Sizes
 ) -> pa.Table:
+    if model is None:
+        return VERDICTS.empty_table()
     keys = count_keys(made.by_key)
     budget = Budget.of(deadline[0], keys.num_rows, deadline[1])
     rows = sizes.most(spark, ROW_BYTES)

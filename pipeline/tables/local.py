@@ -23,10 +23,13 @@ from pipeline.tables.timing import Stopwatch
 from pipeline.tables.windows import window_table
 
 
-def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time) -> Tables:
+def local_tables(
+    run: RunFiles, *, model: str | None, deadline_s: float, clock: Callable[[], float] = time.time
+) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
-    ``deadline_s`` bounds the checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
+    Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
+    checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
     history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
     JobError when the checker fails.
     """
@@ -35,14 +38,14 @@ def local_tables(run: RunFiles, *, model: str, deadline_s: float, clock: Callabl
 
 
 def written_tables(
-    run: RunFiles, *, model: str, deadline_s: float, clock: Callable[[], float] = time.time
+    run: RunFiles, *, model: str | None, deadline_s: float, clock: Callable[[], float] = time.time
 ) -> dict[str, pa.Table]:
     """Compute and write the same tables, and return them as they are on disk."""
     return _made(run, model, deadline_s, clock)[0]
 
 
 def _made(
-    run: RunFiles, model: str, deadline_s: float, clock: Callable[[], float]
+    run: RunFiles, model: str | None, deadline_s: float, clock: Callable[[], float]
 ) -> tuple[dict[str, pa.Table], Stopwatch]:
     watch = Stopwatch(clock)
     recording = read_run(run)
@@ -61,7 +64,9 @@ def _made(
     return tables, watch
 
 
-def _verdicts(operations: pa.Table, model: str, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
+def _verdicts(operations: pa.Table, model: str | None, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
+    if model is None:
+        return VERDICTS.empty_table()
     groups = list(_by_key(operations))
     budget = Budget.of(deadline_s, len(groups), clock)
     try:

@@ -78,12 +78,15 @@ def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
-    """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown."""
+    """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown.
+
+    So is one of which no key was judged.
+    """
     if results.get("harness_failure") or (not results and state.get("failures")):
         return "harness failure"
     if results.get("verdict") in ("valid", "invalid", "unknown"):
         return str(results["verdict"])
-    found = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned else [])}
+    found = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned or not len(verdicts) else [])}
     return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from history.records.plans import PLANTED_BUGS
 from reports.analysis.findings import LINEARIZABLE, checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 
@@ -27,8 +26,9 @@ BROKE_OFF: Final = (
 
 
 def found(run: Run) -> bool:
-    """Check whether a check that looks for the planted bug failed."""
-    looking = set(PLANTED_BUGS.get(str(run.plan.get("canary")), ()))
+    """Check whether a check that looks for the planted bug failed; a plan that names none leaves it to the clients'."""
+    named = run.plan.get("canary_found_by")
+    looking = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set(LINEARIZABLE)
     if looking & LINEARIZABLE:
         looking |= LINEARIZABLE
     return any(row["name"] in looking and row["state"] == "invalid" for row in checks_of(run))

@@ -7,7 +7,6 @@ files; the page is then shorter and says why.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,17 +201,13 @@ def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
     """List (what it repeats, command line) of the commands in a plan; with ``faults`` also the one to replay them.
 
-    Earlier releases left out a version that was their default, which is put in here, and a schedule of the run's own:
-    then the command does not repeat the faults, and says so.
+    Earlier releases left out a schedule of the run's own: then the command does not repeat the faults, and says so.
     """
     again, replay = (plan.get(name) for name in ("command", "replay_command"))
     found = []
     if again:
-        again, version = str(again), plan.get("version")
-        scripted = bool(plan.get("schedule")) and "--schedule" not in again
-        if isinstance(version, str) and version and "--dledger-version" not in again:
-            again += f" --dledger-version {shlex.quote(version)}"
-        found.append(("same settings, other faults" if scripted else "run again", again))
+        scripted = bool(plan.get("schedule")) and "--schedule" not in str(again)
+        found.append(("same settings, other faults" if scripted else "run again", str(again)))
     return found + ([("replay the faults", str(replay))] if replay and faults else [])
 
 

@@ -72,7 +72,7 @@ def test_a_cut_node_hears_nobody_and_after_the_heal_everybody(world, firewall):
 def test_a_cut_that_the_system_does_not_notice_is_doubt_whatever_else_it_stops(world, firewall):
     """The nodes go on talking to each other, but not at the port of the system under test."""
     ctx = world.ctx if firewall == "nft" else without_nft(world)
-    ctx = replace(ctx, settings=replace(ctx.settings, peer_port=20913))
+    ctx = replace(ctx, settings=replace(ctx.settings, peer_ports=(20913,)))
     fault, ctx, targets = stand(world, "partition-random-node", ("n3",), ctx)
     try:
         world.hearing()

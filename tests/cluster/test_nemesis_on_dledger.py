@@ -96,7 +96,7 @@ def servers() -> Iterator[Servers]:
         system.set_environments({node: environment(facts, node, file) for node in remote.names})
         system.start(remote.names)
         system.await_leader()
-        settings = Settings(snapshot_threshold=THRESHOLD, faketime=True)
+        settings = Settings(peer_ports=(20911,), store="harness/register", snapshot_threshold=THRESHOLD, faketime=True)
         view = view_of(system, lambda: probes(system))
         yield Servers(Context(remote, view, MonotonicClock(), facts, settings), system, remote)
         system.kill(remote.names)

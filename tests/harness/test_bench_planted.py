@@ -11,13 +11,12 @@ import pytest
 
 from bench import planted
 from harness.cli.run import run
-from history.records.plans import PLANTED_BUGS
 
 STORE = Path("store")
 
 
 def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
-    assert {trial.bug for trial in planted.TRIALS} == {*PLANTED_BUGS, planted.NONE}
+    assert {trial.bug for trial in planted.TRIALS} == {*planted.PLANTED_BUGS, planted.NONE}
     for trial in planted.TRIALS:
         words = trial.words(7, "netns:x", STORE)
         context = run.make_context("run", words[1:])

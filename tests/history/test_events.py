@@ -335,3 +335,11 @@ def test_any_event_survives_the_file(tmp_path_factory: pytest.TempPathFactory, e
     recorded = [writer.append(kind, process, f, **more) for kind, process, f, more in events]
     writer.close()
     assert read_history(path).events == recorded
+
+
+def test_a_history_that_no_model_judges_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps(Header(model=None).to_json()) + "\n")
+    assert read_history(path).header.model is None
+    path.write_text('{"format":"harness-history","version":1}\n')
+    assert read_history(path).header.model == "register"

@@ -13,7 +13,7 @@ from history.records.probes import by_rank, leader_among, probes_header
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
     Probe(2, "n2", error="no connection: Connection refused"),
-    Probe(3, "n3"),
+    Probe(3, "n3", own={"outstanding": 4, "load": 0.5, "state": "broadcast"}),
 ]
 
 
@@ -26,6 +26,13 @@ def test_round_trip(tmp_path: Path) -> None:
     path = file_of(tmp_path / "p", *(json.dumps(probe.to_json()) for probe in PROBES))
     assert read_probes(path) == PROBES
     assert [probe.answered for probe in PROBES] == [True, False, True]
+
+
+def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
+    lines = ['{"format":"harness-probes","version":1}', *(json.dumps(probe.to_json()) for probe in PROBES[:2])]
+    (tmp_path / "p").write_text("\n".join([*lines, ""]))
+    assert read_probes(tmp_path / "p") == PROBES[:2]
+    assert "own" not in PROBES[0].to_json()
 
 
 def test_a_torn_file_reads_up_to_its_last_whole_line(tmp_path: Path) -> None:

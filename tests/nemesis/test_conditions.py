@@ -37,6 +37,11 @@ def probes(**changes: dict) -> dict[str, Probe]:
         ("applied(n1) == 100 and term <= 4", probes(), True),
         ("applied(n1) == 100 and term < 4", probes(), False),
         ("lag(n3) > 50", {**probes(), "n3": Probe(0, "n3", error="timeout")}, False),
+        ("own.queue(n3) > 50", probes(n3={"own": {"queue": 51}}), True),
+        ("own.queue(n3) > 50", probes(n3={"own": {"queue": 50.0}}), False),
+        ("own.queue(any) > own.queue(n1) + 2", probes(n3={"own": {"queue": 8}}, n1={"own": {"queue": 5}}), True),
+        ("own.queue(n3) > 50", probes(n2={"own": {"queue": 51}}), False),
+        ("own.queue(n3) > 50", probes(n3={"own": {"queue": "long"}}), False),
     ],
 )
 def test_conditions_hold_by_the_probes(text, now, expected):

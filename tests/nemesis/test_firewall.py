@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_iptables_installs_both_versions_and_removes_what_an_earlier_run_left():
 
 
 def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
-    rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, 20911)
+    rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, (20911,))
     lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
         'tcp dport 20911 tcp flags & rst != rst counter comment "before n2"',
@@ -110,6 +111,11 @@ def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
         'tcp sport 20911 tcp flags & rst != rst counter comment "after n2"',
     ]
     batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-2]
+    two = replace(rule, ports=(20911, 7))
+    assert (
+        NFT.install("x", [two]).stdin.count("tcp dport 7 ") == NFT.install("x", [two]).stdin.count("sport 20911 ") == 2
+    )
+    assert IPTABLES.install("x", [two]).argv[-2].count("--sport 7 ") == 2
     assert [line.removeprefix("-A harness-x -s 10.0.0.2 ") for line in batch] == [
         '-p tcp --dport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',
         '-p tcp --sport 20911 ! --tcp-flags RST RST -m comment --comment "before n2"',

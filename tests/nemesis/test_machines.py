@@ -60,7 +60,7 @@ def test_a_power_cut_is_witnessed_by_what_the_system_lost():
     (node, cut) = ctx.nodes.sent[-1]
     pid = str(targets.detail["pids"][node])
     assert cut.argv[3:] == (
-        "/data", pid, ".harness-unsynced", "/data/harness/register", '["**"]', "/run/harness-cut.json", "1",
+        "/data", pid, ".harness-unsynced", "/data/harness/store", '["**"]', "/run/harness-cut.json", "1",
     )  # fmt: skip
     witness = fault.witness(ctx, targets)
     assert witness["writes_refused"] == list(targets.nodes)

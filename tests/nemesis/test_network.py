@@ -119,7 +119,7 @@ def test_ipv6_without_its_packet_filter_is_refused():
 
 def test_peers_are_tried_at_the_systems_own_port():
     ctx, *_ = world(3)
-    assert try_peers(ctx, ["n2", "n3"]).argv[-5:] == ("try", "0.5", "20911", "10.0.0.2", "10.0.0.3")
+    assert try_peers(ctx, ["n2", "n3"]).argv[-5:] == ("try", "0.5", "7000", "10.0.0.2", "10.0.0.3")
 
 
 def test_an_attempt_that_never_began_is_no_silence():

@@ -138,3 +138,10 @@ def test_lone_surrogates_and_any_json_survive(recorder) -> None:
 def test_importing_the_package_does_not_import_pyspark() -> None:
     code = "import pipeline, sys; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_history_that_no_model_judges_has_no_verdicts(recorder) -> None:
+    recorder.call(0, "write", 1, key="k").call(0, "read", None, 7, key="k")
+    tables = local_tables(recorder.close(), model=None, deadline_s=10)
+    assert tables.key_verdicts == []
+    assert read_table(recorder.run.table("operations"), "operations").num_rows == 2

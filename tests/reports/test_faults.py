@@ -151,8 +151,8 @@ def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> 
     [
         ({"command": "harness run --seed 1"}, [("run again", "harness run --seed 1")]),
         (
-            {"command": "harness run --seed 1", "version": "0.4.0", "replay_command": "harness replay r"},
-            [("run again", "harness run --seed 1 --dledger-version 0.4.0"), ("replay the faults", "harness replay r")],
+            {"command": "harness run --system zk@3", "version": "3", "replay_command": "harness replay r"},
+            [("run again", "harness run --system zk@3"), ("replay the faults", "harness replay r")],
         ),
         (
             {"command": "harness run --seed 1 --dledger-version 0.3.2", "version": "0.3.2", "schedule": [{"at_s": 1}]},

@@ -111,7 +111,7 @@ def surface(setup: Setup) -> Surface:
 
     in_memory = "needs --store-type FILE: what is kept in memory is lost with its processes"
     return Surface(
-        peer_port=RAFT_PORT,
+        peer_ports=(RAFT_PORT,),
         client_port=CLIENT_PORT,
         store=STORE,
         store_files=STORE_FILES,

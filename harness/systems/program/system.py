@@ -83,7 +83,7 @@ class _FromFile:
         faults, first = self.file.faults, self.file.roles[0]
         port = first.port or 0
         return Surface(
-            peer_port=faults.peer_port or port,
+            peer_ports=(faults.peer_port or port,),
             client_port=faults.client_port or port,
             store=_data(first),
             refused=faults.refused,

@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pytest
 from harness.cli.main import run_command
 from harness.runstate import RunState
 from harness.store import create_run, link_latest
-from history import RunFiles
+from harness.systems.api import Evidence
+from harness.systems.dledger import SYSTEM as DLEDGER
+from history import Check, RunFiles
 from history.records.layout import WAREHOUSE
 from history.tables.warehouse import read_runs
 from pipeline import SessionError
@@ -342,3 +345,36 @@ def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
     assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
     assert f"run it again: {PLAN.command()}" in said
     assert run_command(["ingest", "--no-spark", "--store", str(tmp_path)]) == 0
+
+
+# -- a workload with a check of its own -------------------------------------------------------------------------------
+
+
+def ended_with_two(evidence: Evidence) -> Check:
+    last = evidence.operations[-1].result
+    logs = evidence.files is not None and (evidence.files / "n1" / "register.log").exists()
+    verdict: Any = "valid" if last == 2 and logs else "invalid"
+    return Check("ended-with-two", "check", verdict, "the last value is 2", f"it is {last}")
+
+
+@pytest.mark.parametrize(("last", "code", "word"), [(2, 0, "yes"), (1, 1, "no, it is 1")])
+def test_a_workload_with_a_check_of_its_own_is_judged_by_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], last: int, code: int, word: str
+) -> None:
+    own = replace(DLEDGER.workloads[0], model=ended_with_two)
+    system = replace(DLEDGER, workloads=(own,))
+    monkeypatch.setattr("harness.plan.installed", lambda name: system)
+    monkeypatch.setattr("harness.plan.find_system", lambda name: system)
+    run = record(tmp_path, last_read=last)
+    assert check(tmp_path) == code
+    results = json.loads(run.results.read_text())
+    assert (results["checks"][0]["name"], results["keys"]) == ("ended-with-two", [])
+    assert results["sentence"].startswith(f"ended-with-two: {word}")
+    shown = run_command(["show", "latest", "--store", str(tmp_path)])
+    output = capsys.readouterr().out
+    assert (shown, "ended-with-two" in output) == (0, True)
+    for text in (output, run.summary.read_text(), run.report.read_text()):
+        assert "linearizable" not in text.lower()
+    assert run_command(["check", str(run.history)]) == 254
+    assert "no model judges this history, but a check of its system" in capsys.readouterr().err
+    assert read_runs(tmp_path / WAREHOUSE).to_pylist()[0]["verdict"] == results["verdict"]

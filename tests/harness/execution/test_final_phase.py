@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from harness.errors import NotReadyError, RemoteError
 from harness.execution import final_phase
 from harness.execution.final_phase import level, resting
 from harness.runstate import RunState
+from harness.systems.dledger import SYSTEM as DLEDGER
 from history import UNAPPLIED, Probe
-from tests.support.harness.scene import REACHED, RESTART, SHORT, Scene
+from tests.support.harness.scene import REACHED, RESTART, SHORT, Scene, ToySystem
 from tests.support.harness.toy_register import ToyRegister, quicken
 
 NODES = ("n1", "n2", "n3")
@@ -93,6 +94,58 @@ def test_nodes_that_never_come_to_rest_are_told_and_the_run_goes_on(
     assert "quiet" not in scene.state.moments
     assert "final-reads" in scene.state.moments
     assert scene.state.warnings == ["the nodes did not come to rest within 0.4 s without load"]
+
+
+# -- systems that say otherwise when they are back, or nothing ---------------------------------------------------------
+
+
+def of_a_system(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> None:
+    system = replace(DLEDGER, **parts)
+    monkeypatch.setattr("harness.plan.installed", lambda name: system)
+    monkeypatch.setattr("harness.plan.find_system", lambda name: system)
+
+
+def test_a_systems_own_rule_is_waited_for(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, tuple[str, ...], int]] = []
+
+    def after_five(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
+        asked.append((len(probes), tuple(nodes), since))
+        return len(asked) > 5
+
+    of_a_system(monkeypatch, recovered=after_five)
+    scene = Scene(tmp_path, register).run()
+    assert "recovered" in scene.state.moments
+    assert {nodes for _, nodes, _ in asked} == {NODES}
+    assert max(since for *_, since in asked) == scene.state.moments["healed"]
+    of_a_system(monkeypatch, recovered=lambda *_: False)
+    (tmp_path / "never").mkdir()
+    assert "recovered" not in Scene(tmp_path / "never", register, replace(SHORT, recovery_time=0.3)).run().state.moments
+
+
+def test_a_rule_that_fails_is_a_warning_and_the_run_goes_on(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
+        raise IndexError("no probe yet")
+
+    of_a_system(monkeypatch, recovered=fails)
+    scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.3)).run()
+    assert scene.state.warnings == ["the system's own rule of recovery failed: IndexError: no probe yet"]
+    assert "final-reads" in scene.state.moments
+
+
+def test_of_nodes_that_say_nothing_nothing_is_waited_for(
+    tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_a_system(monkeypatch, prober=None)
+    monkeypatch.setattr(ToySystem, "probers", lambda self: {})
+    monkeypatch.setattr(final_phase, "QUIET_S", 60.0)
+    scene = Scene(tmp_path, register, replace(SHORT, recovery_time=60.0)).run()
+    assert (scene.state.warnings, "quiet" in scene.state.moments) == ([], False)
+    assert {"recovered", "final-reads"} <= set(scene.state.moments)
+    assert scene.seconds < 30
 
 
 # -- acknowledged, and never applied -----------------------------------------------------------------------------------

@@ -35,6 +35,29 @@ def test_a_status_answer_is_a_probe() -> None:
     assert probe_of(figures(STATUS), "n1", 5) == Probe(5, "n1", "leader", 3, "n1", 0, 9, 8, 7, 2, 1, 1_732_190_000_000)
 
 
+def test_what_only_the_system_knows_is_kept_under_its_own_name() -> None:
+    said = {"role": "leader", "log_end": 9, "term": None, "outstanding": 3, "load": 0.5, "state": "sync", "ok": True}
+    odd = {"none": None, "list": [1, 2], "never": float("nan")}
+    probe = probe_of({**said, **odd}, "n1", 5)
+    assert (probe.role, probe.ledger_end, probe.term) == ("leader", 9, -1)
+    own = {"outstanding": 3, "load": 0.5, "state": "sync", "ok": 1, "list": "[1, 2]", "never": "nan"}
+    assert (probe.own, probe.to_json()["own"]) == (own, own)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": "king"}, {"leader": 1}]
+)
+def test_a_figure_of_another_type_is_no_probe(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"wrong shape: {next(iter(wrong))} "):
+        probe_of(wrong, "n1", 5)
+
+
+def test_what_is_the_harness_s_own_is_never_the_nodes() -> None:
+    probe = probe_of({"time": 9, "node": "n7", "error": "mine"}, "n1", 5)
+    assert (probe.time, probe.node, probe.error) == (5, "n1", None)
+    assert probe.own == {"time": 9, "node": "n7", "error": "mine"}
+
+
 def test_a_node_that_knows_no_leader() -> None:
     probe = probe_of(figures({**STATUS, "role": "candidate", "leader": None}), "n1", 5)
     assert (probe.role, probe.leader, probe.answered) == ("candidate", None, True)

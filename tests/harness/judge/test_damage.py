@@ -9,9 +9,11 @@ import pytest
 
 from harness.judge.damage import NONE, Damage, Damages, damages_of
 from harness.judge.election_safety import election_safety, terms_kept
+from harness.plan import Plan
 from history import Probe, Receipt
 
 S = 1_000_000_000
+PLAN = Plan(seed=1)
 TERM = Damages((Damage("n1", "currterm", "term", 10 * S, 11 * S),))
 
 
@@ -35,21 +37,21 @@ def truncated(*, witness: dict[str, Any], **changes: Any) -> Receipt:
     ],
 )
 def test_a_receipt_that_names_no_class_is_sorted_by_its_path(file: str, kind: str) -> None:
-    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": file}}})]).all
+    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": file}}})], PLAN).all
     assert (one.node, one.kind, one.begin, one.end) == ("n1", kind, 10 * S, 11 * S)
 
 
 def test_the_class_that_a_receipt_names_counts() -> None:
-    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})]).all
+    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})], PLAN).all
     assert (one.kind, one.describe()) == ("data", "its damaged data file /x/currterm")
 
 
 def test_a_fault_whose_witness_never_spoke_may_have_damaged_anything() -> None:
-    (one,) = damages_of([truncated(witness={}, state="indeterminate")]).all
+    (one,) = damages_of([truncated(witness={}, state="indeterminate")], PLAN).all
     assert one.may_be("term")
     assert one.may_be("data")
-    assert damages_of([truncated(witness={}, state="skipped")]) == NONE
-    assert damages_of([truncated(witness={"pid": 1}, fault="kill-one")]) == NONE
+    assert damages_of([truncated(witness={}, state="skipped")], PLAN).all == ()
+    assert damages_of([truncated(witness={"pid": 1}, fault="kill-one")], PLAN).all == ()
 
 
 # -- terms -------------------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
     assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
     assert check.details["behind"] == ["n1", "n3"]
     assert check_named("linearizable", results).verdict == "valid"
-    assert results.sentence == "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40"
+    assert results.sentence.startswith("linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40; ")
     assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
 
 

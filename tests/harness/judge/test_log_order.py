@@ -76,6 +76,7 @@ def test_a_commit_index_that_another_node_had_told_covers_what_was_applied() -> 
 
 def test_a_snapshot_may_be_applied_before_its_index_is_known_to_be_committed() -> None:
     loaded = [probe(at, end=90, committed=-1, applied=60, snapshots_loaded=1) for at in (1, 1.25, 1.5)]
+    loaded.append(probe(1.75, end=90, committed=60, applied=60, snapshots_loaded=1))
     assert reported(*loaded).verdict == "valid"
     assert reported(*(replace(one, snapshots_loaded=0) for one in loaded)).verdict == "invalid"
 
@@ -136,7 +137,7 @@ def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
 def test_a_healthy_node_is_never_accused_in_whatever_order_its_answer_is_read(script: list[Any]) -> None:
     probes = run_of(Node(), script)
     assert breaches(probes) == []
-    assert committed_kept(probes).verdict == "valid"
+    assert committed_kept(probes).verdict != "invalid"
 
 
 @settings(deadline=None, max_examples=200)

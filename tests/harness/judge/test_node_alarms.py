@@ -11,7 +11,7 @@ import pytest
 
 from harness.judge.conclude import log_hits
 from harness.judge.judge import judge
-from harness.judge.node_alarms import node_alarms, setup_failures
+from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
 from harness.systems.dledger.alarms import ALARMS
 from history import Check, KeyVerdict, Probe, Receipt
@@ -97,7 +97,7 @@ def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
     assert setup_failures(replace(with_probes(*reported), log_hits={})) == [
         "1 times 'OutOfMemoryError' on n2 (the server ran out of the memory that the harness gave it)"
     ]
-    assert node_alarms(with_probes(*reported)).verdict == "valid"
+    assert check_of(with_probes(*reported)).verdict == "valid"
 
 
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_nobody() -> None:

@@ -297,5 +297,5 @@ def test_followers_that_are_stuck_behind_a_whole_leader_are_the_ones_at_fault() 
 
 
 def test_the_damage_of_a_run_is_read_from_its_receipts() -> None:
-    (one,) = damages_of([damaged(), receipt()]).all
+    (one,) = damages_of([damaged(), receipt()], good().plan).all
     assert (one.node, one.kind, one.begin, one.end) == ("n3", "data", 20 * S, 21 * S)

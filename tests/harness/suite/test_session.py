@@ -167,10 +167,10 @@ def test_a_shard_a_nemesis_a_version_and_a_length_of_ones_own(world: World) -> N
     assert world("--no-site", "--shard", "2/2") == 0
     assert [cell.plan.version for cell in world.ran] == ["0.4.0"] * 3
     world.ran.clear()
-    assert world("--no-site", "--nemesis", "bridge", "--dledger-version", "0.3.2", "--time-limit", "33") == 0
+    assert world("--no-site", "--nemesis", "bridge", "--system", "dledger@0.3.2", "--time-limit", "33") == 0
     assert [(cell.name, cell.plan.time_limit) for cell in world.ran] == [(BRIDGE, 33.0)]
     world.ran.clear()
-    assert world("--no-site", "-n", "bridge, hammer-time", "-n", "hammer-time") == 0
+    assert world("--no-site", "--system", "dledger", "-n", "bridge, hammer-time", "-n", "hammer-time") == 0
     assert len(world.ran) == 4
 
 
@@ -193,7 +193,8 @@ def test_a_seed_decides_all_of_them(world: World) -> None:
     [
         (["--shard", "3/2"], "expected I/N"),
         (["--nemesis", "kill-all"], "no cell of"),
-        (["--dledger-version", "0.9"], "no cell of"),
+        (["--system", "dledger@0.9"], "no cell of"),
+        (["--system", "zookeeper"], "no cell of"),
         (["--budget", "soon"], "--budget must be a length of time"),
         (["--time-limit", "5"], "leaves no room for a calm and a fault"),
         (["--retries", "9"], "--retries"),

@@ -61,6 +61,7 @@ class Toy:
     ready: Callable[[Shell], bool] = lambda shell: True
     leads: Callable[[Setup], str | None] = lambda setup: "n1"
     roles: tuple[Role, ...] = ()
+    hit: str = ""
 
     def system(self, program: Path) -> System:
         files = LocalFiles("toy", (program,), "write it")
@@ -75,7 +76,8 @@ class Toy:
 
         return System(
             name="toy", summary="a toy", versions=("1",), roles=roles, artifacts=lambda setup: [files],
-            clients=lambda setup, number: [], workloads=(), surface=lambda setup: Surface(peer_port=1, client_port=2),
+            clients=lambda setup, number: [], workloads=(),
+            surface=lambda setup: Surface(peer_ports=(1,), client_port=2, role=self.hit),
             law=Law(), leads=lambda setup: self.leads(setup),
         )  # fmt: skip
 
@@ -312,6 +314,19 @@ def test_the_first_role_of_a_node_is_the_one_that_faults_hit(scene: Scene) -> No
     scene.system.start(["n1"])
     scene.eventually(scene.pid)
     assert scene.pid() == int((scene.home / "run" / "server.pid").read_text())
+
+
+def test_a_role_can_be_aimed_at_and_no_process_of_several_loses_power_alone(scene: Scene) -> None:
+    assert scene.system.surface.refused == {}
+    scene.toy.roles, scene.toy.hit = (role("helper", "sleep", "60"),), "helper"
+    scene.system = Deployment(scene.system.system, scene.system.setup, scene.nodes, time.monotonic, 3.0)
+    scene.system.start(["n1"])
+    scene.eventually(lambda: (scene.home / "run" / "helper.pid").exists())
+    scene.eventually(scene.pid)
+    assert scene.pid() == int((scene.home / "run" / "helper.pid").read_text())
+    refused = scene.system.surface.refused
+    assert set(refused) == {"crash-random-nodes", "crash-all", "disk-error"}
+    assert refused["crash-all"] == "a power cut ends all processes of a node, and n1 has 2 of them"
 
 
 def _alive(pid_file: Path) -> bool:

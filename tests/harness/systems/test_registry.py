@@ -37,7 +37,7 @@ SYSTEM = System(
     canaries=(Canary(name="forgets", help="forgets every write"),),
     roles=lambda setup: [Role(node=node.name, command=("sleep", "60"), ready=listening(7)) for node in setup.nodes],
     clients=lambda setup, number: [Client() for _ in range(number)],
-    surface=lambda setup: Surface(peer_port=7, client_port=8),
+    surface=lambda setup: Surface(peer_ports=(7,), client_port=8),
     workloads=(Workload(name="register", summary="reads and writes", model="register",
                         generator=lambda scale: Register(scale.keys).generator(),
                         final=lambda scale: Register(scale.keys).final_reads()),),

@@ -69,7 +69,12 @@ def test_all_differences_are_counted_and_some_are_kept() -> None:
 
 def test_a_system_that_tells_no_digest_is_told_to_have_told_none() -> None:
     found = check(*(probe(1, node, 9, None) for node in NODES))
-    assert (found.verdict, found.seen) == ("valid", "the servers report no digest of their contents: not compared")
+    assert (found.verdict, found.seen) == ("unknown", "the servers report no digest of their contents: not compared")
+
+
+def test_a_digest_without_its_index_accuses_no_node_and_proves_nothing() -> None:
+    changing = [probe(at, node, -1, f"{node} {at}") for at in (1, 2) for node in NODES]
+    assert check(*changing, quiet=0).verdict == "unknown"
 
 
 def test_contents_that_nobody_could_compare_after_the_heal_are_unknown() -> None:
@@ -87,7 +92,9 @@ def test_only_nodes_that_came_back_need_to_be_compared() -> None:
     assert check(*after, since=30, back=("n1", "n2")).verdict == "valid"
     assert check(*after, since=30).verdict == "unknown"
     assert check(*after, since=None).verdict == "valid"
-    assert check(probe(60, "n1", 50, "b"), since=30, back=("n1",)).verdict == "valid"
+    alone = check(probe(60, "n1", 50, "b"), since=30, back=("n1",))
+    seen = "1 digests, none of an index that several nodes reported: not compared"
+    assert (alone.verdict, alone.seen) == ("unknown", seen)
 
 
 def test_a_node_that_tells_no_digest_where_others_do_was_not_compared() -> None:

@@ -266,6 +266,6 @@ def real_world(name: str) -> Iterator[World]:
     with real_cluster(name) as cluster, Remote(cluster.nodes) as remote:
         system = ToySystem(remote)
         system.install()
-        settings = Settings(peer_port=PORT, store="store")
+        settings = Settings(peer_ports=(PORT,), store="store")
         ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
         yield World(ctx, remote, system, cluster)

@@ -36,7 +36,10 @@ def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
 
 
 def probe(at: float, node: str, applied: int, role: Any = "follower", term: int = 1) -> Probe:
-    return Probe(round(at * S), node, role, term, ledger_end=applied, committed=applied, applied=applied)
+    return Probe(
+        round(at * S), node, role, term, ledger_end=applied, committed=applied, applied=applied,
+        state_index=applied, digest=f"of {applied}",
+    )  # fmt: skip
 
 
 OPERATIONS = (
@@ -52,6 +55,7 @@ PROBES = (
     probe(30.5, "n1", 40, "leader"),
     *(probe(33, node, 41) for node in NODES),
     probe(60.5, "n1", 100, "leader"),
+    probe(60.6, "n1", 100, "leader"),
     probe(60.8, "n1", 100, "leader"),
     *(probe(63, node, 101) for node in NODES),
 )

@@ -25,8 +25,9 @@ def record(store: Path, *, last_read: int | None = 2, ended: bool = True, seen_b
     run = create_run(store, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
     _history(run, last_read)
-    probes = [Probe(49 * S // 10, "n1", "leader", 1, "n1", 0, 9, 9, 9)]
-    probes += [Probe(55 * S // 10, node, "follower", 1, "n1", 0, 9, 9, 9) for node in seen_by]
+    state: dict[str, Any] = {"state_index": 9, "digest": "of 9"}
+    probes = [Probe(tenth * S // 10, "n1", "leader", 1, "n1", 0, 9, 9, 9, **state) for tenth in (45, 47, 49)]
+    probes += [Probe(55 * S // 10, node, "follower", 1, "n1", 0, 9, 9, 9, **state) for node in seen_by]
     probes += [Probe(56 * S // 10, node, error="no connection") for node in NODES if node not in seen_by]
     run.probes.write_text("\n".join([probes_header(), *(json.dumps(probe.to_json()) for probe in probes), ""]))
     RunState(run.state, dict(MOMENTS), ended=ended).save()

@@ -14,7 +14,6 @@ from harness.plan import Plan
 from harness.systems import Machine, Setup, fetch
 from harness.systems.dledger import SYSTEM, processes, status
 from harness.systems.dledger.processes import java_command, leads, surface
-from history.records.plans import PLANTED_BUGS
 from nemesis.core.ports import Command, Completed
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.1{number}") for number in (1, 2, 3))
@@ -136,6 +135,4 @@ def test_a_server_is_ready_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_declared_is_what_plans_take() -> None:
-    """The pages of reports know the planted bugs by a table of their own."""
-    assert {one.name: one.found_by for one in SYSTEM.canaries} == PLANTED_BUGS
     assert {one.name: one.default for one in SYSTEM.options} == dict(Plan(seed=0).setup().options)

@@ -72,7 +72,7 @@ def test_a_role_is_a_process_on_every_node(tmp_path: Path) -> None:
     )  # fmt: skip
     assert roles[0].ready is not None
     surface = system.surface(setup)
-    assert (surface.peer_port, surface.client_port, surface.store) == (70, 70, "data/server")
+    assert (surface.peer_ports, surface.client_port, surface.store) == ((70,), 70, "data/server")
     assert list(system.roles(Setup(version="local"))) == []
 
 

@@ -1,0 +1,79 @@
+"""The checks of what nodes say of themselves, each of them only where nodes say what it rests on.
+
+A check of figures that a system's nodes do not report is left out, and the results say so.  One whose nodes would
+report them, but never answered, is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from harness.judge.committed_prefix import committed_kept
+from harness.judge.damage import Damages
+from harness.judge.election_safety import election_safety, terms_kept
+from harness.judge.leader_complete import leader_complete
+from harness.judge.log_order import log_order
+from harness.judge.recorded import Recorded
+from harness.judge.recovery_check import Found
+from harness.judge.replicas import replicas_agree
+from harness.judge.stretches import reporting
+from history import Check
+
+#: What is said of a figure that no node reports.
+_UNREPORTED: Final = {
+    "digest": "no digest of the nodes' contents was reported",
+    "state_index": "the index of the nodes' contents was not reported",
+    "role": "who leads was not reported",
+    "term": "terms were not reported",
+    "ledger_end": "where logs end was not reported",
+    "committed": "what is committed was not reported",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeCheck:
+    """A check by its name, the fields of a probe that it rests on, and how it is made."""
+
+    name: str
+    needs: tuple[str, ...]
+    make: Callable[[], Check]
+
+
+def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) -> tuple[list[Check], list[str]]:
+    """The checks, and a sentence for those that are left out, by the reason."""
+    probes, moments = recorded.probes, recorded.state.moments
+    every = (
+        _NodeCheck("replicas-agree", ("digest", "state_index"), lambda: replicas_agree(
+            probes,
+            quiet=moments.get("quiet"),
+            recovered=recovery.recovered if recovery else (),
+            since=moments.get("healed") if recovery else None,
+        )),
+        _NodeCheck("election-safety", ("role", "term"), lambda: election_safety(probes, damages)),
+        _NodeCheck("terms-kept", ("term",), lambda: terms_kept(probes, damages)),
+        _NodeCheck("leader-complete", ("ledger_end", "committed", "role", "term"),
+                   lambda: leader_complete(probes, damages)),
+        _NodeCheck("log-order", ("ledger_end", "committed"), lambda: log_order(probes, damages)),
+        _NodeCheck("committed-kept", ("ledger_end", "committed"), lambda: committed_kept(probes, damages)),
+    )  # fmt: skip
+    if recorded.plan.under_test.prober is None and not probes:
+        return [], [_left_out([one.name for one in every], "nodes of this system say nothing of themselves")]
+    if not any(probe.answered for probe in probes):
+        silent = "no node ever answered a probe"
+        return [Check(one.name, "check", "unknown", "what nodes say of themselves", silent) for one in every], []
+    reported = {figure for figure in _UNREPORTED if reporting(probes, figure)}
+    missing: dict[str, list[str]] = {}
+    for one in every:
+        if lacking := [figure for figure in one.needs if figure not in reported]:
+            missing.setdefault(_UNREPORTED[lacking[0]], []).append(one.name)
+    left_out = {name for names in missing.values() for name in names}
+    return [one.make() for one in every if one.name not in left_out], [
+        _left_out(names, why) for why, names in missing.items()
+    ]
+
+
+def _left_out(names: list[str], why: str) -> str:
+    which = f"{', '.join(names[:-1])} and {names[-1]} are" if len(names) > 1 else f"{names[0]} is"
+    return f"{which} left out: {why}"

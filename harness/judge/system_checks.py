@@ -1,0 +1,44 @@
+"""The checks that a system brings with it: its invariants, and that of a workload which no model judges.
+
+They are functions of a third party.  One that fails, or returns no check, makes an unknown check that names it: never
+a crash of the judge, and never a valid run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import get_args
+
+from harness.systems.api import Evidence, Invariant
+from history import Check, Verdict
+
+
+def own_checks(functions: Iterable[Invariant], evidence: Evidence, others: Iterable[Check]) -> list[Check]:
+    """The checks that these functions make of the evidence, beside all ``others``.
+
+    A name stands for one check: one that is taken gets a number.
+    """
+    names, found = {check.name for check in others}, []
+    for check in (_made(one, evidence) for one in functions):
+        name, number = check.name, 2
+        while name in names:
+            name, number = f"{check.name}-{number}", number + 1
+        names.add(name)
+        found.append(replace(check, name=name))
+    return found
+
+
+def _made(function: Invariant, evidence: Evidence) -> Check:
+    name = getattr(function, "__name__", type(function).__name__).strip("_<>").replace("_", "-")
+    try:
+        found = function(evidence)
+    except Exception as error:  # noqa: BLE001 (see above)
+        return _unknown(name, f"{name} failed: {type(error).__name__}: {error}")
+    if not isinstance(found, Check) or found.verdict not in get_args(Verdict):
+        return _unknown(name, f"{name} returned no check: {str(found)[:100]}")
+    return replace(found, kind="check")
+
+
+def _unknown(name: str, seen: str) -> Check:
+    return Check(name, "check", "unknown", "a check of the system's own", seen)

@@ -1,0 +1,146 @@
+"""What a system's runs show of its own code: ``harness system check`` asks for each part, and says what is missing.
+
+Three short runs are looked at: one with a cut, a kill and a pause; a calm one on the same nodes, which must find
+nothing of the one before; and one with a planted bug.  A part that is wrong is invalid, one that the system does not
+have, or that the runs did not show, is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.systems.api import FIGURES, System
+from history import Operation, Probe, Verdict
+
+#: A cut, a kill and a pause, of which each leaves a quorum.
+FAULTS: Final = ("partition-random-node", "kill-random-processes", "hammer-time")
+#: A client may return so much later than its timeout (s): the machine may be busy.
+SLACK_S: Final = 1.0
+_PROBED: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One part of a system, and what the runs showed of it."""
+
+    part: str
+    verdict: Verdict
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one run left: ``results.json``, moments (ns since its start), and the directory of the nodes' files."""
+
+    results: Mapping[str, Any]
+    moments: Mapping[str, int]
+    operations: Sequence[Operation]
+    probes: Sequence[Probe]
+    nodes: tuple[str, ...]
+    files: Path
+
+    def check(self, name: str) -> Mapping[str, Any]:
+        """The check or gate of this name; an unknown one if there is none."""
+        missing = {"name": name, "verdict": "unknown", "seen": "not judged"}
+        return next((one for one in self.results.get("checks", ()) if one["name"] == name), missing)
+
+    @property
+    def of_clients(self) -> Mapping[str, Any]:
+        """The check of what clients saw, which is the first."""
+        checks = self.results.get("checks") or [self.check("")]
+        first: Mapping[str, Any] = checks[0]
+        return first
+
+
+def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, client_timeout: float) -> list[Finding]:
+    """The parts of a system by its runs; ``planted`` is None where it has no planted bug."""
+    return [
+        _starts(faulty),
+        _outcomes(faulty, client_timeout),
+        *(_under(faulty, fault) for fault in FAULTS),
+        _as("heal", faulty.check("recovery")),
+        _as("promises", faulty.of_clients),
+        _probes(system, faulty),
+        _collect(faulty),
+        _wipe(calm),
+        _canary(system, planted),
+    ]
+
+
+def _as(part: str, check: Mapping[str, Any]) -> Finding:
+    return Finding(part, check["verdict"], f"{check['name']}: {check['seen']}")
+
+
+def _starts(trial: Trial) -> Finding:
+    if "main" not in trial.moments:
+        return Finding("start, ready", "invalid", "the load never began")
+    return Finding("start, ready", "valid", f"{len(trial.nodes)} nodes served")
+
+
+def _outcomes(trial: Trial, client_timeout: float) -> Finding:
+    """A client returns in time whatever happens; only what never came back may have no end."""
+    counts = Counter(op.outcome for op in trial.operations)
+    took = [(op.returned - op.invoked) / 1e9 for op in trial.operations if op.returned is not None]
+    seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
+    if max(took, default=0.0) > client_timeout + SLACK_S:
+        late = f"an operation took {max(took):.1f} s of a client's timeout of {client_timeout:g} s"
+        return Finding("outcomes", "invalid", f"{seen}; {late}")
+    if silent := [op for op in trial.operations if op.outcome != "ok" and op.returned is not None and not op.error]:
+        return Finding("outcomes", "invalid", f"{seen}; {len(silent)} without a reason")
+    return Finding("outcomes", "valid" if counts["ok"] else "unknown", seen)
+
+
+def _under(trial: Trial, fault: str) -> Finding:
+    """Whether the fault bit, and clients were answered beside it."""
+    states = Counter(one["state"] for one in trial.results.get("receipts", ()) if one["fault"] == fault)
+    bitten = ", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "never tried"
+    windows = [one for one in trial.check("under-fault").get("details", {}).get("faults", ()) if one["fault"] == fault]
+    ok = sum(one["ok"] for one in windows)
+    fine = states["installed"] and ok and all(one["exempt"] or one["ok"] >= one["least"] for one in windows)
+    return Finding(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it stood")
+
+
+def _probes(system: System, trial: Trial) -> Finding:
+    if system.prober is None:
+        return Finding("probes", "unknown", "there are none: nothing of the nodes themselves is judged")
+    answers = Counter(probe.node for probe in trial.probes if probe.answered)
+    if never := [node for node in trial.nodes if not answers[node]]:
+        why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
+        return Finding("probes", "invalid", f"{', '.join(never)} never answered: {why}")
+    nothing = Probe(0, "")
+    fields = {figure: _PROBED.get(figure, figure) for figure in FIGURES}
+    changed = {
+        name for name in fields.values() if any(getattr(p, name) != getattr(nothing, name) for p in trial.probes)
+    }
+    said = [figure for figure, field in fields.items() if field in changed]
+    own = sorted({name for probe in trial.probes for name in probe.own})
+    seen = f"{', '.join(said) or 'no figure that is known to all'}; of its own: {', '.join(own) or 'none'}"
+    return Finding("probes", "valid" if said or own else "unknown", seen)
+
+
+def _collect(trial: Trial) -> Finding:
+    logs = {node: [path for path in (trial.files / node).glob("*.log*") if path.stat().st_size] for node in trial.nodes}
+    if missing := [node for node, found in logs.items() if not found]:
+        return Finding("collect", "invalid", f"no log of {', '.join(missing)}")
+    return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
+
+
+def _wipe(trial: Trial) -> Finding:
+    """A run on nodes of an earlier one, whose values it must not find: no history would explain them."""
+    of_clients = trial.of_clients
+    seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
+    return Finding("wipe", of_clients["verdict"] if "main" in trial.moments else "invalid", seen)
+
+
+def _canary(system: System, trial: Trial | None) -> Finding:
+    if trial is None:
+        return Finding("canary", "unknown", "there is none: whether a broken system would be noticed is not known")
+    canary = system.canaries[0]
+    caught = [name for name in canary.found_by if trial.check(name)["verdict"] == "invalid"]
+    if caught:
+        return Finding("canary", "valid", f"{canary.name} was found by {', '.join(caught)}")
+    return Finding("canary", "invalid", f"{canary.name} was not found by {' or '.join(canary.found_by)}")
