@@ -1,4 +1,4 @@
-"""Run Spark actions: schemas in Spark's syntax, and one kind of exception with the first cause."""
+"""Run Spark actions, with one kind of exception and its first cause."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from pipeline.errors import JobError, UnseenPathError
-
-
-def ddl(schema: pa.Schema) -> str:
-    """The schema as Spark's text form, all columns nullable."""
-    names = {pa.int64(): "bigint", pa.string(): "string"}
-    return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
 
 
 def run_action(action: Callable[[], Any]) -> Any:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import fit, named, no_parquet
+from history.tables.metadata import named, no_parquet, read_pieces
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
@@ -35,10 +35,9 @@ from pipeline.tables.storage import exact, read_table, rows_in, rows_of, write_f
 
 LANDING: Final = "landing"
 TEMPORARY: Final = ".tmp"
-LARGE_BYTES: Final = 64 << 20
-"""Operations of more bytes are copied in pieces, and a run with so many gets a landing of its own."""
+HELD_BYTES: Final = 64 << 20
+"""Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone."""
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
-_BATCH: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Landing:
             return False
         # Also where this machine's clock is behind that of the last writer.
         written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
-        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > LARGE_BYTES
+        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > HELD_BYTES
         names = [table for table in TABLES if not (large and table == "operations")]
         tables = {table: made[table] if made else read_table(run.table(table), table) for table in names}
         batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
@@ -203,10 +202,8 @@ def with_run(table: pa.Table, name: str, run: str) -> pa.Table:
 
 def _pieces(operations: Path, run: str) -> Iterator[pa.Table]:
     for part in sorted(operations.glob("*.parquet")):
-        schema = storage.written_schema("operations")
-        with pq.ParquetFile(part) as file:
-            for batch in file.iter_batches(_BATCH):
-                yield with_run(fit(pa.Table.from_batches([batch]), "operations", schema, part), "operations", run)
+        for piece in read_pieces(part, "operations", storage.written_schema("operations")):
+            yield with_run(piece, "operations", run)
 
 
 def fingerprint(run: RunFiles, rows: Mapping[str, int]) -> str:
