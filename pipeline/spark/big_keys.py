@@ -34,6 +34,7 @@ from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
 from pipeline.tables.columns import json_text, key_of, operations_of
 from pipeline.tables.judging import REGISTERS
+from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -208,14 +209,10 @@ def _counterexamples(
         return shown
     wanted = sorted(set().union(*cores.values()))
     found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
-    by_index = {operation.invoke_index: operation for operation in operations_of(_plain(found))}
+    by_index = {operation.invoke_index: operation for operation in operations_of(found.cast(PLAIN_OPERATIONS))}
     for (key, _), core in sorted(cores.items()):
         shown[key] += _explain([by_index[index] for index in sorted(core)])
     return shown
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    return table.cast(pa.schema([(field.name, field.type) for field in OPERATIONS]))
 
 
 def _explain(core: list[Operation]) -> tuple[Counterexample, ...]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from history import Header, HistoryWriter, RunFiles
 from pipeline.errors import PipelineError, SessionError
-from pipeline.spark.jobs import run_tables
+from pipeline.spark.large import run_tables
 from pipeline.spark.session import scratch_prefix, start_session
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND
-from history.metrics.recovery import Asked, Load, load_of
+from history.metrics.recovery import Load
+from pipeline.tables.recovery import Slice
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
@@ -51,27 +52,20 @@ def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Loa
     The last three figures are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
     (ns).
     """
-    phased = any(batch["phase"].null_count < len(batch) for batch in batches())
-    operations, ok, last = 0, 0, healed
-    asked: list[Asked] = []
+    slices = [Slice.of(batch) for batch in batches()]
+    load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
     seconds, latencies = _Seconds(), np.zeros(_BINS, np.int64)
     for batch in batches():
-        operations += len(batch)
         ok += pc.equal(batch["outcome"], "ok").true_count
-        last = max([last, *(part.known for part in _asked(batch))])
-        main = batch.filter(pc.equal(batch["phase"], "main")) if phased else batch
-        asked += _asked(main)
-        returned, waits = _answered(main)
+        returned, waits = _answered(batch, phased=phased)
         seconds.add(returned)
         latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
-    figures: dict[str, Any] = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
-    load = load_of(asked, last, ())
-    if not asked:
-        return figures, load
     answered = int(latencies.sum())
-    figures |= {
+    figures: dict[str, Any] = {
+        "operations": sum(piece.operations for piece in slices),
+        "ok": ok,
         "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
-        "unavailable_s": seconds.unavailable(load.begin, load.end),
+        "unavailable_s": seconds.unavailable(load.begin, load.end) if Slice.asked_in(slices) else None,
         "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
     }
     return figures, load
@@ -109,23 +103,15 @@ def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: 
     place = int(np.searchsorted(before, rank))
     found = []
     for batch in batches():
-        main = batch.filter(pc.equal(batch["phase"], "main")) if phased else batch
-        waits = _answered(main)[1]
+        waits = _answered(batch, phased=phased)[1]
         found.append(waits[np.minimum(waits // _BIN_NS, _BINS - 1) == place])
     within = np.sort(np.concatenate(found))
     return float(within[rank - 1 - (int(before[place - 1]) if place else 0)]) / 1e6
 
 
-def _asked(batch: pa.RecordBatch) -> list[Asked]:
-    """When clients asked, from the operations of a batch; nothing if there is none."""
-    if not len(batch):
-        return []
-    invoked, returned = pc.min_max(batch["invoked"]).as_py(), pc.max(batch["returned"]).as_py()
-    return [Asked(invoked["min"], max(invoked["max"], returned or 0), batch["returned"].null_count > 0)]
-
-
-def _answered(main: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:
-    """When the ok operations returned, and how long they took (ns)."""
-    ok = main.filter(pc.equal(main["outcome"], "ok"))
+def _answered(batch: pa.RecordBatch, *, phased: bool) -> tuple[_Numbers, _Numbers]:
+    """When the ok operations of the load returned, and how long they took (ns)."""
+    ok = batch.filter(pc.equal(batch["outcome"], "ok"))
+    ok = ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
     returned = ok["returned"].to_numpy()
     return returned, returned - ok["invoked"].to_numpy()

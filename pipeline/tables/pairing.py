@@ -20,7 +20,7 @@ from history import Event, FormatError, pair
 from history.records.events import line_of_event
 from history.records.operations import ECHOED
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.columns import events_of
+from pipeline.tables.columns import EVENTS, events_of
 from pipeline.tables.lines import CODED, COLUMNS, Ints
 
 Problem: TypeAlias = tuple[int, str]
@@ -123,12 +123,12 @@ class Seams:
         for row in crossing[np.argsort(entering[1][crossing])][:1].tolist():
             process, index = entering[:, row].tolist()
             before = self._open.filter(pc.equal(self._open["process"], process))
-            self._note(_refusal([*events_of(_plain(before)), Event(index, 0, "invoke", process, "")]))
+            self._note(_refusal([*events_of(before.cast(EVENTS)), Event(index, 0, "invoke", process, "")]))
         both = pa.concat_tables([self._open, seam]).unify_dictionaries().combine_chunks()
         paired = pair_events(both)
         self._note(paired.problem)
         invokes = _codes(paired.seam["type"]) == _place(paired.seam["type"], "invoke")
-        for event in events_of(_plain(paired.seam.filter(pa.array(~invokes)).slice(0, 1))):
+        for event in events_of(paired.seam.filter(pa.array(~invokes)).slice(0, 1).cast(EVENTS)):
             self._note(_refusal([event]))
         self._operations.append(paired.operations)
         self._open = paired.seam.filter(pa.array(invokes))
@@ -167,7 +167,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
     """What ``history.pair`` says of two events of one process, one after the other."""
-    first, second = events_of(_plain(events.take(pa.array(rows))))
+    first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])
     return _refusal([first, second])
@@ -179,12 +179,6 @@ def _refusal(events: list[Event]) -> Problem | None:
     except FormatError as error:
         return events[-1].index, error.message
     return None
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """The same rows without dictionaries."""
-    return table.cast(pa.schema([(name, pa.string() if name in CODED else table.schema.field(name).type)
-                                 for name in table.column_names]))  # fmt: skip
 
 
 def _type_codes(events: pa.Table) -> NDArray[np.int32]:

@@ -18,7 +18,7 @@ from history.records.layout import LARGE_BYTES
 from pipeline.errors import JobError
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import is_remote
-from pipeline.spark.jobs import run_tables
+from pipeline.spark.large import run_tables
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
