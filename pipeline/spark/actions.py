@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import JobError, UnseenPathError
+from pipeline.errors import JobError
 
 
 def run_action(action: Callable[[], Any]) -> Any:
@@ -36,9 +36,9 @@ def cause(text: str) -> str:
 
 
 def require_visible(path: Path) -> None:
-    """Raise UnseenPathError on a worker that does not see what the driver made."""
+    """Raise JobError on a worker that does not see what the driver made."""
     if not path.exists():
-        raise UnseenPathError(
+        raise JobError(
             f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
             "the same path, or the history be named by a URI that Spark reads (hdfs://, s3a://)"
         )

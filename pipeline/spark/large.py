@@ -41,7 +41,7 @@ from pipeline.tables.storage import replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 2 << 30
@@ -202,22 +202,13 @@ def _verdict_rows(
         return verdicts
     operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
     held = f"; one task holds {most} operations on one key, or {rows} that are not of integers: see {_WORKER}"
-    return pa.concat_tables([verdicts, large_verdicts(spark, operations, large, model, held)])
-
-
-def large_verdicts(
-    spark: SparkSession, operations: DataFrame, keys: list[str], model: str, memory: str = ""
-) -> pa.Table:
-    """The verdicts on keys that no task holds, as rows; an unkeyed object has the key ''.  Raises JobError.
-
-    ``memory`` is added to the reason of an unknown one.
-    """
-    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
-    verdicts = judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
-    return verdict_table([
-        replace(verdict, reason=f"{verdict.reason}{memory}") if verdict.verdict == "unknown" else verdict
-        for verdict in verdicts
-    ])  # fmt: skip
+    # An unkeyed object has the key ''.
+    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in large)
+    found = [
+        replace(verdict, reason=f"{verdict.reason}{held}") if verdict.verdict == "unknown" else verdict
+        for verdict in judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
+    ]
+    return pa.concat_tables([verdicts, verdict_table(found)])
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,10 +30,9 @@ from pipeline.tables import storage
 from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
-from pipeline.tables.storage import exact, read_table, rows_in, rows_of, write_file
+from pipeline.tables.storage import appearing, exact, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
-TEMPORARY: Final = ".tmp"
 HELD_BYTES: Final = 64 << 20
 """Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone."""
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
@@ -153,15 +151,9 @@ class Landing:
             self.bytes += content.nbytes
 
     def _publish(self, parts: Mapping[tuple[str, str], Iterable[pa.Table]]) -> None:
-        mark = uuid.uuid4().hex
-        fresh = self._warehouse / LANDING / f"{mark}{TEMPORARY}"
-        fresh.mkdir(parents=True)
-        try:
+        with appearing(self._warehouse / LANDING / uuid.uuid4().hex) as fresh:
             for (table, month), content in parts.items():
                 write_month(fresh, table, month, written_schema(table), content)
-            fresh.rename(fresh.with_suffix(""))
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
 
 
 def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:

@@ -31,8 +31,8 @@ from history import FormatError
 from history.tables.metadata import PIECE, read_pieces, schema_of
 from history.tables.schemas import FORMERLY
 from history.tables.warehouse import NEWEST, VERSIONS, files_of, written_schema
-from pipeline.tables.storage import remove, rows_in, sweep
-from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
+from pipeline.tables.storage import appearing, remove, rows_in, sweep
+from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
 log = logging.getLogger(__name__)
 FAN_IN: Final = 8
@@ -184,19 +184,13 @@ def _link(source: Path, target: Path) -> None:
 @contextlib.contextmanager
 def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
     """A fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises OSError."""
-    versions = warehouse / VERSIONS
-    versions.mkdir(parents=True, exist_ok=True)
-    fresh = versions / f"{uuid.uuid4().hex}{TEMPORARY}"
-    fresh.mkdir()
     number = int(base.name) + 1 if base is not None else 1
     try:
-        yield fresh
-        fresh.rename(versions / f"{number:08}")
+        with appearing(warehouse / VERSIONS / f"{number:08}") as fresh:
+            yield fresh
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
