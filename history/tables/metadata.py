@@ -65,7 +65,7 @@ def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
     """The same in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(PIECE):
+            for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):
                 yield fit(pa.Table.from_batches([batch]), name, schema, path)
     except pa.ArrowInvalid as error:
         raise no_parquet(path, error) from None

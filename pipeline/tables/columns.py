@@ -28,6 +28,7 @@ EVENTS: Final = pa.schema(
         pa.field("node", pa.string()),
         pa.field("error", pa.string()),
         pa.field("phase", pa.string()),
+        pa.field("intended", pa.int64()),
     ]
 )
 """One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis."""
@@ -61,6 +62,7 @@ def events_table(events: Sequence[Event]) -> pa.Table:
         "node": [event.node for event in events],
         "error": [event.error for event in events],
         "phase": [event.phase for event in events],
+        "intended": [event.intended for event in events],
     }
     try:
         return _table(columns, EVENTS)
@@ -149,7 +151,7 @@ def _parser() -> Callable[[str | None], Any]:
 def _misfit(events: Iterable[Event], cause: Exception) -> FormatError:
     source = "history"
     for event in events:
-        for name in ("index", "time", "process"):
+        for name in ("index", "time", "process", "intended"):
             number = getattr(event, name)
             if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
                 return FormatError(source, f"line {event.index + 2}", f"{name!r} does not fit in 64 bits: {number}")

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from history import Event, FormatError
+from history.codes import ABSENT
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table, json_text
 
@@ -172,6 +173,7 @@ class _Scan(_Lines):
             "process": rows[:, k.PROCESS],
             "value": pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(texts)),
             "phase": _dictionary(rows[:, k.PHASE].astype(np.int32), PHASES),
+            "intended": pa.array(rows[:, k.INTENDED], mask=rows[:, k.INTENDED] == ABSENT),
         }  # fmt: skip
         for name, column in (("f", k.F), ("key", k.KEY), ("node", k.NODE), ("error", k.ERROR)):
             codes, first = k.number(rows[:, column])

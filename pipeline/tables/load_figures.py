@@ -1,6 +1,6 @@
-"""Counts, rate, unavailability and p99 latency of a run, computed exactly from one batch at a time.
+"""Counts, rate, unavailability and p99 latencies of a run, computed exactly from one batch at a time.
 
-A run of any length is read in batches: what is held is one pair of numbers a second, and a histogram.
+A run of any length is read in batches: what is held is one pair of numbers a second, and two histograms.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from history import SECOND
 from history.metrics.recovery import Load
+from history.tables.metadata import read_pieces
+from history.tables.schemas import OPERATIONS
 from pipeline.tables.recovery import Slice
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
-COLUMNS: Final = ("outcome", "phase", "invoked", "returned")
+COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
-_BATCH: Final = 1 << 18
 _HELD: Final = 1 << 20
 _BIN_NS: Final = 1 << 20
 _BINS: Final = 1 << 16
-Batches: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
+_READ: Final = pa.schema([OPERATIONS.field(name) for name in COLUMNS])
+_SINCE: Final = {"p99_ms": "invoked", "response_p99_ms": "intended"}
+Batches: TypeAlias = Callable[[], Iterator[pa.Table | pa.RecordBatch]]
 _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -35,10 +37,9 @@ def batches_of(table: Path) -> Batches:
     """The batches of an operations table on disk, as often as they are asked for; a small table is read once."""
     parts = sorted(table.glob("*.parquet"))
 
-    def read() -> Iterator[pa.RecordBatch]:
+    def read() -> Iterator[pa.Table]:
         for part in parts:
-            with pq.ParquetFile(part) as file:
-                yield from file.iter_batches(_BATCH, columns=list(COLUMNS))
+            yield from read_pieces(part, "operations", _READ)
 
     if sum(part.stat().st_size for part in parts) > _HELD:
         return read
@@ -47,26 +48,27 @@ def batches_of(table: Path) -> Batches:
 
 
 def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:
-    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms`` (see the table ``runs``), and the load.
+    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the load.
 
-    The last three figures are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
+    All but the first two are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
     (ns).
     """
     slices = [Slice.of(batch) for batch in batches()]
     load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
-    seconds, latencies = _Seconds(), np.zeros(_BINS, np.int64)
+    seconds, latencies = _Seconds(), {name: np.zeros(_BINS, np.int64) for name in _SINCE}
     for batch in batches():
-        ok += pc.equal(batch["outcome"], "ok").true_count
-        returned, waits = _answered(batch, phased=phased)
-        seconds.add(returned)
-        latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
-    answered = int(latencies.sum())
+        ok += pc.sum(pc.equal(batch["outcome"], "ok")).as_py() or 0
+        answered = _answered(batch, phased=phased)
+        seconds.add(answered["returned"].to_numpy())
+        for name, since in _SINCE.items():
+            latencies[name] += np.bincount(_bins(_waits(answered, since)), minlength=_BINS)
+    ok_in_load = int(latencies["p99_ms"].sum())
     figures: dict[str, Any] = {
         "operations": sum(piece.operations for piece in slices),
         "ok": ok,
-        "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
+        "rate": ok_in_load * SECOND / (load.end - load.begin) if load.end > load.begin else None,
         "unavailable_s": seconds.unavailable(load.begin, load.end) if Slice.asked_in(slices) else None,
-        "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
+        **{name: _quantile(batches, latencies[name], since, phased=phased) for name, since in _SINCE.items()},
     }
     return figures, load
 
@@ -96,22 +98,33 @@ class _Seconds:
         return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
 
 
-def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: int = 99) -> float:
+def _quantile(batches: Batches, latencies: _Numbers, since: str, *, phased: bool, per_cent: int = 99) -> float | None:
     """The latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
     rank = -(-per_cent * int(latencies.sum()) // 100)
+    if not rank:
+        return None
     before = np.cumsum(latencies)
     place = int(np.searchsorted(before, rank))
     found = []
     for batch in batches():
-        waits = _answered(batch, phased=phased)[1]
-        found.append(waits[np.minimum(waits // _BIN_NS, _BINS - 1) == place])
+        waits = _waits(_answered(batch, phased=phased), since)
+        found.append(waits[_bins(waits) == place])
     within = np.sort(np.concatenate(found))
     return float(within[rank - 1 - (int(before[place - 1]) if place else 0)]) / 1e6
 
 
-def _answered(batch: pa.RecordBatch, *, phased: bool) -> tuple[_Numbers, _Numbers]:
-    """When the ok operations of the load returned, and how long they took (ns)."""
+def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | pa.RecordBatch:
+    """The ok operations of the load."""
     ok = batch.filter(pc.equal(batch["outcome"], "ok"))
-    ok = ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
-    returned = ok["returned"].to_numpy()
-    return returned, returned - ok["invoked"].to_numpy()
+    return ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
+
+
+def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
+    """How long each of those with a time ``since`` took from it (ns)."""
+    known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
+    waits: _Numbers = known["returned"].to_numpy() - known[since].to_numpy()
+    return waits
+
+
+def _bins(waits: _Numbers) -> _Numbers:
+    return np.minimum(waits // _BIN_NS, _BINS - 1)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from history import Event, FormatError, pair
+from history.readers.parquet import may_differ
 from history.records.events import line_of_event
 from history.records.operations import ECHOED
 from history.tables.schemas import OPERATIONS
@@ -27,8 +28,6 @@ Problem: TypeAlias = tuple[int, str]
 """The index of an event that does not pair, and what is wrong."""
 
 _NEVER: Final = -2
-# What a refused cas repeats of its invocation, in the spelling of our own writer.
-_REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
@@ -105,6 +104,7 @@ def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
         "invoked": invocation["time"], "returned": completion["time"],
         "node": pa.DictionaryArray.from_arrays(pa.array(node, mask=node < 0), _whole(events["node"]).dictionary),
         "error": completion["error"], "phase": invocation["phase"],
+        "intended": invocation["intended"],
     }  # fmt: skip
     return pa.table(columns, schema=CODED_OPERATIONS)
 
@@ -156,8 +156,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
     rows = np.flatnonzero(answers)
     asked, answered = (_whole(events["value"]).take(pa.array(places[rows])) for places in (begun, ended))
     cas = pa.array(_codes(events["f"])[ended[rows]] == _place(events["f"], "cas"))
-    repeated = pc.if_else(cas, pc.replace_substring_regex(answered, *_REPEATED), answered)
-    wrong[rows[np.asarray(pc.and_(pc.not_equal(asked, repeated), pc.not_equal(answered, "null")))]] = True
+    wrong[rows[np.asarray(pc.and_(may_differ(cas, asked, answered), pc.not_equal(answered, "null")))]] = True
     places = np.flatnonzero(wrong)
     for place in places[np.argsort(ended[places])].tolist():
         if (problem := _complaint(events, np.array([begun[place], ended[place]]))) is not None:
