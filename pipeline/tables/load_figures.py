@@ -127,4 +127,5 @@ def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
 
 
 def _bins(waits: _Numbers) -> _Numbers:
-    return np.minimum(waits // _BIN_NS, _BINS - 1)
+    # No wait is negative, unless another writer says that an operation was due after its answer.
+    return np.clip(waits // _BIN_NS, 0, _BINS - 1)

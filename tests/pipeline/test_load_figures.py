@@ -22,7 +22,7 @@ ROW = st.tuples(
     st.sampled_from(["warm-up", "main", "main", None]),
     st.integers(0, 9 * SECOND),
     st.integers(0, 3 * SECOND),
-    st.none() | st.integers(0, SECOND),
+    st.none() | st.integers(-5 * SECOND, SECOND),
 )
 
 
