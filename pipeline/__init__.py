@@ -13,7 +13,7 @@ Importing this package does not import pyspark.
 
 from history.tables.warehouse import read_all
 from pipeline.errors import JavaMissingError, JobError, PackageMissingError, PipelineError, SessionError
-from pipeline.spark.jobs import run_tables
+from pipeline.spark.large import run_tables
 from pipeline.spark.session import start_session
 from pipeline.spark.warm import WarmSession
 from pipeline.tables.local import local_tables

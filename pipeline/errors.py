@@ -6,8 +6,7 @@
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
     ├── PackageMissingError     no jar for a kind of URI, such as s3a://
-    ├── JobError                a Spark job died (a checker that crashed, a worker that was killed)
-    └── UnseenPathError         a worker does not see a path of the driver's; in the driver it is a JobError
+    └── JobError                a Spark job died (a checker that crashed, a worker that was killed or sees no files)
 
 Bad recorded files, and tables that this release does not read, raise ``history.FormatError``; what the disk refuses
 raises ``OSError``.
@@ -34,7 +33,3 @@ class PackageMissingError(PipelineError):
 
 class JobError(PipelineError):
     """A Spark job failed; the message holds the first cause."""
-
-
-class UnseenPathError(PipelineError):
-    """A worker does not see a path; the message names both, and what to do."""

@@ -1,11 +1,12 @@
 """How many operations a second does the engine issue and record, with a client that does nothing.
 
-    python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--profile]
+    python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--steps 10] [--profile]
 
 The workload is ``register`` on five keys, the history is on disk and synced every 100 ms, as in a run.  Prints
 operations a second of wall time and of processor time, how much the process's memory grew over the operations (MB),
 and how late they were issued (ms); each round in this process, no root.  Without ``--rate`` each is issued as soon as
-a worker is free.  ``--profile`` prints where the time goes instead.
+a worker is free.  With ``--steps`` the process's memory is printed as often on the way, so that it can be seen whether
+it grows with the operations.  ``--profile`` prints where the time goes instead.
 """
 
 from __future__ import annotations
@@ -52,22 +53,31 @@ def generator(operations: int, rate: float | None) -> Generator:
     return limit(operations, workload if rate is None else stagger(rate, Stream(PLAN.rng("pace")), workload, open=True))
 
 
-async def drive(load: Load, history: HistoryWriter, operations: int, rate: float | None) -> None:
+async def drive(load: Load, history: HistoryWriter, operations: int, rate: float | None, steps: int) -> None:
     async def sync_forever() -> None:
         while True:
             await asyncio.sleep(SYNC_S)
             await asyncio.to_thread(history.sync)
 
-    syncing = asyncio.create_task(sync_forever())
+    async def print_memory() -> None:
+        for step in range(1, steps + 1):
+            while load.issued < operations * step // steps:
+                await asyncio.sleep(SYNC_S)
+            print(f"{load.issued:12,} operations: {memory_mb():.0f} MB", flush=True)
+
+    beside = [asyncio.create_task(sync_forever()), asyncio.create_task(print_memory())]
     await follow(load, generator(operations, rate))
-    syncing.cancel()
+    if steps:
+        await asyncio.sleep(2 * SYNC_S)
+    for task in beside:
+        task.cancel()
 
 
 def memory_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 
-def one_round(operations: int, workers: int, rate: float | None) -> tuple[float, float, float, Load]:
+def one_round(operations: int, workers: int, rate: float | None, steps: int = 0) -> tuple[float, float, float, Load]:
     """Seconds of wall time and of processor time, the growth of memory in MB, and the load."""
     with tempfile.TemporaryDirectory() as root, Standstills() as standstills:
         started = time.monotonic_ns()
@@ -77,7 +87,7 @@ def one_round(operations: int, workers: int, rate: float | None) -> tuple[float,
             stopped=lambda: False, standstills=standstills,
         )  # fmt: skip
         wall, processor, before = time.monotonic(), time.process_time(), memory_mb()
-        asyncio.run(drive(load, history, operations, rate))
+        asyncio.run(drive(load, history, operations, rate, steps))
         history.close()
         return time.monotonic() - wall, time.process_time() - processor, memory_mb() - before, load
 
@@ -88,6 +98,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=10)
     parser.add_argument("--rate", type=float)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
     if asked.profile:
@@ -96,7 +107,7 @@ def main() -> None:
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
         return
     for _ in range(asked.rounds):
-        wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate)
+        wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate, asked.steps)
         a_second = f"{asked.operations / wall:8.0f} a second, {asked.operations / processor:8.0f} a processor second"
         late = f"half late by {load.late.quantile_ms(0.5):.3f} ms, 99 of 100 by {load.late.quantile_ms(0.99):.3f} ms"
         print(f"{a_second}, memory {grown:+.1f} MB, {late}")

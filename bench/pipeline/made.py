@@ -37,6 +37,7 @@ def write_operations(path: Path, operations: int, keys: int) -> None:
             "key": _key(number, keys), "value": _asked(number), "result": _written(number),
             "outcome": pa.repeat("ok", rows), "invoked": invoke * PLACE_NS, "returned": done * PLACE_NS,
             "node": pa.repeat("n1", rows), "error": pa.nulls(rows, pa.string()), "phase": pa.repeat("main", rows),
+            "intended": invoke * PLACE_NS,
         }  # fmt: skip
         table = pa.table({name: columns[name] for name in OPERATIONS.names})
         pq.write_table(table, path / f"part-{part:05d}.parquet")

@@ -20,9 +20,9 @@ from history.compiled import compiled, compiled_part, step
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
 WIDTH: Final = 12
 # More columns: hashes of node and error, the phase's place in PHASES (-1: none), and the bytes of the value's text;
-# TEXT is -1 if that is not as our own writer spells it.
-NODE, ERROR, PHASE, TEXT, TEXT_END = range(WIDTH, 17)
-WHOLE: Final = 17
+# TEXT is -1 if that is not as our own writer spells it; INTENDED is ABSENT if there is no such time.
+NODE, ERROR, PHASE, TEXT, TEXT_END, INTENDED = range(WIDTH, 18)
+WHOLE: Final = 18
 # What a value looked like; OTHER is a text or a boolean.
 NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
 # A key that is no string.
@@ -227,6 +227,14 @@ def _keep_text(data, start, end, row):  # type: ignore[no-untyped-def]
 
 
 @step
+def _intended(data, place, end, row):  # type: ignore[no-untyped-def]
+    number, place = integer_at(data, place, end)
+    if row.size == WHOLE:
+        row[INTENDED] = number
+    return place
+
+
+@step
 def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
     """Put the value of a field into the row; returns where it ends, -1 if it is strange."""
     if which == F_INDEX:
@@ -236,7 +244,7 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
     elif which == F_PROCESS:
         row[PROCESS], place = integer_at(data, place, end)
     elif which == F_INTENDED:
-        _, place = integer_at(data, place, end)
+        place = _intended(data, place, end, row)
     elif which == F_VALUE:
         start = place
         place = _value(data, start, end, row)
@@ -261,7 +269,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     row[START], row[END] = start, end
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
     if row.size == WHOLE:
-        row[NODE], row[ERROR], row[PHASE] = -1, -1, -1
+        row[NODE], row[ERROR], row[PHASE], row[INTENDED] = -1, -1, -1, ABSENT
     seen = 0
     while end > start and (data[end - 1] == 32 or data[end - 1] == 9 or data[end - 1] == 13):
         end -= 1

@@ -33,7 +33,8 @@ class Operation:
 
     ``value`` is what the invocation asked (null for a read), ``result`` what the completion answered.  An operation
     that never completed has the outcome ``info`` and no ``returned`` time.  Times are nanoseconds since the run's
-    start; ``invoke_index`` and ``return_index`` are the events' places in the file and decide the order.
+    start, also ``intended``, when it was due (None: not known); ``invoke_index`` and ``return_index`` are the events'
+    places in the file and decide the order.
     An ``info`` operation is concurrent with everything after its invocation, whatever its ``returned`` says.
     """
 
@@ -50,6 +51,7 @@ class Operation:
     node: str | None = None
     error: str | None = None
     phase: Phase | None = None
+    intended: int | None = None
 
     @property
     def applied(self) -> bool:
@@ -67,7 +69,8 @@ class Operation:
         return self.result[2]
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        record = {name: getattr(self, name) for name in self.__slots__}
+        return record if self.intended is not None else {k: cell for k, cell in record.items() if k != "intended"}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Operation:
@@ -169,4 +172,5 @@ def _operation(invocation: Event, completion: Event | None) -> Operation:
         node=(completion.node if completion and completion.node else invocation.node),
         error=completion.error if completion else None,
         phase=invocation.phase,
+        intended=invocation.intended,
     )

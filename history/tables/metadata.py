@@ -21,6 +21,7 @@ from history.tables.schemas import FORMERLY
 
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
+PIECE: Final = 1 << 17
 MISSING: Final[dict[str, dict[str, Any]]] = {"windows": {"split": "all"}}
 """What a column holds in files that lack it, where that is not null."""
 
@@ -58,6 +59,16 @@ def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
             raise
         raise no_parquet(path, error) from None
     return fit(table, name, schema, path)
+
+
+def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
+    """The same in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):
+                yield fit(pa.Table.from_batches([batch]), name, schema, path)
+    except pa.ArrowInvalid as error:
+        raise no_parquet(path, error) from None
 
 
 def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:

@@ -11,9 +11,9 @@ from typing import Final
 
 import pyarrow as pa
 
-TABLES_VERSION: Final = 3
+TABLES_VERSION: Final = 4
 """Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
-RUNS_VERSION: Final = 5
+RUNS_VERSION: Final = 6
 FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {
     "faults": {"target_nodes": "nodes"},
     "runs": {"recovery_times_ms": "recoveries_ms", "censored_times_ms": "unrecovered_ms"},
@@ -52,8 +52,11 @@ OPERATIONS: Final = pa.schema(
         _field("node", pa.string(), "which node answered, or was asked last", nullable=True),
         _field("error", pa.string(), "code and text of a fail or info", nullable=True),
         _field("phase", pa.string(), "warm-up, main or final", nullable=True),
+        _field("intended", pa.int64(), "ns, when it was due, at or before `invoked`; null: not known", nullable=True),
     ]
 )
+_CORE: Final = [field for field in OPERATIONS if field.name != "intended"]
+"""The operations of counterexamples: a struct cannot grow as a table does."""
 
 VERDICTS: Final = pa.schema(
     [
@@ -76,7 +79,7 @@ WINDOWS: Final = pa.schema(
         _field("f", pa.string(), "read, write, cas, …"),
         _field("outcome", pa.string(), "ok, fail or info"),
         _field("count", pa.int64(), "operations completed in that second; add up rows of one split only"),
-        _field("p50_ms", pa.float64(), "ms, latency", nullable=True),
+        _field("p50_ms", pa.float64(), "ms, latency since the invocation", nullable=True),
         _field("p95_ms", pa.float64(), "ms, latency", nullable=True),
         _field("p99_ms", pa.float64(), "ms, latency", nullable=True),
         _field("max_ms", pa.float64(), "ms, latency", nullable=True),
@@ -183,7 +186,7 @@ COUNTEREXAMPLES: Final = pa.schema(
         _field("kind", pa.string(), "the kind of the anomaly"),
         _field("sentence", pa.string(), "what cannot be, in words"),
         _field("shown_at", pa.int64(), "ns, from when on it can be seen: the last invocation in it"),
-        _field("core", pa.list_(pa.struct(list(OPERATIONS))), "the operations, with the columns of that table"),
+        _field("core", pa.list_(pa.struct(_CORE)), "the operations, with the columns of that table but `intended`"),
         _field("suspects", pa.list_(pa.int64()), "invoke_index of those of which one must be wrong; empty if unknown"),
     ]
 )
@@ -225,6 +228,7 @@ RUNS: Final = pa.schema(
         _field("unavailable_s", pa.float64(), "s of the load in stretches of over 1 s without an ok", nullable=True),
         _field("longest_gap_ms", pa.float64(), "ms, longest stretch without an ok around any fault", nullable=True),
         _field("p99_ms", pa.float64(), "ms, latency of ok operations of the load", nullable=True),
+        _field("response_p99_ms", pa.float64(), "ms, the same since they were due; null: not known", nullable=True),
         _field("faults", pa.int64(), "how many were installed"),
         _field("never_recovered", pa.int64(), "how many of them had no way back to 95 % of the rate"),
         _field("recovery_ms", pa.float64(), "ms, median over the faults that had one", nullable=True),

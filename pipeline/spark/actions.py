@@ -1,4 +1,4 @@
-"""Run Spark actions: schemas in Spark's syntax, and one kind of exception with the first cause."""
+"""Run Spark actions, with one kind of exception and its first cause."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pipeline.errors import JobError, UnseenPathError
-
-
-def ddl(schema: pa.Schema) -> str:
-    """The schema as Spark's text form, all columns nullable."""
-    names = {pa.int64(): "bigint", pa.string(): "string"}
-    return ", ".join(f"`{field.name}` {names[field.type]}" for field in schema)
+from pipeline.errors import JobError
 
 
 def run_action(action: Callable[[], Any]) -> Any:
@@ -44,9 +36,9 @@ def cause(text: str) -> str:
 
 
 def require_visible(path: Path) -> None:
-    """Raise UnseenPathError on a worker that does not see what the driver made."""
+    """Raise JobError on a worker that does not see what the driver made."""
     if not path.exists():
-        raise UnseenPathError(
+        raise JobError(
             f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
             "the same path, or the history be named by a URI that Spark reads (hdfs://, s3a://)"
         )

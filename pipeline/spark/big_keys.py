@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
 from pipeline.tables.columns import json_text, key_of, operations_of
 from pipeline.tables.judging import REGISTERS
+from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,7 +118,6 @@ def judge_big_keys(
     *,
     model: str = "register",
     ranges: int | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> list[KeyVerdict]:
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
@@ -126,7 +126,7 @@ def judge_big_keys(
     ``seconds`` of a verdict is the time that all keys took together.
     Raises JobError.
     """
-    began = clock()
+    began = time.monotonic()
     calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)
     clusters = spark.sql(_CLUSTERS, calls=calls).persist()
     try:
@@ -140,7 +140,7 @@ def judge_big_keys(
     finally:
         clusters.unpersist()
     totals = {row.key: int(row.total) for row in broken}
-    seconds = clock() - began
+    seconds = time.monotonic() - began
     return [
         _verdict(row, model, totals.get(row.key, 0), shown[row.key], seconds)
         for row in sorted(keys, key=lambda row: row.key)
@@ -208,14 +208,10 @@ def _counterexamples(
         return shown
     wanted = sorted(set().union(*cores.values()))
     found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
-    by_index = {operation.invoke_index: operation for operation in operations_of(_plain(found))}
+    by_index = {operation.invoke_index: operation for operation in operations_of(found.cast(PLAIN_OPERATIONS))}
     for (key, _), core in sorted(cores.items()):
         shown[key] += _explain([by_index[index] for index in sorted(core)])
     return shown
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    return table.cast(pa.schema([(field.name, field.type) for field in OPERATIONS]))
 
 
 def _explain(core: list[Operation]) -> tuple[Counterexample, ...]:

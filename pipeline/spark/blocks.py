@@ -29,7 +29,7 @@ from pipeline.spark.hadoop_fs import for_readers, torn_tail
 from pipeline.spark.keys import write_by_key, write_table
 from pipeline.tables.lines import Block, Bytes, read_block
 from pipeline.tables.pairing import Problem, pair_events
-from pipeline.tables.slices import Slice
+from pipeline.tables.recovery import Slice
 from pipeline.tables.sources import read_lines
 from pipeline.tables.storage import write_part
 

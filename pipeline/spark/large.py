@@ -1,4 +1,4 @@
-"""The tables of a run of any size on Spark: the same functions as in one process, on pieces.
+"""The tables of a run of any size on Spark: the functions on Arrow columns of ``pipeline.tables``, on pieces.
 
 Tasks read blocks of the history (``blocks``) and leave their operations as parts of the table; the driver pairs what
 crosses the seams between blocks, which are a few events.  Then tasks judge the keys (``keys``; keys that are too large
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,25 +24,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from history import SECOND, receipts_of
+from history import SECOND, RunFiles, receipts_of
 from history.metrics.recovery import Times
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
-from pipeline.spark.hadoop_fs import for_readers, head, uri_of
+from pipeline.spark.hadoop_fs import file_size, for_readers, head, uri_of
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
 from pipeline.tables.pairing import Seams
-from pipeline.tables.recovery import fault_table
-from pipeline.tables.slices import Slice, ok_times
-from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of
-from pipeline.tables.storage import write_part, write_tables
-from pipeline.tables.timing import Stopwatch
+from pipeline.tables.recovery import Slice, fault_table, ok_times
+from pipeline.tables.run_tables import Stopwatch, Tables
+from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of, probe_batches
+from pipeline.tables.storage import replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 2 << 30
@@ -77,7 +77,39 @@ def worker_bytes(spark: SparkSession) -> int:
     return int(found[1]) << _UNITS[found[2] or "m"]
 
 
-def large_tables(
+def run_tables(
+    spark: SparkSession,
+    run: RunFiles,
+    *,
+    model: str | None,
+    deadline_s: float,
+    clock: Callable[[], float] = time.time,
+    sizes: Sizes | None = None,
+    history: str | None = None,
+) -> Tables:
+    """Compute and write the five tables of a run on Spark.
+
+    Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
+    checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
+    ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
+    Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
+    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
+    or a worker does not see the run's directory.
+    """
+    watch, sizes = Stopwatch(clock), sizes or Sizes()
+    if history is None:
+        source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
+    else:
+        source = Source(history, file_size(spark, history), history)
+    header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
+    with replacing(run.tables) as fresh:
+        verdicts, faults = _computed(spark, source, fresh.resolve(), model, (deadline_s, clock), sizes, watch)
+        write_part(fresh, "probes", probe_batches(run.probes))
+        watch.lap("write")
+    return Tables.of(verdicts, faults, watch.laps)
+
+
+def _computed(
     spark: SparkSession,
     source: Source,
     root: Path,
@@ -86,23 +118,18 @@ def large_tables(
     sizes: Sizes,
     watch: Stopwatch,
 ) -> tuple[pa.Table, pa.Table]:
-    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults.
-
-    ``deadline`` is how many seconds of which clock the keys have together.  Raises history.FormatError with the line,
-    JobError, OSError.
-    """
-    header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    scratch = root.resolve() / ".blocks"
+    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults."""
+    scratch = root / ".blocks"
     scratch.mkdir()
     reports = read_blocks(spark, source, scratch, sizes.piece)
     check_blocks(source.name, [report.block for report in reports])
     receipts = receipts_of([event for report in reports for event in report.nemesis])
     watch.lap("read")
-    made = _finish_operations(reports, root.resolve(), scratch, source.name)
+    made = _finish_operations(reports, root, scratch, source.name)
     watch.lap("pair")
     load = Slice.load(made.slices, receipts)
     with ThreadPoolExecutor(1, "windows") as pool:
-        windows = pool.submit(_write_windows, spark, made.parts, reports, root.resolve(), scratch)
+        windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
         verdicts = _verdict_rows(spark, made, root, model, deadline, sizes)
         windows.result()
     faults = fault_table(receipts, _joined_times(scratch), load)
@@ -178,22 +205,13 @@ def _verdict_rows(
         return verdicts
     operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
     held = f"; one task holds {most} operations on one key, or {rows} that are not of integers: see {_WORKER}"
-    return pa.concat_tables([verdicts, large_verdicts(spark, operations, large, model, held)])
-
-
-def large_verdicts(
-    spark: SparkSession, operations: DataFrame, keys: list[str], model: str, memory: str = ""
-) -> pa.Table:
-    """The verdicts on keys that no task holds, as rows; an unkeyed object has the key ''.  Raises JobError.
-
-    ``memory`` is added to the reason of an unknown one.
-    """
-    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
-    verdicts = judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
-    return verdict_table([
-        replace(verdict, reason=f"{verdict.reason}{memory}") if verdict.verdict == "unknown" else verdict
-        for verdict in verdicts
-    ])  # fmt: skip
+    # An unkeyed object has the key ''.
+    quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in large)
+    found = [
+        replace(verdict, reason=f"{verdict.reason}{held}") if verdict.verdict == "unknown" else verdict
+        for verdict in judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
+    ]
+    return pa.concat_tables([verdicts, verdict_table(found)])
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from history import Header, HistoryWriter, RunFiles
 from pipeline.errors import PipelineError, SessionError
-from pipeline.spark.jobs import run_tables
+from pipeline.spark.large import run_tables
 from pipeline.spark.session import scratch_prefix, start_session
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _ROUNDS: Final = 2
 class WarmSession:
     """Starts a session in a background thread; :meth:`get` waits for it.
 
-    The parameters are those of ``start_session``.  ``rounds`` is how often the made-up run is worked through: the
-    first time loads, the further ones compile.
+    The parameters are those of ``start_session``, which makes a ``brief`` one.  ``rounds`` is how often the made-up run
+    is worked through: the first time loads, the further ones compile.
     """
 
     def __init__(
@@ -41,11 +41,10 @@ class WarmSession:
         *,
         app: str,
         memory: str = "1g",
-        brief: bool = True,
         settings: Mapping[str, str] | None = None,
         rounds: int = _ROUNDS,
     ) -> None:
-        self._start = partial(start_session, master, app=app, memory=memory, brief=brief, settings=settings)
+        self._start = partial(start_session, master, app=app, memory=memory, brief=True, settings=settings)
         self._rounds = rounds
         self._session: SparkSession | None = None
         self._failure: PipelineError | None = None

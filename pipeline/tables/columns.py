@@ -28,6 +28,7 @@ EVENTS: Final = pa.schema(
         pa.field("node", pa.string()),
         pa.field("error", pa.string()),
         pa.field("phase", pa.string()),
+        pa.field("intended", pa.int64()),
     ]
 )
 """One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis."""
@@ -47,7 +48,7 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def events_table(events: Sequence[Event], source: str = "history") -> pa.Table:
+def events_table(events: Sequence[Event]) -> pa.Table:
     """Events as columns of :data:`EVENTS`.  Raises FormatError for a number that does not fit in 64 bits."""
     text = _memo()
     columns: dict[str, list[Any]] = {
@@ -61,15 +62,21 @@ def events_table(events: Sequence[Event], source: str = "history") -> pa.Table:
         "node": [event.node for event in events],
         "error": [event.error for event in events],
         "phase": [event.phase for event in events],
+        "intended": [event.intended for event in events],
     }
     try:
-        return pa.table(columns, schema=EVENTS)
+        return _table(columns, EVENTS)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise _misfit(events, error) from None
+
+
+def _table(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
+    try:
+        return pa.table(columns, schema=schema)
     except UnicodeEncodeError:
         for name in ("f", "node", "error"):
             columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-        return pa.table(columns, schema=EVENTS)
-    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise _misfit(events, source, error) from None
+        return pa.table(columns, schema=schema)
 
 
 def operations_table(operations: Sequence[Operation], source: str = "history") -> pa.Table:
@@ -80,11 +87,7 @@ def operations_table(operations: Sequence[Operation], source: str = "history") -
     columns["value"] = [text(value) for value in columns["value"]]
     columns["result"] = [text(item.result) if item.outcome == "ok" else None for item in operations]
     try:
-        return pa.table(columns, schema=OPERATIONS)
-    except UnicodeEncodeError:
-        for name in ("f", "node", "error"):
-            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-        return pa.table(columns, schema=OPERATIONS)
+        return _table(columns, OPERATIONS)
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise FormatError(source, "some event", f"does not fit the table: {error}") from None
 
@@ -145,9 +148,10 @@ def _parser() -> Callable[[str | None], Any]:
     return parse
 
 
-def _misfit(events: Iterable[Event], source: str, cause: Exception) -> FormatError:
+def _misfit(events: Iterable[Event], cause: Exception) -> FormatError:
+    source = "history"
     for event in events:
-        for name in ("index", "time", "process"):
+        for name in ("index", "time", "process", "intended"):
             number = getattr(event, name)
             if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
                 return FormatError(source, f"line {event.index + 2}", f"{name!r} does not fit in 64 bits: {number}")

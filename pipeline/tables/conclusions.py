@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -149,26 +148,17 @@ def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
 
 def counterexample_table(verdicts: pa.Table) -> pa.Table:
     """The counterexamples in the details of a table of verdicts."""
-    found = [
-        (verdict.key, place, example)
+    rows = [
+        {
+            "key": None if verdict.key is None else json_text(verdict.key),
+            "place": place,
+            "kind": clean(example.kind),
+            "sentence": clean(example.sentence),
+            "shown_at": example.shown_at,
+            "core": operations_table(example.operations).to_pylist(),
+            "suspects": [one.invoke_index for one in example.suspects],
+        }
         for verdict in verdicts_of(verdicts.filter(pc.equal(verdicts["verdict"], "invalid")))
         for place, example in enumerate(verdict.counterexamples)
     ]
-    examples = [example for _, _, example in found]
-    operations = operations_table([one for example in examples for one in example.operations]).combine_chunks()
-    fields = list(operations.schema)
-    structs = pa.StructArray.from_arrays([operations[field.name].combine_chunks() for field in fields], fields=fields)
-    ends = np.cumsum([0, *(len(example.operations) for example in examples)]).astype(np.int32)
-    columns: dict[str, Any] = {
-        "key": [None if key is None else json_text(key) for key, _, _ in found],
-        "place": [place for _, place, _ in found],
-        "kind": [clean(example.kind) for example in examples],
-        "sentence": [clean(example.sentence) for example in examples],
-        "shown_at": [example.shown_at for example in examples],
-        "core": pa.ListArray.from_arrays(pa.array(ends), structs),
-        "suspects": [[one.invoke_index for one in example.suspects] for example in examples],
-    }
-    arrays = [cells if isinstance(cells, pa.Array) else pa.array(cells, field.type)
-              for field, cells in ((field, columns[field.name]) for field in COUNTEREXAMPLES)]  # fmt: skip
-    return pa.Table.from_arrays([array.cast(field.type) for field, array in zip(COUNTEREXAMPLES, arrays, strict=True)],
-                                schema=COUNTEREXAMPLES)  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=COUNTEREXAMPLES)

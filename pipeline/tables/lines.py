@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from history import Event, FormatError
+from history.codes import ABSENT
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table, json_text
 
@@ -57,7 +58,7 @@ def read_block(data: Bytes, block: Block, small: int = SMALL) -> tuple[pa.Table,
     if block.start == 0:
         start = int(np.argmax(data == 10)) + 1
         block.lines = 1
-    lines = _StrictLines(data, start) if data.size < small else _Scan(data, start)
+    lines = _Lines(data, start) if data.size < small else _Scan(data, start)
     if lines.wrong is not None:
         block.wrong = (block.lines + lines.wrong[0], lines.wrong[1])
     _check_order(block, lines.index, lines.time)
@@ -88,17 +89,23 @@ def not_next(before: int, index: int, time: int) -> str:
 class _Lines:
     """What is in some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
 
-    def __init__(self, data: Bytes) -> None:
+    def __init__(self, data: Bytes, start: int) -> None:
         self.data = data
-        self.count = 0
         self.wrong: tuple[int, str] | None = None
         self.nemesis: list[Event] = []
-        self.index: Ints = np.empty(0, np.int64)
-        self.time: Ints = np.empty(0, np.int64)
+        self.count, self.index, self.time = self._read(start)
+
+    def _read(self, start: int) -> tuple[int, Ints, Ints]:
+        """The number of lines, and index and time of their events: all lines are read strictly."""
+        ends = np.flatnonzero(self.data[start:] == 10) + start
+        starts = np.append(start, ends[:-1] + 1)[: ends.size]
+        self._events = [event for _, event in self.strictly(starts, ends, np.arange(ends.size))]
+        index, time = ([getattr(event, name) for event in self._events] for name in ("index", "time"))
+        return ends.size, np.array(index, np.int64), np.array(time, np.int64)
 
     def table(self) -> pa.Table:
         """The events of clients."""
-        raise NotImplementedError
+        return _coded([event for event in self._events if event.process != NEMESIS])
 
     def strictly(self, starts: Ints, ends: Ints, rows: Ints) -> list[tuple[int, Event]]:
         """The events in some lines, with the numbers of the lines, up to the first that is wrong."""
@@ -129,35 +136,18 @@ class _Lines:
         return events
 
 
-class _StrictLines(_Lines):
-    """All lines read strictly."""
-
-    def __init__(self, data: Bytes, start: int) -> None:
-        super().__init__(data)
-        ends = np.flatnonzero(data[start:] == 10) + start
-        self.count = ends.size
-        starts = np.append(start, ends[:-1] + 1)[: ends.size]
-        self._events = [event for _, event in self.strictly(starts, ends, np.arange(ends.size))]
-        self.index = np.array([event.index for event in self._events], np.int64)
-        self.time = np.array([event.time for event in self._events], np.int64)
-
-    def table(self) -> pa.Table:
-        return _coded([event for event in self._events if event.process != NEMESIS])
-
-
 class _Scan(_Lines):
     """Lines read by the compiled scanner, and strictly where it does not know them."""
 
-    def __init__(self, data: Bytes, start: int) -> None:
+    def _read(self, start: int) -> tuple[int, Ints, Ints]:
         from history.readers import jsonl_kernel as kernel
 
-        super().__init__(data)
         self.kernel = k = kernel
-        self.count = kernel.count_lines(data, start)
+        count = kernel.count_lines(self.data, start)
         # One column after the other in memory: every later step reads whole columns.
-        rows = np.empty((k.WHOLE, self.count), np.int64).T
+        rows = np.empty((k.WHOLE, count), np.int64).T
         names = [k.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*k.NAMES, *PHASES, *TYPES)]
-        kernel.scan(data, start, rows, np.array(names, np.int64))
+        kernel.scan(self.data, start, rows, np.array(names, np.int64))
         self._types = names[-len(TYPES) :]
         other = np.flatnonzero((rows[:, k.SHAPE] == k.STRANGE) | (rows[:, k.TEXT] == -1))
         found = self.strictly(rows[other, k.START], rows[other, k.END], other)
@@ -165,10 +155,11 @@ class _Scan(_Lines):
             rows = rows.T[:, : self.wrong[0]].T
         for row, event in found:
             rows[row, [k.INDEX, k.TIME]] = event.index, event.time
-        self.rows, self.index, self.time = rows, rows[:, k.INDEX], rows[:, k.TIME]
+        self.rows = rows
         self._strange = {row: event for row, event in found if event.process != NEMESIS}
         self._plain = np.ones(len(rows), np.bool_)
         self._plain[[row for row, _ in found]] = False
+        return count, rows[:, k.INDEX], rows[:, k.TIME]
 
     def table(self) -> pa.Table:
         k, places = self.kernel, np.flatnonzero(self._plain)
@@ -182,6 +173,7 @@ class _Scan(_Lines):
             "process": rows[:, k.PROCESS],
             "value": pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(texts)),
             "phase": _dictionary(rows[:, k.PHASE].astype(np.int32), PHASES),
+            "intended": pa.array(rows[:, k.INTENDED], mask=rows[:, k.INTENDED] == ABSENT),
         }  # fmt: skip
         for name, column in (("f", k.F), ("key", k.KEY), ("node", k.NODE), ("error", k.ERROR)):
             codes, first = k.number(rows[:, column])

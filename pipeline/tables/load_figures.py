@@ -1,6 +1,6 @@
-"""Counts, rate, unavailability and p99 latency of a run, computed exactly from one batch at a time.
+"""Counts, rate, unavailability and p99 latencies of a run, computed exactly from one batch at a time.
 
-A run of any length is read in batches: what is held is one pair of numbers a second, and a histogram.
+A run of any length is read in batches: what is held is one pair of numbers a second, and two histograms.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from history import SECOND
-from history.metrics.recovery import Asked, Load, load_of
+from history.metrics.recovery import Load
+from history.tables.metadata import read_pieces
+from history.tables.schemas import OPERATIONS
+from pipeline.tables.recovery import Slice
 
 GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
-COLUMNS: Final = ("outcome", "phase", "invoked", "returned")
+COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
-_BATCH: Final = 1 << 18
 _HELD: Final = 1 << 20
 _BIN_NS: Final = 1 << 20
 _BINS: Final = 1 << 16
-Batches: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
+_READ: Final = pa.schema([OPERATIONS.field(name) for name in COLUMNS])
+_SINCE: Final = {"p99_ms": "invoked", "response_p99_ms": "intended"}
+Batches: TypeAlias = Callable[[], Iterator[pa.Table | pa.RecordBatch]]
 _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -34,10 +37,9 @@ def batches_of(table: Path) -> Batches:
     """The batches of an operations table on disk, as often as they are asked for; a small table is read once."""
     parts = sorted(table.glob("*.parquet"))
 
-    def read() -> Iterator[pa.RecordBatch]:
+    def read() -> Iterator[pa.Table]:
         for part in parts:
-            with pq.ParquetFile(part) as file:
-                yield from file.iter_batches(_BATCH, columns=list(COLUMNS))
+            yield from read_pieces(part, "operations", _READ)
 
     if sum(part.stat().st_size for part in parts) > _HELD:
         return read
@@ -46,33 +48,27 @@ def batches_of(table: Path) -> Batches:
 
 
 def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:
-    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and ``p99_ms`` (see the table ``runs``), and the load.
+    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the load.
 
-    The last three figures are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
+    All but the first two are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
     (ns).
     """
-    phased = any(batch["phase"].null_count < len(batch) for batch in batches())
-    operations, ok, last = 0, 0, healed
-    asked: list[Asked] = []
-    seconds, latencies = _Seconds(), np.zeros(_BINS, np.int64)
+    slices = [Slice.of(batch) for batch in batches()]
+    load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
+    seconds, latencies = _Seconds(), {name: np.zeros(_BINS, np.int64) for name in _SINCE}
     for batch in batches():
-        operations += len(batch)
-        ok += pc.equal(batch["outcome"], "ok").true_count
-        last = max([last, *(part.known for part in _asked(batch))])
-        main = batch.filter(pc.equal(batch["phase"], "main")) if phased else batch
-        asked += _asked(main)
-        returned, waits = _answered(main)
-        seconds.add(returned)
-        latencies += np.bincount(np.minimum(waits // _BIN_NS, _BINS - 1), minlength=_BINS)
-    figures: dict[str, Any] = {"operations": operations, "ok": ok, "rate": None, "unavailable_s": None, "p99_ms": None}
-    load = load_of(asked, last, ())
-    if not asked:
-        return figures, load
-    answered = int(latencies.sum())
-    figures |= {
-        "rate": answered * SECOND / (load.end - load.begin) if load.end > load.begin else None,
-        "unavailable_s": seconds.unavailable(load.begin, load.end),
-        "p99_ms": _quantile(batches, latencies, phased=phased) if answered else None,
+        ok += pc.sum(pc.equal(batch["outcome"], "ok")).as_py() or 0
+        answered = _answered(batch, phased=phased)
+        seconds.add(answered["returned"].to_numpy())
+        for name, since in _SINCE.items():
+            latencies[name] += np.bincount(_bins(_waits(answered, since)), minlength=_BINS)
+    ok_in_load = int(latencies["p99_ms"].sum())
+    figures: dict[str, Any] = {
+        "operations": sum(piece.operations for piece in slices),
+        "ok": ok,
+        "rate": ok_in_load * SECOND / (load.end - load.begin) if load.end > load.begin else None,
+        "unavailable_s": seconds.unavailable(load.begin, load.end) if Slice.asked_in(slices) else None,
+        **{name: _quantile(batches, latencies[name], since, phased=phased) for name, since in _SINCE.items()},
     }
     return figures, load
 
@@ -102,30 +98,34 @@ class _Seconds:
         return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
 
 
-def _quantile(batches: Batches, latencies: _Numbers, *, phased: bool, per_cent: int = 99) -> float:
+def _quantile(batches: Batches, latencies: _Numbers, since: str, *, phased: bool, per_cent: int = 99) -> float | None:
     """The latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
     rank = -(-per_cent * int(latencies.sum()) // 100)
+    if not rank:
+        return None
     before = np.cumsum(latencies)
     place = int(np.searchsorted(before, rank))
     found = []
     for batch in batches():
-        main = batch.filter(pc.equal(batch["phase"], "main")) if phased else batch
-        waits = _answered(main)[1]
-        found.append(waits[np.minimum(waits // _BIN_NS, _BINS - 1) == place])
+        waits = _waits(_answered(batch, phased=phased), since)
+        found.append(waits[_bins(waits) == place])
     within = np.sort(np.concatenate(found))
     return float(within[rank - 1 - (int(before[place - 1]) if place else 0)]) / 1e6
 
 
-def _asked(batch: pa.RecordBatch) -> list[Asked]:
-    """When clients asked, from the operations of a batch; nothing if there is none."""
-    if not len(batch):
-        return []
-    invoked, returned = pc.min_max(batch["invoked"]).as_py(), pc.max(batch["returned"]).as_py()
-    return [Asked(invoked["min"], max(invoked["max"], returned or 0), batch["returned"].null_count > 0)]
+def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | pa.RecordBatch:
+    """The ok operations of the load."""
+    ok = batch.filter(pc.equal(batch["outcome"], "ok"))
+    return ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
 
 
-def _answered(main: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:
-    """When the ok operations returned, and how long they took (ns)."""
-    ok = main.filter(pc.equal(main["outcome"], "ok"))
-    returned = ok["returned"].to_numpy()
-    return returned, returned - ok["invoked"].to_numpy()
+def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
+    """How long each of those with a time ``since`` took from it (ns)."""
+    known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
+    waits: _Numbers = known["returned"].to_numpy() - known[since].to_numpy()
+    return waits
+
+
+def _bins(waits: _Numbers) -> _Numbers:
+    # No wait is negative, unless another writer says that an operation was due after its answer.
+    return np.clip(waits // _BIN_NS, 0, _BINS - 1)

@@ -1,7 +1,7 @@
 """The tables of one run without Spark: the same functions, in this process.
 
 For one small file, and for machines on which Spark does not start.  The tables are the same as those of
-``pipeline.spark.jobs.run_tables``, apart from the seconds spent.
+``pipeline.spark.large.run_tables``, apart from the seconds spent.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import RunFiles
-from history.tables.schemas import VERDICTS
+from history.tables.schemas import PROBES, VERDICTS
 from pipeline.errors import JobError
 from pipeline.tables.judging import Budget, judge
-from pipeline.tables.run_tables import Tables, small_tables, values_of
-from pipeline.tables.sources import read_run
+from pipeline.tables.recovery import Slice, fault_table, ok_times
+from pipeline.tables.run_tables import Stopwatch, Tables
+from pipeline.tables.sources import probe_batches, read_run
 from pipeline.tables.storage import replacing, write_tables
-from pipeline.tables.timing import Stopwatch
 from pipeline.tables.windows import window_table
 
 
@@ -34,7 +34,7 @@ def local_tables(
     JobError when the checker fails.
     """
     tables, watch = _made(run, model, deadline_s, clock)
-    return values_of(tables["verdicts"], tables["faults"], watch.laps)
+    return Tables.of(tables["verdicts"], tables["faults"], watch.laps)
 
 
 def written_tables(
@@ -48,14 +48,16 @@ def _made(
     run: RunFiles, model: str | None, deadline_s: float, clock: Callable[[], float]
 ) -> tuple[dict[str, pa.Table], Stopwatch]:
     watch = Stopwatch(clock)
-    recording = read_run(run)
-    operations = recording.operations
+    operations, receipts = read_run(run)
+    probes = pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)])
     watch.lap("read")
+    load = Slice.load([Slice.of(operations)], receipts)
     tables = {
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s, clock),
         "windows": window_table(operations),
-        **small_tables(recording),
+        "faults": fault_table(receipts, ok_times(operations), load),
+        "probes": probes,
     }
     watch.lap("compute")
     with replacing(run.tables) as fresh:

@@ -17,18 +17,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from history import Event, FormatError, pair
+from history.readers.parquet import may_differ
 from history.records.events import line_of_event
 from history.records.operations import ECHOED
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.columns import events_of
+from pipeline.tables.columns import EVENTS, events_of
 from pipeline.tables.lines import CODED, COLUMNS, Ints
 
 Problem: TypeAlias = tuple[int, str]
 """The index of an event that does not pair, and what is wrong."""
 
 _NEVER: Final = -2
-# What a refused cas repeats of its invocation, in the spelling of our own writer.
-_REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
@@ -105,6 +104,7 @@ def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
         "invoked": invocation["time"], "returned": completion["time"],
         "node": pa.DictionaryArray.from_arrays(pa.array(node, mask=node < 0), _whole(events["node"]).dictionary),
         "error": completion["error"], "phase": invocation["phase"],
+        "intended": invocation["intended"],
     }  # fmt: skip
     return pa.table(columns, schema=CODED_OPERATIONS)
 
@@ -123,12 +123,12 @@ class Seams:
         for row in crossing[np.argsort(entering[1][crossing])][:1].tolist():
             process, index = entering[:, row].tolist()
             before = self._open.filter(pc.equal(self._open["process"], process))
-            self._note(_refusal([*events_of(_plain(before)), Event(index, 0, "invoke", process, "")]))
+            self._note(_refusal([*events_of(before.cast(EVENTS)), Event(index, 0, "invoke", process, "")]))
         both = pa.concat_tables([self._open, seam]).unify_dictionaries().combine_chunks()
         paired = pair_events(both)
         self._note(paired.problem)
         invokes = _codes(paired.seam["type"]) == _place(paired.seam["type"], "invoke")
-        for event in events_of(_plain(paired.seam.filter(pa.array(~invokes)).slice(0, 1))):
+        for event in events_of(paired.seam.filter(pa.array(~invokes)).slice(0, 1).cast(EVENTS)):
             self._note(_refusal([event]))
         self._operations.append(paired.operations)
         self._open = paired.seam.filter(pa.array(invokes))
@@ -156,8 +156,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
     rows = np.flatnonzero(answers)
     asked, answered = (_whole(events["value"]).take(pa.array(places[rows])) for places in (begun, ended))
     cas = pa.array(_codes(events["f"])[ended[rows]] == _place(events["f"], "cas"))
-    repeated = pc.if_else(cas, pc.replace_substring_regex(answered, *_REPEATED), answered)
-    wrong[rows[np.asarray(pc.and_(pc.not_equal(asked, repeated), pc.not_equal(answered, "null")))]] = True
+    wrong[rows[np.asarray(pc.and_(may_differ(cas, asked, answered), pc.not_equal(answered, "null")))]] = True
     places = np.flatnonzero(wrong)
     for place in places[np.argsort(ended[places])].tolist():
         if (problem := _complaint(events, np.array([begun[place], ended[place]]))) is not None:
@@ -167,7 +166,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
     """What ``history.pair`` says of two events of one process, one after the other."""
-    first, second = events_of(_plain(events.take(pa.array(rows))))
+    first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])
     return _refusal([first, second])
@@ -179,12 +178,6 @@ def _refusal(events: list[Event]) -> Problem | None:
     except FormatError as error:
         return events[-1].index, error.message
     return None
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """The same rows without dictionaries."""
-    return table.cast(pa.schema([(name, pa.string() if name in CODED else table.schema.field(name).type)
-                                 for name in table.column_names]))  # fmt: skip
 
 
 def _type_codes(events: pa.Table) -> NDArray[np.int32]:

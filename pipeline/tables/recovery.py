@@ -1,14 +1,20 @@
-"""The table of faults: receipts with their recovery figures, which ``history.metrics.recovery`` defines."""
+"""The table of faults: receipts with their recovery figures, which ``history.metrics.recovery`` defines.
+
+What these need of a history of any length is known from its slices: a few numbers of each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from history import Receipt
-from history.metrics.recovery import Load, Times, figures, surroundings
+from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
 from history.tables.schemas import FAULTS
 from pipeline.tables.columns import clean
 
@@ -34,3 +40,53 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
         "heal_started": receipt.heal_started,
         "healed": receipt.healed,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice of the operations: how many, when clients asked (main phase; all phases), its last time (ns)."""
+
+    operations: int
+    phased: bool
+    main: Asked | None
+    all: Asked | None
+    last: int
+
+    @classmethod
+    def of(cls, operations: pa.Table | pa.RecordBatch) -> Slice:
+        """The slice with these rows of ``operations.parquet``."""
+        return cls(
+            operations=operations.num_rows,
+            phased=operations["phase"].null_count < operations.num_rows,
+            main=_asked(operations.filter(pc.equal(operations["phase"], "main"))),
+            all=_asked(operations),
+            last=_last(operations),
+        )
+
+    @staticmethod
+    def asked_in(slices: Sequence[Slice]) -> list[Asked]:
+        """When clients asked at the usual rate: in the main phase, or all the time where no phases are recorded."""
+        phased = any(piece.phased for piece in slices)
+        return [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
+
+    @staticmethod
+    def load(slices: Sequence[Slice], receipts: Sequence[Receipt], last: int = 0) -> Load:
+        """When the clients were at work, as ``history.metrics.recovery`` defines it, of a history in slices."""
+        return load_of(Slice.asked_in(slices), max([last, *(piece.last for piece in slices)]), receipts)
+
+
+def _asked(rows: pa.Table | pa.RecordBatch) -> Asked | None:
+    if not rows.num_rows:
+        return None
+    return Asked(pc.min(rows["invoked"]).as_py(), _last(rows), rows["returned"].null_count > 0)
+
+
+def _last(rows: pa.Table | pa.RecordBatch) -> int:
+    invoked, returned = (pc.max(rows[name]).as_py() for name in ("invoked", "returned"))
+    return int(max(invoked or 0, returned or 0))
+
+
+def ok_times(operations: pa.Table) -> Times:
+    """Completion times of the ok operations, ascending, in nanoseconds."""
+    ok = operations["returned"].filter(pc.equal(operations["outcome"], "ok"))
+    return np.sort(ok.to_numpy())

@@ -1,7 +1,8 @@
-"""What a job returns, and the steps that both ways of computing it share."""
+"""What a job returns: verdicts, faults, and how long its steps took."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +10,6 @@ import pyarrow as pa
 
 from history import KeyVerdict
 from pipeline.tables.judging import verdicts_of
-from pipeline.tables.recovery import fault_table
-from pipeline.tables.slices import Slice, ok_times
-from pipeline.tables.sources import Recording, probes_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +20,22 @@ class Tables:
     faults: list[dict[str, Any]]
     seconds: dict[str, float] = field(default_factory=dict)
 
-
-def small_tables(recording: Recording) -> dict[str, pa.Table]:
-    """The tables that are small however long the run was: faults and probes."""
-    load = Slice.load([Slice.of(recording.operations)], recording.receipts)
-    return {
-        "faults": fault_table(recording.receipts, ok_times(recording.operations), load),
-        "probes": probes_table(recording.probes),
-    }
+    @classmethod
+    def of(cls, verdicts: pa.Table, faults: pa.Table, seconds: dict[str, float]) -> Tables:
+        """The finished tables as values."""
+        return cls(verdicts_of(verdicts), faults.to_pylist(), seconds)
 
 
-def values_of(verdicts: pa.Table, faults: pa.Table, seconds: dict[str, float]) -> Tables:
-    """The finished tables as values."""
-    return Tables(verdicts_of(verdicts), faults.to_pylist(), seconds)
+class Stopwatch:
+    """Seconds from lap to lap, by the clock it is given."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self._since = clock()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """Close the step ``name``."""
+        now = self.clock()
+        self.laps[name] = round(now - self._since, 4)
+        self._since = now

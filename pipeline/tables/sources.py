@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from history import Event, FormatError, Header, Probe, Receipt, RunFiles, read_probes, receipts_of
+from history import Event, FormatError, Header, Receipt, RunFiles, receipts_of
 from history.records.events import line_of_event, parse_header, parse_object
 from history.records.probes import each_probe
 from history.tables.schemas import OPERATIONS, PROBES
@@ -23,19 +22,10 @@ PIECE: Final = 64 << 20
 """Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """A run's operations (without a last line that is incomplete), faults and probes."""
+def read_run(run: RunFiles, piece: int = PIECE) -> tuple[pa.Table, list[Receipt]]:
+    """The operations and faults of a run, however it ended; a last line that is incomplete is left out.
 
-    operations: pa.Table
-    receipts: list[Receipt]
-    probes: list[Probe]
-
-
-def read_run(run: RunFiles, piece: int = PIECE) -> Recording:
-    """Read what a run recorded, however it ended: nothing but the history has to be there.
-
-    Raises history.FormatError (with the line) for a bad line in either file, FileNotFoundError without a history.
+    Raises history.FormatError with the line for a bad one, FileNotFoundError without a history.
     """
     read_header(run.history)
     blocks: list[Block] = []
@@ -56,7 +46,7 @@ def read_run(run: RunFiles, piece: int = PIECE) -> Recording:
     check_problems(str(run.history), [*problems, seams.problem])
     whole = pa.concat_tables([part.cast(PLAIN_OPERATIONS) for part in (*parts, seams.operations())])
     operations = pa.table(whole.sort_by("invoke_index").columns, schema=OPERATIONS)
-    return Recording(operations, receipts_of(nemesis), read_probes(run.probes) if run.probes.exists() else [])
+    return operations, receipts_of(nemesis)
 
 
 def read_lines(history: Path, start: int, end: int) -> Bytes:
@@ -116,12 +106,7 @@ def probe_batches(path: Path, size: int = 100_000) -> Iterator[pa.Table]:
     if path.exists():
         probes = each_probe(path)
         while piece := list(islice(probes, size)):
-            yield probes_table(piece)
-
-
-def probes_table(probes: Sequence[Probe]) -> pa.Table:
-    """Probes as rows of ``probes.parquet``."""
-    columns = {name: [getattr(probe, name) for probe in probes] for name in PROBES.names}
-    for name in ("node", "leader", "error"):
-        columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-    return pa.table(columns, schema=PROBES)
+            columns = {name: [getattr(probe, name) for probe in piece] for name in PROBES.names}
+            for name in ("node", "leader", "error"):
+                columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
+            yield pa.table(columns, schema=PROBES)

@@ -123,6 +123,21 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
 
 
 @contextlib.contextmanager
+def appearing(final: Path) -> Iterator[Path]:
+    """A fresh directory that takes the name ``final`` when the block ends well and is removed otherwise.
+
+    Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
+    """
+    fresh = final.with_name(f"{uuid.uuid4().hex}.tmp")
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+        fresh.rename(final)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextlib.contextmanager
 def replacing(final: Path) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 

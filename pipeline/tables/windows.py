@@ -104,6 +104,4 @@ def _sorted(group: _Codes, latency: _Codes) -> tuple[_Codes, _Codes]:
 
 def _starts(group: _Codes) -> _Codes:
     """Where a row of a sorted column differs from the one above it."""
-    if not len(group):
-        return np.empty(0, np.int64)
-    return np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    return np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])

@@ -20,7 +20,7 @@ from history.tables.metadata import read_checked
 from history.tables.schemas import TABLES
 from history.tables.warehouse import newest_version, written_schema
 from pipeline.tables.storage import read_table, remove
-from pipeline.warehouse.landing import LARGE_BYTES, Landing, known_in
+from pipeline.warehouse.landing import HELD_BYTES, Landing, known_in
 
 log = logging.getLogger(__name__)
 _PREFIX: Final = "run="
@@ -41,7 +41,7 @@ def land_first_layout(warehouse: Path) -> None:
             landing.add_as_it_is(_tables(place))
         except (FormatError, FileNotFoundError) as error:
             log.warning("%s is not whole, `harness ingest` of the run brings it again: %s", place, error)
-        if landing.bytes > LARGE_BYTES:
+        if landing.bytes > HELD_BYTES:
             landing.publish()
     landing.publish()
 

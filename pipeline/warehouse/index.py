@@ -48,28 +48,29 @@ def refresh(warehouse: Path) -> None:
     """
     baselines, digest = _baselines(warehouse)
     land_first_layout(warehouse)
-    while not _is_current(warehouse, baselines, digest):
+    while (merged := _merged(warehouse, baselines, digest)) is None:
         pass
-    tidy(warehouse)
+    tidy(warehouse, merged)
     remove_first_layout(warehouse)
 
 
-def _is_current(warehouse: Path, baselines: list[Baseline], digest: bytes) -> bool:
-    """Is there nothing to do?  If there is, try to do it."""
+def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[Path] | None:
+    """The landings whose runs the newest version holds; None if there was something to do, which was tried."""
     base = newest_version(warehouse)
     try:
         known = known_runs(base)
         landed = landings(warehouse, known)
-        if not landed and base is not None and _digest_of(base) == digest:
-            return True
+        fresh_ones = {path: part for path, part in landed.items() if part.runs}
+        if not fresh_ones and base is not None and _digest_of(base) == digest:
+            return list(landed)
         with next_version(warehouse, base) as fresh:
-            build(fresh, base, known, landed)
+            build(fresh, base, known, fresh_ones)
             _write_trends(fresh, baselines, digest)
     except FileNotFoundError:
         # A faster writer has removed what this one was reading; else it is an error.
         if newest_version(warehouse) == base:
             raise
-    return False
+    return None
 
 
 def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,14 +16,13 @@ import pyarrow as pa
 from history import FormatError, RunFiles
 from history.records.layout import LARGE_BYTES
 from pipeline.errors import JobError
-from pipeline.spark.actions import ddl, require_visible, run_action
+from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import is_remote
-from pipeline.spark.jobs import run_tables
-from pipeline.tables.columns import clean
+from pipeline.spark.large import run_tables
 from pipeline.tables.local import written_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
-from pipeline.warehouse.landing import Landing
+from pipeline.warehouse.landing import HELD_BYTES, Landing
 from pipeline.warehouse.remote import Files, contents, look_at, staged_copy, staged_without_history
 from pipeline.warehouse.staging import short_name, staged, staged_bytes, staged_size
 
@@ -34,13 +34,7 @@ Compute: TypeAlias = Callable[..., Mapping[str, pa.Table] | None]
 """Writes the tables of a run; returns them if it still holds them."""
 
 AT_ONCE: Final = 500
-"""Runs that one task adds: what is done again if it dies."""
-_BATCH_BYTES: Final = 64 << 20
-"""Tables in memory that are published together."""
-_OUTCOME: Final = pa.schema(
-    [pa.field("place", pa.int64()), *(pa.field(name, pa.string()) for name in ("run", "state", "error"))]
-)
-"""What a task reports of a run."""
+"""The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +80,6 @@ def ingest(
     return [replace(one, run=short_name(text)) if one.error else one for text, one in zip(asked, found, strict=True)]
 
 
-def is_large(place: str | Path, large: int = LARGE_BYTES) -> bool:
-    """Is the history in a local place so large that all tasks should read it?"""
-    return staged_size(Path(place)) > large
-
-
 class Adder:
     """Adds runs, each on its own, and keeps their outcomes; those that cannot be published fail together."""
 
@@ -118,7 +107,7 @@ class Adder:
         self.outcomes[number] = Outcome(name, "added" if added else "unchanged")
         if added:
             self._held.append(number)
-        if self._landing.bytes > _BATCH_BYTES:
+        if self._landing.bytes > HELD_BYTES:
             self.publish()
 
     def fail(self, number: int, place: str, error: str) -> None:
@@ -134,20 +123,6 @@ class Adder:
             for number in held:
                 self.fail(number, self.outcomes[number].run, f"{type(error).__name__}: {error}")
 
-    def take(self, reports: pa.Table) -> None:
-        """Note the outcomes that tasks reported (:data:`_OUTCOME`)."""
-        for row in reports.to_pylist():
-            self.outcomes[row["place"]] = Outcome(row["run"], row["state"], row["error"])
-
-    def report(self) -> pa.Table:
-        """The outcomes as a task reports them, when all is published."""
-        self.publish()
-        rows = [
-            {"place": number, "run": clean(one.run), "state": one.state, "error": one.error and clean(one.error)}
-            for number, one in self.outcomes.items()
-        ]
-        return pa.Table.from_pylist(rows, schema=_OUTCOME)
-
     def _add(self, run: RunFiles, name: str, compute: Compute) -> bool:
         if run.tables.is_dir():
             # They may be of another release, or damaged.
@@ -159,14 +134,14 @@ class Adder:
 
 def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], large: int) -> None:
     here = {number: text for number, text in places.items() if not is_remote(text)}
-    big = {number: text for number, text in here.items() if is_large(text, large)}
+    big = {number: text for number, text in here.items() if staged_size(Path(text)) > large}
     small = [(number, text) for number, text in here.items() if number not in big]
     if small:
-        frame = spark.createDataFrame(small, "place long, root string").repartition(_tasks(spark, len(small)))
+        tasks = max(1, min(len(small), 4 * spark.sparkContext.defaultParallelism), -(-len(small) // AT_ONCE))
         with tempfile.NamedTemporaryFile(prefix=".seen-", dir=adder.warehouse) as mark:
             task = _task(adder.warehouse, adder.deadline_s, Path(mark.name))
-            adder.take(run_action(frame.mapInArrow(task, ddl(_OUTCOME)).toArrow))
-    adder.add_here(big, _by_all_tasks(spark))
+            adder.outcomes |= run_action(spark.sparkContext.parallelize(small, tasks).mapPartitions(task).collect)
+    adder.add_here(big, _by_size(spark, large=-1))
     _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
 
 
@@ -180,7 +155,7 @@ def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large:
     _read_by_tasks(spark, adder, places, {number: files for number, files in found.runs.items() if number not in big})
     for number, files in big.items():
         staging = staged_without_history(spark, places[number], files)
-        adder.add(number, places[number], staging, _by_all_tasks(spark, history=files["history.jsonl"][0]))
+        adder.add(number, places[number], staging, _by_size(spark, large=-1, history=files["history.jsonl"][0]))
 
 
 def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files]) -> None:
@@ -189,7 +164,7 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
         return
     task = _remote_task(adder.warehouse, adder.deadline_s, places)
     try:
-        reports = run_action(contents(spark, runs).groupBy("place").applyInArrow(task, ddl(_OUTCOME)).toArrow)
+        reports = run_action(contents(spark, runs).groupBy("place").applyInArrow(task, "outcomes binary").collect)
     except JobError as error:
         numbers = list(runs)
         if len(numbers) == 1:
@@ -199,41 +174,33 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
         for half in (numbers[::2], numbers[1::2]):
             _read_by_tasks(spark, adder, places, {number: runs[number] for number in half})
         return
-    adder.take(reports)
+    for row in reports:
+        adder.outcomes |= pickle.loads(row.outcomes)  # noqa: S301 (our own tasks wrote it)
     for number in set(runs) - set(adder.outcomes):
         adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
 
 
-def _by_size(spark: SparkSession, large: int) -> Compute:
+def _by_size(spark: SparkSession, large: int, history: str | None = None) -> Compute:
+    """Compute the tables of a run by all tasks if its history has more than ``large`` bytes."""
+
     def compute(run: RunFiles, **options: Any) -> Mapping[str, pa.Table] | None:
         if run.history.stat().st_size <= large:
             return written_tables(run, **options)
-        return _by_all_tasks(spark)(run, **options)
+        run_tables(spark, run, history=history, **options)
+        return None
 
     return compute
-
-
-def _by_all_tasks(spark: SparkSession, **options: Any) -> Compute:
-    def compute(run: RunFiles, **more: Any) -> None:
-        run_tables(spark, run, **options, **more)
-
-    return compute
-
-
-def _tasks(spark: SparkSession, runs: int) -> int:
-    """How many tasks: a few for each core, so that the last one does not take long."""
-    return max(1, min(runs, 4 * spark.sparkContext.defaultParallelism), -(-runs // AT_ONCE))
 
 
 def _task(
     warehouse: Path, deadline_s: float, mark: Path
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+) -> Callable[[Iterable[tuple[int, str]]], Iterable[tuple[int, Outcome]]]:
+    def work(places: Iterable[tuple[int, str]]) -> Iterable[tuple[int, Outcome]]:
+        require_visible(mark)
         adder = Adder(warehouse, deadline_s)
-        for batch in batches:
-            require_visible(mark)
-            adder.add_here(dict(zip(batch["place"].to_pylist(), batch["root"].to_pylist(), strict=True)))
-        yield from adder.report().combine_chunks().to_batches()
+        adder.add_here(dict(places))
+        adder.publish()
+        return adder.outcomes.items()
 
     return work
 
@@ -244,7 +211,8 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
         content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
         adder = Adder(warehouse, deadline_s)
         adder.add(number, names[number], staged_bytes(_root(names[number]), content), written_tables)
-        return adder.report()
+        adder.publish()
+        return pa.table({"outcomes": [pickle.dumps(adder.outcomes)]})
 
     return work
 

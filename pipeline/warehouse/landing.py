@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,21 +23,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import fit, named, no_parquet
+from history.tables.metadata import named, no_parquet, read_pieces
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
 from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
-from pipeline.tables.storage import exact, read_table, rows_in, rows_of, write_file
+from pipeline.tables.storage import appearing, exact, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
-TEMPORARY: Final = ".tmp"
-LARGE_BYTES: Final = 64 << 20
-"""Operations of more bytes are copied in pieces, and a run with so many gets a landing of its own."""
+HELD_BYTES: Final = 64 << 20
+"""Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone."""
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
-_BATCH: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class Landing:
             return False
         # Also where this machine's clock is behind that of the last writer.
         written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
-        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > LARGE_BYTES
+        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > HELD_BYTES
         names = [table for table in TABLES if not (large and table == "operations")]
         tables = {table: made[table] if made else read_table(run.table(table), table) for table in names}
         batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
@@ -154,15 +151,9 @@ class Landing:
             self.bytes += content.nbytes
 
     def _publish(self, parts: Mapping[tuple[str, str], Iterable[pa.Table]]) -> None:
-        mark = uuid.uuid4().hex
-        fresh = self._warehouse / LANDING / f"{mark}{TEMPORARY}"
-        fresh.mkdir(parents=True)
-        try:
+        with appearing(self._warehouse / LANDING / uuid.uuid4().hex) as fresh:
             for (table, month), content in parts.items():
                 write_month(fresh, table, month, written_schema(table), content)
-            fresh.rename(fresh.with_suffix(""))
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
 
 
 def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:
@@ -203,10 +194,8 @@ def with_run(table: pa.Table, name: str, run: str) -> pa.Table:
 
 def _pieces(operations: Path, run: str) -> Iterator[pa.Table]:
     for part in sorted(operations.glob("*.parquet")):
-        schema = storage.written_schema("operations")
-        with pq.ParquetFile(part) as file:
-            for batch in file.iter_batches(_BATCH):
-                yield with_run(fit(pa.Table.from_batches([batch]), "operations", schema, part), "operations", run)
+        for piece in read_pieces(part, "operations", storage.written_schema("operations")):
+            yield with_run(piece, "operations", run)
 
 
 def fingerprint(run: RunFiles, rows: Mapping[str, int]) -> str:

@@ -17,7 +17,7 @@ import shutil
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -28,11 +28,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError
-from history.tables.metadata import fit, schema_of
+from history.tables.metadata import PIECE, read_pieces, schema_of
 from history.tables.schemas import FORMERLY
-from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
-from pipeline.tables.storage import remove, rows_in, sweep
-from pipeline.warehouse.landing import LANDING, TEMPORARY, Known, known_runs, month_in, write_month
+from history.tables.warehouse import NEWEST, VERSIONS, files_of, written_schema
+from pipeline.tables.storage import appearing, remove, rows_in, sweep
+from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
 log = logging.getLogger(__name__)
 FAN_IN: Final = 8
@@ -41,7 +41,6 @@ _FULL: Final = 4
 """Files of this level (128 MB) are not merged."""
 _KEEP_S: Final = 600
 """A version is kept so long after the next one was built, for those who read it."""
-_BATCH: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,45 +52,56 @@ class Source:
     size: int
 
 
-def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, frozenset[str]]:
-    """The landings that hold something new, with the runs that count in each."""
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The runs in a landing that are newer than all others of their names; ``whole`` if these are all in it."""
+
+    runs: frozenset[str]
+    whole: bool
+
+
+def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
+    """All landings that can be read; one without new runs is not needed any more."""
+    there: dict[Path, Mapping[str, Known]] = {}
     newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
     for path in filter(_is_whole, _entries(warehouse / LANDING)):
         try:
-            rows = known_runs(path)
+            there[path] = known_runs(path)
         except FileNotFoundError:
             continue  # It is part of a version by now.
         except FormatError as error:
             log.warning("what was landed cannot be read, and stays where it is: %s", error)
             continue
-        for name, row in rows.items():
+        for name, row in there[path].items():
             if name not in newest or (row.written, path) > newest[name]:
                 newest[name] = (row.written, path)
-    counts: dict[Path, set[str]] = defaultdict(set)
+    counts: dict[Path, set[str]] = {path: set() for path in there}
     for name, (written, path) in newest.items():
         if name not in known or written > known[name].written:
             counts[path].add(name)
-    return {path: frozenset(names) for path, names in counts.items()}
+    return {path: Landed(frozenset(names), len(names) == len(there[path])) for path, names in counts.items()}
 
 
-def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, frozenset[str]]) -> None:
+def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, Landed]) -> None:
     """Write the version that follows ``base`` into the directory ``fresh``.
 
     Raises FileNotFoundError if a source is removed meanwhile, FormatError for columns of other types or for files that
     are not whole, OSError that names a file.
     """
-    replaced = {name: known[name].month for names in landed.values() for name in names if name in known}
+    replaced = {name: known[name].month for part in landed.values() for name in part.runs if name in known}
+    found = [(path, None if part.whole else part.runs) for root, part in landed.items() for path in files_of(root, "*")]
+    if base is not None:
+        months = set(replaced.values())
+        found += [(path, _others(path, replaced) if _month(path) in months else None) for path in files_of(base, "*")]
     places: dict[tuple[str, str], list[Source]] = defaultdict(list)
-    for root, runs in ((base, None), *landed.items()):
-        if root is None:
-            continue
-        keep = None if runs is None or runs == known_runs(root).keys() else runs
-        for path in files_of(root, "*"):
-            month = path.parent.name.partition("=")[2]
-            there = _others(path, replaced) if root == base and month in replaced.values() else keep
-            places[path.parents[1].name, month].append(Source(path, there, path.stat().st_size))
+    for path, runs in found:
+        places[path.parents[1].name, _month(path)].append(Source(path, runs, path.stat().st_size))
     for (table, month), sources in places.items():
         _lay(fresh, table, month, sources)
+
+
+def _month(path: Path) -> str:
+    return path.parent.name.partition("=")[2]
 
 
 def _others(path: Path, replaced: Collection[str]) -> frozenset[str] | None:
@@ -141,23 +151,19 @@ def _union(table: str, paths: Sequence[Path]) -> pa.Schema:
 
 def _rows(sources: Sequence[Source], table: str, schema: pa.Schema) -> Iterator[pa.Table]:
     for source in sources:
-        try:
-            with pq.ParquetFile(source.path) as file:
-                for batch in file.iter_batches(_BATCH):
-                    rows = pa.Table.from_batches([batch])
-                    if source.runs is not None:
-                        rows = rows.filter(pc.is_in(rows["run"], pa.array(sorted(source.runs), pa.string())))
-                    yield fit(rows, table, schema, source.path)
-        except pa.ArrowInvalid as error:
-            raise FormatError(str(source.path), "byte 0", f"expected Parquet: {error}") from None
+        for rows in read_pieces(source.path, table, schema):
+            if source.runs is None:
+                yield rows
+            else:
+                yield rows.filter(pc.is_in(rows["run"], pa.array(sorted(source.runs), pa.string())))
 
 
 def _collected(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of :data:`_BATCH` or more, except the last."""
+    """The same rows in tables of :data:`PIECE` or more, except the last."""
     held: list[pa.Table] = []
     for table in tables:
         held.append(table)
-        if sum(part.num_rows for part in held) >= _BATCH:
+        if sum(part.num_rows for part in held) >= PIECE:
             yield pa.concat_tables(held)
             held = []
     if held:
@@ -178,34 +184,21 @@ def _link(source: Path, target: Path) -> None:
 @contextlib.contextmanager
 def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
     """A fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises OSError."""
-    versions = warehouse / VERSIONS
-    versions.mkdir(parents=True, exist_ok=True)
-    fresh = versions / f"{uuid.uuid4().hex}{TEMPORARY}"
-    fresh.mkdir()
     number = int(base.name) + 1 if base is not None else 1
     try:
-        yield fresh
-        fresh.rename(versions / f"{number:08}")
+        with appearing(warehouse / VERSIONS / f"{number:08}") as fresh:
+            yield fresh
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
-def tidy(warehouse: Path) -> None:
-    """Point ``tables`` to the newest version; remove what no one needs any more."""
-    version = newest_version(warehouse)
-    if version is None:
-        return
-    _point(warehouse, version)
-    # Whoever was faster has removed it.
-    with contextlib.suppress(FileNotFoundError):
-        known = known_runs(version)
-        for path in filter(_is_whole, _entries(warehouse / LANDING)):
-            with contextlib.suppress(FormatError):
-                _remove_merged(path, known)
+def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
+    """Point ``tables`` to the newest version; remove the landings ``merged`` and what no one needs any more."""
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
+    _point(warehouse, versions[-1])
+    for path in merged:
+        remove(path)
     for path, next_one in pairwise(versions):
         if _age(next_one) > _KEEP_S:
             remove(path)
@@ -213,11 +206,6 @@ def tidy(warehouse: Path) -> None:
         for path in _entries(warehouse / place):
             if not _is_whole(path):
                 sweep(path.parent, path.name)
-
-
-def _remove_merged(landing: Path, known: Mapping[str, Known]) -> None:
-    if all(name in known and known[name].written >= row.written for name, row in known_runs(landing).items()):
-        remove(landing)
 
 
 def _is_whole(path: Path) -> bool:

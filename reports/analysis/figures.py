@@ -38,6 +38,10 @@ class Quantiles:
 
 QUANTILES = (0.5, 0.95, 0.99, 1.0)
 QUANTILE_NAMES = ("p50", "p95", "p99", "max")
+P99 = 2
+RESPONSE_NAME = "p99 since due"
+DIFFERS, DIFFERS_MS = 1.1, 1.0
+"""How much more a latency is that is drawn beside another: by a tenth and a millisecond."""
 
 
 def bin_width(end_ns: int, bins: int = 3600) -> int:
@@ -56,13 +60,14 @@ def rates_of(operations: Operations, end_ns: int) -> Rates:
     return Rates(time, seconds, np.asarray(rows[:, :count] / seconds, dtype=np.float64))
 
 
-def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
-    """Compute exact latency quantiles (nearest rank) by completion time."""
+def quantiles_of(operations: Operations, end_ns: int, since: Ints | None = None) -> Quantiles:
+    """Compute exact latency quantiles (nearest rank) by completion time, from the invocation or ``since``."""
+    since = operations.invoked if since is None else since
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
     chosen = operations.which(OK) & (operations.returned != NONE)
     bins = operations.returned[chosen] // width
-    latency = (operations.returned[chosen] - operations.invoked[chosen]) / 1e6
+    latency = (operations.returned[chosen] - since[chosen]) / 1e6
     order = np.lexsort((latency, bins))
     bins, latency = bins[order], latency[order]
     first = np.searchsorted(bins, np.arange(count))
@@ -73,6 +78,13 @@ def quantiles_of(operations: Operations, end_ns: int) -> Quantiles:
         place = first[some] + np.ceil(quantile * size[some]).astype(np.int64) - 1
         rows[row, some] = latency[place]
     return Quantiles((np.arange(count) + 0.5) * width / SECOND, rows)
+
+
+def response_of(operations: Operations, end_ns: int) -> Floats | None:
+    """Compute the p99 of the latency since operations were due; None if it is nowhere well above that in quantiles."""
+    response = quantiles_of(operations, end_ns, operations.due).rows[P99]
+    service = quantiles_of(operations, end_ns).rows[P99]
+    return response if (response > service * DIFFERS + DIFFERS_MS).any() else None
 
 
 def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:

@@ -26,6 +26,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+_PLAIN: Final = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
 NONE: Final = -1
 """``returned`` and ``return_index`` of an operation without a completion."""
 
@@ -67,6 +68,8 @@ class Operations:
     error: Coded
     value: Any
     result: Any
+    due: Ints
+    """When each was intended; ``invoked`` where that is not known."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -91,8 +94,7 @@ def from_operations(operations: Iterable[Operation]) -> Operations:
     columns["key"] = [_json(row.key) for row in rows]
     columns["value"] = [_json(row.value) or "null" for row in rows]
     columns["result"] = [(_json(row.result) or "null") if row.outcome == "ok" else None for row in rows]
-    schema = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
-    return from_table(pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema))
+    return from_table(pa.table([pa.array(columns[field.name], field.type) for field in _PLAIN], schema=_PLAIN))
 
 
 def _json(value: Any) -> str | None:
@@ -127,12 +129,13 @@ def from_table(table: Any) -> Operations:
         error=_coded(table["error"]),
         value=table["value"].combine_chunks(),
         result=table["result"].combine_chunks(),
+        due=_ints(pc.coalesce(table["intended"], table["invoked"])),
     )
 
 
 def read_parquet(path: Path) -> Operations:
     """Read ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
-    return from_table(pq.read_table(path, columns=OPERATIONS.names))
+    return from_table(pq.read_table(path, schema=_PLAIN))
 
 
 def read_jsonl(path: Path) -> Operations:

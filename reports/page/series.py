@@ -109,7 +109,11 @@ def _rates(operations: Operations, end: int) -> dict[str, Any]:
 
 def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
     quantiles = figures.quantiles_of(operations, end)
-    return {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
+    response = figures.response_of(operations, end)
+    found = {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
+    if response is not None:
+        found |= {"rows": [*quantiles.rows, response], "names": (*figures.QUANTILE_NAMES, figures.RESPONSE_NAME)}
+    return found
 
 
 def _stretches(timeline: NodeTimeline) -> list[list[Any]]:

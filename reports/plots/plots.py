@@ -123,7 +123,12 @@ def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
     for row, name in enumerate(figures.QUANTILE_NAMES):
         look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS["ok"], "lw": 1.4 - 0.2 * row}
         lines += axes.plot(found.time, found.rows[row], label=name, **look)  # type: ignore[arg-type]
-    _log_axis(axes, float(np.nanmin(found.rows)), float(np.nanmax(found.rows)))
+    response = figures.response_of(drawn.run.operations, drawn.run.end)
+    if response is not None:
+        look = {"ls": LINE_STYLES[-1], "color": OUTCOME_INKS["info"], "lw": 1.2}
+        lines += axes.plot(found.time, response, label=figures.RESPONSE_NAME, **look)  # type: ignore[arg-type]
+    top = max(float(np.nanmax(rows)) for rows in (found.rows, response) if rows is not None)
+    _log_axis(axes, float(np.nanmin(found.rows)), top)
     frame.legend(lines)
     return frame.figure
 

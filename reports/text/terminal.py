@@ -159,6 +159,8 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     rates = figures.rates_of(run.operations, run.end)
     rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
     rows.append(("p99 of ok, ms", np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2]), False))
+    if (response := figures.response_of(run.operations, run.end)) is not None:
+        rows.append((f"{figures.RESPONSE_NAME}, ms", np.nan_to_num(response), False))
     if run.probes:
         lag = node_timeline.progress_of(drawn.timelines, run.end / 1e9).lag
         rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))

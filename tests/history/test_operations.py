@@ -105,6 +105,13 @@ def test_a_completion_repeats_what_was_asked(f: str, asked: object, answered: ob
                 pair(events)
 
 
+@pytest.mark.parametrize("intended", [None, -7])
+def test_an_operation_comes_back_from_json(intended: int | None) -> None:
+    operation = Operation(0, "read", "k", None, 1, "ok", 0, 1, 0, 1, "n1", None, "main", intended)
+    assert ("intended" in operation.to_json()) == (intended is not None)
+    assert Operation.from_json(operation.to_json()) == operation
+
+
 def test_a_refusal_is_three_values_of_an_ok_cas() -> None:
     (refused,) = pair([invoke(0, 3, "cas", value=[1, 2]), complete(1, 3, "ok", "cas", value=[1, 2, None])])
     assert (refused.refused, refused.seen, refused.outcome) == (True, None, "ok")

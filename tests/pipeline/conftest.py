@@ -77,7 +77,8 @@ def random_run(root: Path, seed: int, *, operations: int = 60, keys: tuple[Any, 
             written += f == "write"
             value = rng.choice([written, written, written, 1]) if f == "write" else None
             open_calls[process] = (f, key, value)
-            recorder.event("invoke", process, f, value=value, key=key, node=rng.choice(["n1", None]), phase=phase)
+            recorder.event("invoke", process, f, value=value, key=key, node=rng.choice(["n1", None]), phase=phase,
+                           due=(recorder.now - step % 3) * MS if step % 4 else None)  # fmt: skip
         elif open_calls:
             who = rng.choice(sorted(open_calls))
             f, key, value = open_calls.pop(who)

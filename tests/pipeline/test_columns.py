@@ -51,7 +51,9 @@ def test_events_of_the_nemesis_have_no_process() -> None:
     assert table["value"].to_pylist() == ['{"id":1}', "null"]
 
 
-@pytest.mark.parametrize(("field", "value"), [("process", 2**70), ("time", 2**64), ("node", 5), ("error", ["x"])])
+@pytest.mark.parametrize(
+    ("field", "value"), [("process", 2**70), ("time", 2**64), ("intended", 2**70), ("node", 5), ("error", ["x"])]
+)
 def test_what_fits_no_column_names_its_line(field: str, value) -> None:
     fields = {"index": 0, "time": 0, "type": "invoke", "process": 1, "f": "read", field: value}
     with pytest.raises(FormatError, match=f"line 2: '{field}'"):

@@ -12,7 +12,8 @@ import pytest
 
 from history.tables.schemas import TABLES
 from history.tables.warehouse import read_runs, read_trends
-from pipeline import read_all, refresh
+from pipeline import append_run, local_tables, read_all, refresh
+from pipeline.warehouse.landing import run_name
 
 FIXTURE = Path(__file__).parent / "data" / "warehouse-0.1.0.tar.gz"
 RUNS = [
@@ -86,3 +87,14 @@ def test_what_is_half_there_stays_and_is_named(warehouse: Path, lost: str, caplo
     assert f"{half} is not whole, `harness ingest` of the run brings it again" in caplog.text
     assert half.is_dir()
     assert not place_of(warehouse, RUNS[0]).exists()
+
+
+def test_operations_of_a_later_release_stand_beside_those_of_the_first(warehouse: Path, recorder) -> None:
+    recorder.at(5).event("invoke", 0, "read", due=2_000_000).at(6).event("ok", 0, "read")
+    run = recorder.close()
+    local_tables(run, model="register", deadline_s=10)
+    append_run(warehouse, run)
+    found = read_all(warehouse, "operations")
+    assert set(found["run"].to_pylist()) == {*RUNS, run_name(run)}
+    assert [time for time in found["intended"].to_pylist() if time is not None] == [2_000_000]
+    assert read_runs(warehouse)["response_p99_ms"].to_pylist() == [None, None, None, 4]

@@ -17,7 +17,7 @@ from history.metrics.regressions import Baseline
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
 from pipeline.warehouse import index, versions
-from pipeline.warehouse.landing import Landing, run_name
+from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.versions import FAN_IN
 
 
@@ -200,6 +200,21 @@ def test_another_table_in_its_place(three, tmp_path) -> None:
 def test_nothing_was_ever_brought(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
         read_runs(tmp_path)
+
+
+def test_a_landing_is_read_once_and_removed_when_a_version_holds_its_runs(three, tmp_path, monkeypatch) -> None:
+    read: list[str] = []
+
+    def counted(root):
+        read.append(root.parent.name)
+        return known_runs(root)
+
+    monkeypatch.setattr(versions, "known_runs", counted)
+    for run in three:
+        land(tmp_path / "warehouse", run)
+    refresh(tmp_path / "warehouse")
+    assert read.count("landing") == 6  # Once to build a version of them, once to see that it holds them.
+    assert not list((tmp_path / "warehouse" / "landing").iterdir())
 
 
 KILLED = """

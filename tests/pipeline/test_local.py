@@ -10,6 +10,7 @@ import pytest
 from history import FormatError, Probe, RunFiles, pair, read_history
 from history.tables.schemas import TABLES, TABLES_VERSION
 from pipeline import JobError, local_tables, read_table
+from pipeline.tables.load_figures import batches_of, load_figures
 
 
 def tables_of(run: RunFiles, model: str = "register"):
@@ -36,6 +37,16 @@ def test_verdicts_by_key(recorder) -> None:
     assert tables.key_verdicts[0].counterexamples[0].operations
     rows = read_table(recorder.run.table("verdicts"), "verdicts").to_pylist()
     assert {row["key"] for row in rows} == {"7", '"good"'}
+
+
+def test_when_an_operation_was_due(recorder) -> None:
+    """It is that of the invocation; what was answered late was due early, so the response takes longer."""
+    recorder.at(5).event("invoke", 0, "read", due=2_000_000).event("invoke", 1, "read")
+    recorder.at(9).event("ok", 0, "read", value=None).event("ok", 1, "read", value=None)
+    tables_of(run := recorder.close())
+    assert read_table(run.table("operations"), "operations")["intended"].to_pylist() == [2_000_000, None]
+    figures, _ = load_figures(batches_of(run.table("operations")))
+    assert (figures["p99_ms"], figures["response_p99_ms"]) == (4, 7)
 
 
 def test_an_empty_history_gives_empty_tables(recorder) -> None:

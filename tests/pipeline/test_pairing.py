@@ -44,10 +44,10 @@ def in_blocks(events: list[Event], cuts: list[int], *, knows_the_end: bool) -> t
 
 VALUES = st.sampled_from([None, 1, 2, 1.0, "a", [1, 2], [1, 3], [1, 2, 3], [1, 2, None], [1, [2], 3], True, {"a": [1]}])
 EVENT = st.builds(
-    lambda kind, process, f, key, value, node: Event(0, 0, kind, process, f, value, key, node, None, "main"),
+    lambda kind, process, f, key, value, node, due: Event(0, 0, kind, process, f, value, key, node, None, "main", due),
     st.sampled_from(["invoke", "ok", "ok", "fail", "info"]), st.sampled_from([0, 0, 1, 70_000]),
     st.sampled_from(["read", "write", "cas", "append"]), st.sampled_from([None, "k", 3]), VALUES,
-    st.sampled_from([None, "", "n1"]),
+    st.sampled_from([None, "", "n1"]), st.sampled_from([None, -7, 5]),
 )  # fmt: skip
 
 
@@ -98,7 +98,8 @@ def paired_or_refused(events: list[Event]) -> list[Operation] | tuple[str, str]:
         ("append", 1, 0, True), ("enqueue", 1, 2, True), ("cas", [1, 2], [1, 2], True), ("cas", [1, 2], [1, 3], False),
         ("cas", [1, 2], [1, 2, None], True), ("cas", [1, 2], [1, 3, 5], False), ("cas", [1, 2], [1, 2, 3, 4], False),
         ("cas", ["%", "\\"], ["%", "\\", 1], True), ("cas", [1, 2], True, False), ("cas", [1, 2], [1, 2, [3, 4]], True),
-        ("cas", [1, 2], [1, [2, 3]], False),
+        ("cas", [1, 2], [1, [2, 3]], False), ("cas", [1, [2], 3], [1, [2], 3], False),
+        ("cas", [1, [2, 3]], [1, [2, 3]], True),
     ],
 )  # fmt: skip
 def test_what_changed_its_value(f: str, asked: object, answered: object, fits: bool) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from history import Operation
+from history.tables.schemas import OPERATIONS
 from reports.analysis import figures
-from reports.load.columns import from_operations
+from reports.load.columns import from_operations, read_parquet
 
 S = 10**9
 
@@ -32,6 +36,24 @@ def test_rates_quantiles_and_availability() -> None:
     assert width == 0.25
     assert cells[:10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 2, 1]
     assert figures.longest_gap(operations, 0, 3 * S) == pytest.approx((0.6, 1.8))
+
+
+def test_a_response_is_drawn_where_operations_waited_to_be_sent() -> None:
+    punctual = replace(ok(0.5, took_ms=1), intended=int(0.4989 * S))
+    assert figures.response_of(from_operations([ok(0.5), punctual]), S) is None
+    late = replace(ok(1.6, took_ms=3), intended=int(1.5 * S))
+    response = figures.response_of(from_operations([punctual, ok(1.6), late]), 3 * S)
+    assert response is not None
+    assert response[:2] == pytest.approx([1.1, 100])
+    assert np.isnan(response[2:]).all()
+
+
+def test_a_table_of_an_older_release_has_no_intended_times(tmp_path: Path) -> None:
+    schema = pa.schema([field for field in OPERATIONS if field.name != "intended"])
+    row = {name: getattr(ok(0.5), name) for name in schema.names} | {"value": "null", "result": "1", "key": '"k"'}
+    pq.write_table(pa.Table.from_pylist([row], schema), tmp_path / "operations.parquet")
+    operations = read_parquet(tmp_path / "operations.parquet")
+    assert operations.due.tolist() == operations.invoked.tolist() == [row["invoked"]]
 
 
 def test_errors_that_differ_in_a_duration_are_one() -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import reports
-from history import Counterexample, Operation, RunFiles
+from history import SECOND, Counterexample, Operation, RunFiles
 from reports.analysis.findings import prepare
+from reports.analysis.marks import marks_of
 from reports.load.run import read_run
+from reports.page.series import data_of
+from reports.plots.plots import quantiles
 from reports.text import terminal, text_diagram
 from tests.support.reports.made import Maker
 from tests.support.reports.shapes import KINDS
@@ -103,3 +108,16 @@ def test_faults_during_the_operations_before_are_told(made: Maker) -> None:
     assert "No fault was installed then. During the operations before it: partition-majorities-ring on" in text.replace(
         "\n", " "
     )
+
+
+def test_the_response_is_told_where_operations_waited_to_be_sent(made: Maker) -> None:
+    drawn = prepare(read_run(made("valid")))
+    operations = replace(drawn.run.operations, due=drawn.run.operations.invoked - 5 * SECOND)
+    late = replace(drawn, run=replace(drawn.run, operations=operations))
+    for shown, wanted in ((drawn, False), (late, True)):
+        assert ("p99 since due, ms" in terminal.render(shown, 100)) == wanted
+        assert (b'"p99 since due"' in zlib.decompress(base64.b64decode(data_of(shown)))) == wanted
+        figure = quantiles(shown, marks_of(shown))
+        assert figure is not None
+        lines = [line.get_label() for axes in figure.axes for line in axes.lines]
+        assert ("p99 since due" in lines) == wanted

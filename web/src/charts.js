@@ -28,7 +28,10 @@ export function initCharts(data) {
       "c-quantiles",
       170,
       quantiles.names.map((name, i) =>
-        line(name, () => Ink["ok-ink"], { width: [2, 1.25, 1, 1][i], dash: [[], [8, 3], [4, 3], [1, 3]][i] }),
+        line(name, () => Ink[i < 4 ? "ok-ink" : "info-ink"], {
+          width: [2, 1.25, 1, 1, 1.25][i],
+          dash: [[], [8, 3], [4, 3], [1, 3], [10, 3, 2, 3]][i],
+        }),
       ),
       [quantiles.time, ...quantiles.rows],
       { scale: logScale(), axis: logAxis },

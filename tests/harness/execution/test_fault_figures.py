@@ -17,9 +17,8 @@ from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
 from pipeline.tables.columns import operations_table
 from pipeline.tables.load_figures import load_figures
-from pipeline.tables.recovery import fault_table
+from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.run_row import last_moment
-from pipeline.tables.slices import Slice, ok_times
 from reports.analysis.faults import load_in as load_of_columns
 from reports.load.columns import from_table
 from reports.text import recovery as recovery_text
