@@ -123,7 +123,8 @@ def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """Check that writes acknowledged under faults were read back: without a read they prove nothing."""
     asked = "writes acknowledged under a fault, and their registers read afterwards"
-    writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f != "read"]
+    reads = recorded.plan.load.reads
+    writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f not in reads]
     if not any(window.asked for window in windows) or not writes:
         return _gate("read-back", met=True, asked=asked, seen="under no fault could one be acknowledged")
     last: dict[Any, int] = {}
@@ -133,7 +134,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     read = {
         op.key
         for op in recorded.operations
-        if op.f == "read" and op.outcome == "ok" and op.key in last and op.invoked >= last[op.key]
+        if op.f in reads and op.outcome == "ok" and op.key in last and op.invoked >= last[op.key]
     }
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
@@ -185,7 +186,8 @@ def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set
     """The keys with a read invoked in this time and answered by a node that had applied it."""
     if begin is None:
         return set()
-    reads = (op for op in recorded.operations if op.f == "read" and op.applied and op.invoked >= begin)
+    kinds = recorded.plan.load.reads
+    reads = (op for op in recorded.operations if op.f in kinds and op.applied and op.invoked >= begin)
     return {op.key for op in reads if end is None or op.invoked < end}
 
 

@@ -25,6 +25,7 @@ from harness.judge.stretches import logs_reported
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.api import Evidence
 from history import Check, KeyVerdict, Operation, Probe, Results, worst
 
 
@@ -48,6 +49,7 @@ def judge(
         terms_kept(probes, damages),
         *_logs(probes, damages),
         node_alarms(recorded, damages),
+        *of_workload(recorded),
         *gates(recorded),
     )
     verdict = worst(check.verdict for check in checks)
@@ -99,6 +101,15 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
     return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def of_workload(recorded: Recorded) -> tuple[Check, ...]:
+    """The workload's own checks, which come on top of its model."""
+    evidence = Evidence(
+        setup=recorded.plan.setup(), nodes=recorded.nodes, operations=recorded.operations, probes=recorded.probes,
+        receipts=recorded.receipts, moments=recorded.state.moments,
+    )  # fmt: skip
+    return tuple(check(evidence) for check in recorded.plan.load.checks)
 
 
 def _logs(probes: Sequence[Probe], damages: Damages) -> tuple[Check, ...]:

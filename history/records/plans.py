@@ -10,7 +10,7 @@ from typing import Any, Final
 PLANTED_BUGS: Final[Mapping[str, tuple[str, ...]]] = {
     "stale-reads": ("linearizable",),
     "ack-before-commit": ("linearizable",),
-    "apply-twice": ("linearizable",),
+    "apply-twice": ("linearizable", "elements"),
     "skip-entry": ("replicas-agree", "linearizable"),
     "lose-write": ("linearizable",),
     "forget-in-snapshot": ("replicas-agree", "linearizable"),

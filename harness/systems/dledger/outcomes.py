@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.clients.wire import LostError, NotSentError
+from harness.systems.dledger.objects import UNSEEN, value_read
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.workloads import Invocation
 from history import UNAPPLIED
 
 CAS_MISMATCH: Final = "cas-mismatch"
-_UNSEEN: Final = object()
 
 LAW: Final = Law(
     Rule("acknowledged", "ok", "ok"),
@@ -65,9 +65,9 @@ def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> 
     applied = answer.get("applied") is not False
     case, error = ("acknowledged", None) if applied else ("unapplied", UNAPPLIED)
     if invocation.f == "read":
-        if "value" not in answer:  # null means absent, which is a statement; a missing field is none
+        if (value := value_read(invocation, answer)) is UNSEEN:
             return _reply("no-value", invocation, node, "acknowledged without a value")
-        return _reply(case, invocation, node, error, value=answer["value"])
+        return _reply(case, invocation, node, error, value=value)
     if invocation.f == "cas":
         if not applied or not isinstance(answer.get("swapped"), bool):
             error = "acknowledged without having been applied: no result"
@@ -78,7 +78,7 @@ def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> 
 
 
 def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
-    seen = answer.get("value", _UNSEEN)
+    seen = answer.get("value", UNSEEN)
     if seen is not None and type(seen) is not int:
         return _reply("cas-refused-unseen", invocation, node, CAS_MISMATCH)
     old, new = invocation.value
@@ -86,9 +86,9 @@ def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> R
 
 
 def _reply(
-    case: str, invocation: Invocation, node: str, error: str | None, *, value: Any = _UNSEEN, hint: str | None = None,
+    case: str, invocation: Invocation, node: str, error: str | None, *, value: Any = UNSEEN, hint: str | None = None,
     reached: bool = True, not_leader: bool = False,
 ) -> Reply:  # fmt: skip
-    given = {} if value is _UNSEEN else {"value": value}
+    given = {} if value is UNSEEN else {"value": value}
     outcome = LAW.outcome(case, invocation, node, error, **given)
     return Reply(outcome.type, outcome.value, node, error, hint, reached, not_leader)

@@ -1,11 +1,11 @@
-"""What clients do with the registers, and how it is judged."""
+"""What clients do with the registers and the log, and how it is judged."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.workloads import CasRegister, MixedRegisters, Register
+from harness.workloads import CasRegister, Counters, MixedRegisters, Register, Sets, elements_check
 
 WORKLOADS: Final = (
     Workload(
@@ -33,5 +33,22 @@ WORKLOADS: Final = (
         model="register",
         kinds=("read", "write"),
         written_once=True,
+    ),
+    Workload(
+        name="set",
+        summary="unique integers are added to sets, which are read now and then, and at the end by every node",
+        generator=lambda scale: Sets(scale.keys).generator(),
+        final=lambda scale: Sets.final_reads(scale.used),
+        model="set",
+        kinds=("add", "read"),
+        checks=(lambda evidence: elements_check(evidence.operations),),
+    ),
+    Workload(
+        name="counter",
+        summary="adds to a few counters, and reads",
+        generator=lambda scale: Counters(scale.keys).generator(),
+        final=lambda scale: Counters(scale.keys).final_reads(),
+        model="counter",
+        kinds=("add", "read"),
     ),
 )

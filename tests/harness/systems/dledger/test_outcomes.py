@@ -125,6 +125,44 @@ def test_an_endless_message_is_cut_and_a_hint_must_be_a_name() -> None:
     assert outcome.hint is None
 
 
+COUNTED, COLLECTED = Invocation("read", "counter-0"), Invocation("read", "set-2")
+
+
+def test_rule_a_counter_that_nobody_added_to_is_0() -> None:
+    assert completion_of(COUNTED, {"ok": True, "applied": True, "value": None}, "n1").value == 0
+    assert completion_of(COUNTED, {"ok": True, "applied": True, "value": -3}, "n1").value == -3
+
+
+def test_rule_a_set_has_each_element_as_often_as_it_was_added() -> None:
+    answer = {"ok": True, "applied": True, "values": {"set-2/10": 1, "set-2/9": 2}}
+    outcome = completion_of(COLLECTED, answer, "n1")
+    assert (outcome.type, outcome.value) == ("ok", [9, 9, 10])
+    assert completion_of(COLLECTED, {**answer, "values": {}}, "n1").value == []
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [
+        (COUNTED, {}), (COUNTED, {"value": "3"}), (COUNTED, {"value": True}),
+        (COLLECTED, {}), (COLLECTED, {"values": None}), (COLLECTED, {"values": [1]}),
+        (COLLECTED, {"values": {"set-2/x": 1}}), (COLLECTED, {"values": {"set-2/1": "1"}}),
+    ],
+)  # fmt: skip
+def test_rule_a_read_of_what_cannot_be_claims_nothing(read: Invocation, answer: dict[str, Any]) -> None:
+    outcome = completion_of(read, {"ok": True, "applied": True, **answer}, "n1")
+    assert (outcome.type, outcome.value) == ("fail", None)
+
+
+def test_rule_an_add_is_a_write() -> None:
+    for key in ("set-0", "counter-0"):
+        add = Invocation("add", key, 7)
+        assert completion_of(add, OK["write"], "n1").type == "ok"
+        assert completion_of(add, {**OK["write"], "applied": False}, "n1").error == UNAPPLIED
+        assert completion_of(add, BEFORE, "n1").type == "fail"
+        assert completion_of(add, AFTER, "n1").type == "info"
+        assert completion_of_error(add, LostError("no answer"), "n1").type == "info"
+
+
 anything = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
 answers = st.dictionaries(
     st.sampled_from(["ok", "applied", "swapped", "value", "stage", "code", "name", "message", "leader"]),
