@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.workloads import CasRegister, Counters, MixedRegisters, Register, Sets, elements_check
+from harness.workloads import (
+    AppendLog,
+    Bank,
+    CasRegister,
+    Counters,
+    Locks,
+    MixedRegisters,
+    Register,
+    Sets,
+    elements_check,
+    total_check,
+)
 
 WORKLOADS: Final = (
     Workload(
@@ -50,5 +61,31 @@ WORKLOADS: Final = (
         final=lambda scale: Counters(scale.keys).final_reads(),
         model="counter",
         kinds=("add", "read"),
+    ),
+    Workload(
+        name="append-log",
+        summary="appends to the library's own log, and gets of what it answered; the whole log at the end",
+        generator=lambda scale: AppendLog().generator(),  # noqa: ARG005 (the one log there is)
+        final=lambda scale: AppendLog().final_reads(),  # noqa: ARG005
+        model="ledger",
+        kinds=("append", "get"),
+        reads=frozenset({"get", "list"}),
+    ),
+    Workload(
+        name="lock",
+        summary="locks with fencing tokens are taken and given back",
+        generator=lambda scale: Locks(scale.keys).generator(),
+        final=lambda scale: Locks(scale.keys).final_reads(),
+        model="fenced-lock",
+        kinds=("acquire", "release", "read"),
+    ),
+    Workload(
+        name="bank",
+        summary="transfers between a few accounts, and reads of all at once",
+        generator=lambda scale: Bank(scale.keys).generator(),
+        final=lambda scale: Bank(scale.keys).final_reads(),
+        model="bank",
+        kinds=("transfer", "read"),
+        checks=(lambda evidence: total_check(evidence.operations),),
     ),
 )

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 #: ``stale``: some answers are of an earlier state.
 Bug: TypeAlias = Literal["", "lose", "twice", "stale"]
 BUGS: Final[tuple[Bug, ...]] = get_args(Bug)[1:]
+#: So many changes later some are made once more.
+LATER: Final = 7
 CHANGES: Final = ("write", "cas", "add", "transfer", "acquire", "release", "append")
 
 
@@ -21,6 +23,7 @@ class RegisterTwin:
         self.log: list[tuple[str, int] | None] = []
         self._earlier: deque[tuple[dict[str, int], int]] = deque(maxlen=8)
         self._again: dict[str, Any] | None = None
+        self._wait = 0
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         op = request["op"]
@@ -34,9 +37,13 @@ class RegisterTwin:
 
     def _change(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
         self._earlier.append((dict(self.registers), len(self.log) - 1))
-        again, self._again = self._again, None
-        if again is not None:
-            self._make(again["op"], again)
+        self._wait -= 1
+        if self._again is not None and self._wait <= 0:
+            again, self._again = self._again, None
+            if again["op"] == "append":
+                self.log.insert(-1, (again["key"], again["value"]))
+            else:
+                self._make(again["op"], again)
         if self._bug == "lose" and self._strikes():
             before = dict(self.registers)
             told = self._make(op, request)
@@ -45,14 +52,12 @@ class RegisterTwin:
                 self.log[-1] = None
             return {"acquired": True, "token": len(self.log)} if op == "acquire" else told
         if self._bug == "twice" and self._strikes():
-            self._again = request
+            self._again, self._wait = request, LATER
         return self._make(op, request)
 
     def _make(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
         key, held = request["key"], self.registers
         if op == "append":
-            if self._again is None and self.log[-1] != (key, request["value"]):
-                self.log.append((key, request["value"]))
             return {"index": len(self.log) - 1}
         if op == "write":
             held[key] = request["value"]

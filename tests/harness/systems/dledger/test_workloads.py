@@ -69,10 +69,15 @@ def test_a_long_run_of_a_right_server_is_decided(name: str) -> None:
     assert verdicts(BY_NAME[name], history(BY_NAME[name], "", 3, 3000, doubts=0.003)) == {"valid"}
 
 
+#: The library's own get promises nothing of what is new, so a stale one is no violation.
+UNPROMISED: tuple[tuple[str, Bug], ...] = (("append-log", "stale"),)
+
+
 @pytest.mark.parametrize("bug", BUGS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_bug_is_found(name: str, bug: Bug) -> None:
-    assert "invalid" in verdicts(BY_NAME[name], history(BY_NAME[name], bug, 1, 1500))
+    found = verdicts(BY_NAME[name], history(BY_NAME[name], bug, 1, 1500))
+    assert ("invalid" in found) == ((name, bug) not in UNPROMISED)
 
 
 @pytest.mark.parametrize("name", NAMES)
