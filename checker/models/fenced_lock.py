@@ -60,7 +60,7 @@ class FencedLock(Model):
 
 
 def _held_by(state: Any, token: Any) -> State:
-    """The state in which this token is the holder's; None: nobody's."""
+    """The state in which the lock is held by this token, or by none."""
     holder, last = state
     if holder == UNTOLD and type(token) is int:
         return (token, token) if token > last else ILLEGAL

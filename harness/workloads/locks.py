@@ -1,4 +1,7 @@
-"""Locks with fencing tokens: who holds one gives it back; one that nobody knows to hold is freed by its token."""
+"""Locks with fencing tokens.
+
+Who holds one gives it back; one that nobody is known to hold is freed by its token.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ class _Contend(Struct, frozen=True):
         if event.type == "fail" or event.f not in ("acquire", "release", "read"):
             return self
         worker, held = ctx.worker_of(event), dict(self.held)
-        if event.f == "release":  # whoever holds a lock releases that one, and whatever the answer: it is his no more
+        if event.f == "release":  # of the lock that it holds, if any; it has it no more, whatever the answer
             held.pop(worker, None)
         if event.type == "info":
             return _Contend(self.keys, self.stream, held, self.doubted | {event.key}, self.orphans)
