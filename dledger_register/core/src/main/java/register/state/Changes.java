@@ -32,8 +32,8 @@ final class Changes {
             return release(registers, release);
         }
         if (operation instanceof Operation.Append append) {
-            // The register holds a hash of all that was appended, so that replicas can be compared.
-            registers.put(append.key(), Registers.mix(number(registers, append.key()) + Registers.mix(append.value())));
+            // A register for each index, so that replicas can be compared: the same when it is applied twice.
+            registers.put(append.key() + "/" + index, append.value());
             return Result.read(index);
         }
         throw new IllegalArgumentException("no change of the state: " + operation);
