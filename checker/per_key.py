@@ -24,6 +24,7 @@ from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.engines.sets import SET
 from checker.explain.explain import Explanation, explain, explain_findings, unexplained
+from checker.models.ledger import Ledger, dense
 from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
 from history import KeyVerdict, Operation, worst
@@ -55,6 +56,8 @@ def check_operations(
 
 def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
+    if type(model) is Ledger:
+        return check_object(dense(operations), Log(), options)
     limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from checker.core.calls import freeze
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
+from checker.models.bank import Bank
+from checker.models.fenced_lock import FencedLock
+from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
@@ -23,6 +26,9 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "counter": Counter,
     "queue": FifoQueue,
     "kv": KeyValue,
+    "ledger": Ledger,
+    "fenced-lock": FencedLock,
+    "bank": Bank,
 }
 
 

@@ -42,7 +42,9 @@ def judge(
         of_clients = linearizability(keys, len(recorded.operations), times)
     else:
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
-    of_system = own_checks(recorded.plan.under_test.invariants, evidence, [of_clients, *common, *ours])
+    of_system = own_checks(
+        (*recorded.plan.load.checks, *recorded.plan.under_test.invariants), evidence, [of_clients, *common, *ours]
+    )
     checks = (of_clients, *common, *of_system, *ours)
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)

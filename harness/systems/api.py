@@ -277,9 +277,9 @@ class Workload:
 
     ``generator`` makes the operations of warm-up and main phase, ``final`` the reads that close a run (marked
     ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
-    the name of a model of the checker, or a check of its own, from the evidence.  ``kinds`` are the ``f`` of which the
-    gates ask for completions, ``reads`` those among them that show what others did.  ``written_once``: no value is
-    written twice to a key, so that ``--stop-on-violation`` can follow.
+    the name of a model of the checker, or a check of its own, from the evidence; ``checks`` come on top of it.
+    ``kinds`` are the ``f`` of which the gates ask for completions, ``reads`` those that show what others did.
+    ``written_once``: no value is written twice to a key, so that ``--stop-on-violation`` can follow.
     """
 
     name: str
@@ -290,6 +290,7 @@ class Workload:
     kinds: tuple[str, ...] = ("read", "write")
     reads: frozenset[str] = frozenset({"read"})
     written_once: bool = False
+    checks: tuple[Invariant, ...] = ()
 
 
 # -- what nodes say ---------------------------------------------------------------------------------------------------

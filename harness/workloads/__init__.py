@@ -1,7 +1,15 @@
 """Workloads: the operations of a run as generators, decided by its seed."""
 
 from harness.generators import Invocation
+from harness.workloads.banks import Bank, total_check
+from harness.workloads.counters import Counters
 from harness.workloads.final_reads import until_applied
+from harness.workloads.locks import Locks
+from harness.workloads.logs import AppendLog
 from harness.workloads.registers import CasRegister, MixedRegisters, Register
+from harness.workloads.sets import Sets, elements_check
 
-__all__ = ["CasRegister", "Invocation", "MixedRegisters", "Register", "until_applied"]
+__all__ = [
+    "AppendLog", "Bank", "CasRegister", "Counters", "Invocation", "Locks", "MixedRegisters", "Register", "Sets",
+    "elements_check", "total_check", "until_applied",
+]  # fmt: skip

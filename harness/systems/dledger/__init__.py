@@ -4,6 +4,7 @@
 ``options``      versions, options, planted bugs, and which of them go together
 ``processes``    the jar, the servers' command lines, ports and files
 ``outcomes``     the law: what an answer of the server proves
+``objects``      requests and answers by the kind of object, which the key names
 ``client``       the register's client, which may follow the leader
 ``status``       the server's word about itself, as probes
 ``remoting``     the library's own wire protocol, for a transfer of leadership
@@ -46,6 +47,8 @@ SYSTEM: Final = System(
     quorum_reads=lambda setup: setup.options["read_mode"] == "log",
     promises=(
         "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
+        "so are sets, counters, locks and transfers made of registers: every entry is applied once",
+        "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
         "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
         "a cluster of which a majority can talk serves again, and every node catches up",
     ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from itertools import cycle, islice
-from typing import Any, Final
+from typing import Final
 
 from harness.clients.wire import LostError, NotSentError, Wire
 from harness.systems.api import Setup
+from harness.systems.dledger.objects import request_of
 from harness.systems.dledger.outcomes import Reply, completion_of, completion_of_error
 from harness.systems.dledger.status import CLIENT_PORT
 from harness.workloads import Invocation
@@ -87,7 +88,7 @@ class RegisterClient:
 
     async def _ask(self, invocation: Invocation, node: str, timeout: float) -> Reply:
         try:
-            answer = await self._wires[node].ask(_request(invocation, self._read_mode), timeout)
+            answer = await self._wires[node].ask(request_of(invocation, self._read_mode), timeout)
         except (NotSentError, LostError) as error:
             self._avoid_until[node] = self._clock() + AVOID_S
             self._leader = None if self._leader == node else self._leader
@@ -108,12 +109,3 @@ def clients(setup: Setup, number: int) -> list[RegisterClient]:
         RegisterClient(endpoints, home, follows=follows, timeout=setup.client_timeout, read_mode=read_mode)
         for home in islice(cycle(endpoints), number)
     ]
-
-
-def _request(invocation: Invocation, read_mode: str) -> dict[str, Any]:
-    if invocation.f == "read":
-        return {"op": "read", "key": invocation.key, "mode": "log" if invocation.final else read_mode}
-    if invocation.f == "cas":
-        old, new = invocation.value
-        return {"op": "cas", "key": invocation.key, "old": old, "new": new}
-    return {"op": invocation.f, "key": invocation.key, "value": invocation.value}

@@ -35,14 +35,24 @@ OPTIONS: Final = (
 _IN_SNAPSHOTS: Final = {"snapshot": True}
 CANARIES: Final = (
     Canary(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
-    Canary(name="ack-before-commit", help="writes and cas are acknowledged as soon as the leader has appended them"),
-    Canary(name="apply-twice", help="one write in fifty is applied a second time, thirty entries later, on every node"),
+    Canary(
+        name="ack-before-commit",
+        help="all that changes the state is acknowledged as soon as the leader has appended it",
+    ),
+    Canary(
+        name="apply-twice",
+        help="one write, add, transfer or acquire in fifty is applied again, thirty entries later, on every node",
+        found_by=("linearizable", "elements"),
+    ),
     Canary(
         name="skip-entry",
-        help="the last of the peers by name skips one write in twenty",
+        help="the last of the peers by name skips one write, add, transfer or acquire in twenty",
         found_by=("replicas-agree", "linearizable"),
     ),
-    Canary(name="lose-write", help="one write in a thousand is acknowledged and not applied, on every node"),
+    Canary(
+        name="lose-write",
+        help="one write, add, transfer or acquire in a thousand is acknowledged and not applied, on every node",
+    ),
     Canary(
         name="forget-in-snapshot",
         help="a snapshot lacks the least recently written register",

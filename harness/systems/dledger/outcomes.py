@@ -3,8 +3,13 @@
 A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its client got
 that answer, and in case of a read that value.  A cas so acknowledged has no result, hence ``info``.
 
+An append that was acknowledged has its index in any case.  An acquire or a release that was acknowledged without having
+been applied has no result, hence ``info``; a transfer is ``ok``, and only the balances that it left are unknown.
+A get that finds nothing is ``fail``: the library promises nothing about what is not committed yet.
+
 An ok cas that took place has the value ``[old, new]``; a refused one ``[old, new, seen]``: it read ``seen``, null for
-absent, where it expected ``old``.
+absent, where it expected ``old``.  An ok acquire has ``["acquired", token]`` or ``["held", token]``, an ok release
+``["released", token]``, ``["held", token]`` or ``["free", null]``: refused, it saw that.
 """
 
 from __future__ import annotations
@@ -13,22 +18,27 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.clients.wire import LostError, NotSentError
+from harness.systems.dledger.objects import UNSEEN, balances_left, value_read
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.workloads import Invocation
 from history import UNAPPLIED
 
 CAS_MISMATCH: Final = "cas-mismatch"
-_UNSEEN: Final = object()
 
 LAW: Final = Law(
     Rule("acknowledged", "ok", "ok"),
-    Rule("unapplied", "ok, but the entry was never applied", "ok", cas="info"),
-    Rule("no-value", "ok without a value", "ok", read="fail"),
+    Rule("unapplied", "ok, but the entry was never applied", "ok", cas="info", acquire="info", release="info"),
+    Rule("no-value", "ok without a value", "info", read="fail", get="fail", list="fail"),
+    Rule("no-entry", "get: nothing is committed there", "fail"),
     Rule("cas-refused", "cas refused: the value was another", "ok"),
     Rule("cas-refused-unseen", "cas refused, without the value it met", "fail"),
+    Rule("lock-refused", "lock not taken, or not given back: another holds it, or nobody", "ok"),
+    Rule("lock-refused-unseen", "the same, without who holds it", "fail"),
     Rule("before-append", "error raised before the append", "fail"),
-    Rule("after-append", "error raised after it, or unknown", "info", read="fail"),
+    Rule("after-append", "error raised after it, or unknown", "info", read="fail", get="fail", list="fail"),
+    reads=("read", "get", "list"),
 )
+_DONE: Final = {"acquire": "acquired", "release": "released"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +74,55 @@ def completion_of_error(invocation: Invocation, error: NotSentError | LostError,
 def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
     applied = answer.get("applied") is not False
     case, error = ("acknowledged", None) if applied else ("unapplied", UNAPPLIED)
-    if invocation.f == "read":
-        if "value" not in answer:  # null means absent, which is a statement; a missing field is none
-            return _reply("no-value", invocation, node, "acknowledged without a value")
-        return _reply(case, invocation, node, error, value=answer["value"])
+    if invocation.f in LAW.reads:
+        return _read(invocation, answer, node, case=case, error=error)
+    if invocation.f in _DONE:
+        return _lock(invocation, answer, node, applied=applied)
     if invocation.f == "cas":
-        if not applied or not isinstance(answer.get("swapped"), bool):
-            error = "acknowledged without having been applied: no result"
-            return _reply("unapplied", invocation, node, error)
-        if not answer["swapped"]:
-            return _refused_cas(invocation, answer, node)
+        return _cas(invocation, answer, node, applied=applied)
+    if invocation.f == "transfer":
+        return _reply(case, invocation, node, error, value=balances_left(answer) if applied else None)
+    if invocation.f == "append":
+        index = answer.get("index")
+        if type(index) is not int or index < 0:
+            return _reply("no-value", invocation, node, "acknowledged without an index")
+        return _reply(case, invocation, node, error, value=index)
     return _reply(case, invocation, node, error)
 
 
+def _read(invocation: Invocation, answer: dict[str, Any], node: str, *, case: str, error: str | None) -> Reply:
+    if (value := value_read(invocation, answer)) is UNSEEN:
+        return _reply("no-value", invocation, node, "acknowledged without a value")
+    if invocation.f == "get" and value is None:
+        return _reply("no-entry", invocation, node, "nothing is committed there")
+    return _reply(case, invocation, node, error, value=value)
+
+
+def _cas(invocation: Invocation, answer: dict[str, Any], node: str, *, applied: bool) -> Reply:
+    if not applied or not isinstance(answer.get("swapped"), bool):
+        return _reply("unapplied", invocation, node, "acknowledged without having been applied: no result")
+    return (
+        _reply("acknowledged", invocation, node, None) if answer["swapped"] else _refused_cas(invocation, answer, node)
+    )
+
+
+def _lock(invocation: Invocation, answer: dict[str, Any], node: str, *, applied: bool) -> Reply:
+    word = _DONE[invocation.f]
+    done, token = answer.get(word), answer.get("token", UNSEEN)
+    if invocation.f == "release" and done is True:
+        token = invocation.value
+    if not applied or not isinstance(done, bool) or (done and type(token) is not int):
+        return _reply("unapplied", invocation, node, "acknowledged without a result")
+    if done:
+        return _reply("acknowledged", invocation, node, None, value=[word, token])
+    if token is not None and type(token) is not int:
+        return _reply("lock-refused-unseen", invocation, node, "refused, without who holds it")
+    free = token is None and invocation.f == "release"
+    return _reply("lock-refused", invocation, node, None, value=["free" if free else "held", token])
+
+
 def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
-    seen = answer.get("value", _UNSEEN)
+    seen = answer.get("value", UNSEEN)
     if seen is not None and type(seen) is not int:
         return _reply("cas-refused-unseen", invocation, node, CAS_MISMATCH)
     old, new = invocation.value
@@ -86,9 +130,9 @@ def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> R
 
 
 def _reply(
-    case: str, invocation: Invocation, node: str, error: str | None, *, value: Any = _UNSEEN, hint: str | None = None,
+    case: str, invocation: Invocation, node: str, error: str | None, *, value: Any = UNSEEN, hint: str | None = None,
     reached: bool = True, not_leader: bool = False,
 ) -> Reply:  # fmt: skip
-    given = {} if value is _UNSEEN else {"value": value}
+    given = {} if value is UNSEEN else {"value": value}
     outcome = LAW.outcome(case, invocation, node, error, **given)
     return Reply(outcome.type, outcome.value, node, error, hint, reached, not_leader)

@@ -125,6 +125,125 @@ def test_an_endless_message_is_cut_and_a_hint_must_be_a_name() -> None:
     assert outcome.hint is None
 
 
+COUNTED, COLLECTED = Invocation("read", "counter-0"), Invocation("read", "set-2")
+
+
+def test_rule_a_counter_that_nobody_added_to_is_0() -> None:
+    assert completion_of(COUNTED, {"ok": True, "applied": True, "value": None}, "n1").value == 0
+    assert completion_of(COUNTED, {"ok": True, "applied": True, "value": -3}, "n1").value == -3
+
+
+def test_rule_a_set_has_each_element_as_often_as_it_was_added() -> None:
+    answer = {"ok": True, "applied": True, "values": {"set-2/10": 1, "set-2/9": 2}}
+    outcome = completion_of(COLLECTED, answer, "n1")
+    assert (outcome.type, outcome.value) == ("ok", [9, 9, 10])
+    assert completion_of(COLLECTED, {**answer, "values": {}}, "n1").value == []
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [
+        (COUNTED, {}), (COUNTED, {"value": "3"}), (COUNTED, {"value": True}),
+        (COLLECTED, {}), (COLLECTED, {"values": None}), (COLLECTED, {"values": [1]}),
+        (COLLECTED, {"values": {"set-2/x": 1}}), (COLLECTED, {"values": {"set-2/1": "1"}}),
+    ],
+)  # fmt: skip
+def test_rule_a_read_of_what_cannot_be_claims_nothing(read: Invocation, answer: dict[str, Any]) -> None:
+    outcome = completion_of(read, {"ok": True, "applied": True, **answer}, "n1")
+    assert (outcome.type, outcome.value) == ("fail", None)
+
+
+def test_rule_an_add_is_a_write() -> None:
+    for key in ("set-0", "counter-0"):
+        add = Invocation("add", key, 7)
+        assert completion_of(add, OK["write"], "n1").type == "ok"
+        assert completion_of(add, {**OK["write"], "applied": False}, "n1").error == UNAPPLIED
+        assert completion_of(add, BEFORE, "n1").type == "fail"
+        assert completion_of(add, AFTER, "n1").type == "info"
+        assert completion_of_error(add, LostError("no answer"), "n1").type == "info"
+
+
+APPEND, GET, LIST = Invocation("append", "log-0", 5), Invocation("get", "log-0", 3), Invocation("list", "log-0")
+ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-0", 7)
+HOLDER, TRANSFER = Invocation("read", "lock-0"), Invocation("transfer", "bank-0", [0, 1, 5])
+DONE = {"ok": True, "applied": True}
+
+
+def told(invocation: Invocation, **answer: Any) -> tuple[str, Any]:
+    outcome = completion_of(invocation, {**DONE, **answer}, "n1")
+    return outcome.type, outcome.value
+
+
+def test_rule_an_append_has_its_index_applied_or_not() -> None:
+    assert told(APPEND, index=8) == ("ok", 8)
+    assert told(APPEND, index=8, applied=False) == ("ok", 8)
+    assert [told(APPEND, **answer)[0] for answer in ({}, {"index": None}, {"index": -1}, {"index": "8"})] == [
+        "info"
+    ] * 4
+
+
+def test_rule_a_get_of_what_is_not_committed_claims_nothing() -> None:
+    assert told(GET, value=5) == ("ok", 5)
+    assert told(GET, value=None) == told(GET) == ("fail", None)
+
+
+def test_rule_a_list_has_all_entries_by_their_indexes() -> None:
+    assert told(LIST, values={"10": 1, "9": 2}) == ("ok", [[9, 2], [10, 1]])
+    assert told(LIST, values={}) == ("ok", [])
+    assert told(LIST, values=None) == ("fail", None)
+
+
+def test_rule_an_acquire_or_release_says_who_holds_the_lock() -> None:
+    assert told(ACQUIRE, acquired=True, token=9) == ("ok", ["acquired", 9])
+    assert told(ACQUIRE, acquired=False, token=9) == ("ok", ["held", 9])
+    assert told(RELEASE, released=True) == ("ok", ["released", 7])
+    assert told(RELEASE, released=False, token=9) == ("ok", ["held", 9])
+    assert told(RELEASE, released=False, token=None) == ("ok", ["free", None])
+
+
+def test_rule_a_lock_without_a_clear_result_is_info() -> None:
+    assert told(ACQUIRE)[0] == told(RELEASE)[0] == told(ACQUIRE, acquired=True)[0] == "info"
+    for unclear in (None, "yes", 1):
+        assert told(ACQUIRE, acquired=unclear)[0] == told(RELEASE, released=unclear)[0] == "info"
+    assert told(ACQUIRE, acquired=True, token=9, applied=False)[0] == "info"
+    assert told(RELEASE, released=True, applied=False)[0] == "info"
+
+
+def test_rule_a_lock_refused_without_a_word_of_the_holder_is_fail() -> None:
+    assert told(ACQUIRE, acquired=False)[0] == "fail"
+    assert told(RELEASE, released=False, token="x")[0] == "fail"
+
+
+def test_rule_a_lock_that_was_given_back_is_free() -> None:
+    assert [told(HOLDER, value=value) for value in (7, -7, None, 0)] == [
+        ("ok", 7),
+        ("ok", None),
+        ("ok", None),
+        ("ok", None),
+    ]
+
+
+def test_rule_a_transfer_has_the_balances_that_it_left() -> None:
+    left = {"bank-0/0": -5, "bank-0/1": 5}
+    assert told(TRANSFER, values=left) == ("ok", [[0, -5], [1, 5]])
+    assert told(TRANSFER, values=None) == ("ok", None)
+    assert told(TRANSFER, values=left, applied=False) == ("ok", None)
+    assert told(Invocation("read", "bank-0"), values=left) == ("ok", [[0, -5], [1, 5]])
+
+
+@pytest.mark.parametrize("one", [APPEND, ACQUIRE, RELEASE, TRANSFER])
+def test_rule_what_changes_the_state_is_in_doubt_like_a_write(one: Invocation) -> None:
+    assert completion_of(one, BEFORE, "n1").type == "fail"
+    assert completion_of(one, AFTER, "n1").type == "info"
+    assert completion_of_error(one, LostError("no answer"), "n1").type == "info"
+    assert completion_of_error(one, NotSentError("refused"), "n1").type == "fail"
+
+
+@pytest.mark.parametrize("one", [GET, LIST])
+def test_rule_what_reads_the_log_is_never_in_doubt(one: Invocation) -> None:
+    assert completion_of(one, AFTER, "n1").type == completion_of_error(one, LostError("no answer"), "n1").type == "fail"
+
+
 anything = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
 answers = st.dictionaries(
     st.sampled_from(["ok", "applied", "swapped", "value", "stage", "code", "name", "message", "leader"]),

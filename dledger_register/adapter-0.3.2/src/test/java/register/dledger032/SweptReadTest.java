@@ -20,7 +20,7 @@ class SweptReadTest {
 
     private List<Object> acknowledged(Operation operation, Result applied) {
         registers.apply(0, new Entry(0, 0, new Operation.Write("k", 7)));
-        Replica032.acknowledge(operation, applied, registers, outcomes);
+        Replica032.acknowledge(operation, applied, 5, registers, outcomes);
         return outcomes.seen();
     }
 
@@ -35,6 +35,11 @@ class SweptReadTest {
         assertEquals(
                 List.of(Result.read(5L), true),
                 acknowledged(new Operation.Read("k", Operation.Mode.LOG), Result.read(5L)));
+    }
+
+    @Test
+    void anAppendHasItsIndexInAnyCase() {
+        assertEquals(List.of(Result.read(5L), false), acknowledged(new Operation.Append("log", 9), null));
     }
 
     @Test

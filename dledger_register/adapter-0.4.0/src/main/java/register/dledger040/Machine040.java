@@ -9,7 +9,9 @@ import io.openmessaging.storage.dledger.statemachine.ApplyEntry;
 import io.openmessaging.storage.dledger.statemachine.ApplyEntryIterator;
 import io.openmessaging.storage.dledger.statemachine.StateMachine;
 import java.nio.file.Path;
+import register.state.Operation;
 import register.state.RegisterMachine;
+import register.state.Result;
 
 /** The registers as a state machine of DLedger 0.4.0, which calls it from its one apply thread. */
 final class Machine040 implements StateMachine {
@@ -26,8 +28,13 @@ final class Machine040 implements StateMachine {
         return Thread.currentThread() == applyThread;
     }
 
-    Long get(String key) {
-        return machine.get(key);
+    Result answer(Operation.Query query) {
+        return machine.answer(query);
+    }
+
+    /** Whether the entry of this index was seen to be applied. */
+    boolean reached(long index) {
+        return machine.mark().index() >= index;
     }
 
     @Override

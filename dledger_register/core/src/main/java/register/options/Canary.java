@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 public enum Canary {
     /** Log reads are answered from local memory, on any node. */
     STALE_READS,
-    /** Writes and cas are acknowledged as soon as the leader has appended them to its own log. */
+    /** What changes the state is acknowledged as soon as the leader has appended them to its own log. */
     ACK_BEFORE_COMMIT,
     /** One write in fifty is applied a second time, thirty entries later, on every node. */
     APPLY_TWICE,

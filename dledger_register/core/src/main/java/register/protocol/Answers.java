@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Map;
 import register.replica.Failure;
 import register.replica.ReplicaStatus;
 import register.state.Operation;
@@ -68,23 +69,55 @@ public final class Answers {
     public static byte[] ok(
             Object id, Operation operation, Result result, boolean applied, long term, String leader) {
         return line(id, true, json -> {
-            if (operation instanceof Operation.Read) {
-                writeLong(json, "value", result.value());
-            } else if (operation instanceof Operation.Cas) {
-                // Without a result it is unknown whether the cas took place: null, never a guess.
-                if (result == null) {
-                    json.writeNullField("swapped");
-                } else {
-                    json.writeBooleanField("swapped", result.swapped());
-                    if (!result.swapped()) {
-                        writeLong(json, "value", result.value());
-                    }
-                }
-            }
+            writeResult(json, operation, result);
             json.writeBooleanField("applied", applied);
             json.writeNumberField("term", term);
             json.writeStringField("leader", leader);
         });
+    }
+
+    private static void writeResult(JsonGenerator json, Operation operation, Result result) throws IOException {
+        if (operation instanceof Operation.Read || operation instanceof Operation.Get) {
+            writeLong(json, "value", result.value());
+        } else if (operation instanceof Operation.Query) {
+            writeAll(json, result.values());
+        } else if (operation instanceof Operation.Append) {
+            writeLong(json, "index", result == null ? null : result.value());
+        } else if (operation instanceof Operation.Transfer) {
+            writeAll(json, result == null ? null : result.values());
+        } else if (operation instanceof Operation.Cas) {
+            writeWhether(json, "swapped", "value", result, false);
+        } else if (operation instanceof Operation.Acquire) {
+            writeWhether(json, "acquired", "token", result, true);
+        } else if (operation instanceof Operation.Release) {
+            writeWhether(json, "released", "token", result, false);
+        }
+    }
+
+    /** Whether it took place. Without a result that is unknown: null, never a guess. */
+    private static void writeWhether(
+            JsonGenerator json, String name, String seen, Result result, boolean also) throws IOException {
+        if (result == null) {
+            json.writeNullField(name);
+        } else {
+            json.writeBooleanField(name, result.swapped());
+            if (also || !result.swapped()) {
+                writeLong(json, seen, result.value());
+            }
+        }
+    }
+
+    private static void writeAll(JsonGenerator json, Map<String, Long> values) throws IOException {
+        json.writeFieldName("values");
+        if (values == null) {
+            json.writeNull();
+            return;
+        }
+        json.writeStartObject();
+        for (Map.Entry<String, Long> one : values.entrySet()) {
+            json.writeNumberField(one.getKey(), one.getValue());
+        }
+        json.writeEndObject();
     }
 
     public static byte[] error(Object id, Failure failure, String leader) {

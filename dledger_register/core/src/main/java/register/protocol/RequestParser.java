@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import register.state.Entry;
 import register.state.Operation;
 
@@ -17,11 +18,19 @@ public final class RequestParser {
 
     private static final JsonFactory JSON =
             JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
-    private static final Map<String, Set<String>> FIELDS = Map.of(
-            "write", Set.of("id", "op", "key", "value"),
-            "read", Set.of("id", "op", "key", "mode"),
-            "cas", Set.of("id", "op", "key", "old", "new"),
-            "status", Set.of("id", "op"));
+    private static final Map<String, Set<String>> FIELDS = Map.ofEntries(
+            Map.entry("write", Set.of("id", "op", "key", "value")),
+            Map.entry("read", Set.of("id", "op", "key", "mode")),
+            Map.entry("cas", Set.of("id", "op", "key", "old", "new")),
+            Map.entry("add", Set.of("id", "op", "key", "value")),
+            Map.entry("scan", Set.of("id", "op", "key", "mode")),
+            Map.entry("transfer", Set.of("id", "op", "key", "to", "value")),
+            Map.entry("acquire", Set.of("id", "op", "key")),
+            Map.entry("release", Set.of("id", "op", "key", "token")),
+            Map.entry("append", Set.of("id", "op", "key", "value")),
+            Map.entry("get", Set.of("id", "op", "key", "index")),
+            Map.entry("entries", Set.of("id", "op", "key", "mode")),
+            Map.entry("status", Set.of("id", "op")));
 
     private RequestParser() {
     }
@@ -72,7 +81,7 @@ public final class RequestParser {
         Object op = fields.get("op");
         Set<String> known = op instanceof String name ? FIELDS.get(name) : null;
         if (known == null) {
-            throw new BadRequest(id, "op: one of write, read, cas, status, not " + op);
+            throw new BadRequest(id, "op: one of " + String.join(", ", new TreeSet<>(FIELDS.keySet())) + ", not " + op);
         }
         for (String name : fields.keySet()) {
             if (!known.contains(name)) {
@@ -83,21 +92,32 @@ public final class RequestParser {
     }
 
     private static Operation operation(String op, Object id, Map<String, Object> fields) throws BadRequest {
+        if (op.equals("status")) {
+            return null;
+        }
+        String key = key(id, fields, "key");
         return switch (op) {
-            case "write" -> new Operation.Write(key(id, fields), integer(id, fields, "value"));
-            case "read" -> new Operation.Read(key(id, fields), mode(id, fields));
-            case "cas" -> new Operation.Cas(
-                    key(id, fields), integerOrNull(id, fields, "old"), integer(id, fields, "new"));
-            default -> null;
+            case "write" -> new Operation.Write(key, integer(id, fields, "value"));
+            case "read" -> new Operation.Read(key, mode(id, fields));
+            case "cas" -> new Operation.Cas(key, integerOrNull(id, fields, "old"), integer(id, fields, "new"));
+            case "add" -> new Operation.Add(key, integer(id, fields, "value"));
+            case "scan" -> new Operation.Scan(key, mode(id, fields));
+            case "transfer" -> new Operation.Transfer(key, key(id, fields, "to"), integer(id, fields, "value"));
+            case "acquire" -> new Operation.Acquire(key);
+            case "release" -> new Operation.Release(key, integer(id, fields, "token"));
+            case "append" -> new Operation.Append(key, integer(id, fields, "value"));
+            case "get" -> new Operation.Get(key, integer(id, fields, "index"));
+            case "entries" -> new Operation.Entries(key, mode(id, fields));
+            default -> throw new BadRequest(id, "op: " + op);
         };
     }
 
-    private static String key(Object id, Map<String, Object> fields) throws BadRequest {
-        if (!(fields.get("key") instanceof String key) || key.isEmpty()) {
-            throw new BadRequest(id, "key: expected a string that is not empty");
+    private static String key(Object id, Map<String, Object> fields, String name) throws BadRequest {
+        if (!(fields.get(name) instanceof String key) || key.isEmpty()) {
+            throw new BadRequest(id, name + ": expected a string that is not empty");
         }
         if (key.getBytes(StandardCharsets.UTF_8).length > Entry.MAX_KEY_BYTES) {
-            throw new BadRequest(id, "key: more than " + Entry.MAX_KEY_BYTES + " bytes");
+            throw new BadRequest(id, name + ": more than " + Entry.MAX_KEY_BYTES + " bytes");
         }
         return key;
     }

@@ -37,9 +37,9 @@ public final class CanaryReplica implements Replica {
 
     @Override
     public void submit(Operation operation, Completion completion) {
-        boolean read = operation instanceof Operation.Read;
-        if (read && readsFromMemory()) {
-            completion.ok(Result.read(machine.get(operation.key())), true);
+        boolean read = operation instanceof Operation.Query || operation instanceof Operation.Get;
+        if (operation instanceof Operation.Query query && readsFromMemory()) {
+            completion.ok(machine.answer(query), true);
         } else if (!read && canary == Canary.ACK_BEFORE_COMMIT) {
             acknowledgeEarly(operation, completion);
         } else {
@@ -54,8 +54,8 @@ public final class CanaryReplica implements Replica {
         return canary == Canary.STALE_READS || hasLed;
     }
 
-    private void acknowledgeEarly(Operation operation, Completion completion) {
-        Result guess = guess(operation);
+    private synchronized void acknowledgeEarly(Operation operation, Completion completion) {
+        Long seen = machine.get(operation.key());
         AtomicBoolean failed = new AtomicBoolean();
         replica.submit(operation, new Completion() {
             @Override
@@ -70,16 +70,23 @@ public final class CanaryReplica implements Replica {
             }
         });
         if (!failed.get()) {
-            completion.ok(guess, true);
+            completion.ok(guess(operation, seen, replica.status().ledgerEnd()), true);
         }
     }
 
-    private Result guess(Operation operation) {
+    /** What applying it would return, if the state were that of its register now and {@code index} its own. */
+    private static Result guess(Operation operation, Long seen, long index) {
         if (operation instanceof Operation.Cas cas) {
-            Long seen = machine.get(cas.key());
             return Objects.equals(seen, cas.old()) ? Result.SWAPPED : Result.kept(seen);
         }
-        return Result.WRITTEN;
+        Long holder = seen == null || seen <= 0 ? null : seen;
+        if (operation instanceof Operation.Acquire) {
+            return holder == null ? Result.acquired(index + 1) : Result.kept(holder);
+        }
+        if (operation instanceof Operation.Release release) {
+            return Objects.equals(holder, release.token()) ? Result.SWAPPED : Result.kept(holder);
+        }
+        return operation instanceof Operation.Append ? Result.read(index) : Result.WRITTEN;
     }
 
     private void forgetVotes() {

@@ -11,8 +11,8 @@ public interface Completion {
     /**
      * DLedger acknowledged the operation.
      *
-     * @param result  what applying it returned; if its entry was not seen to be applied, for a read this node's value
-     *                at that moment, and for a write or cas null
+     * @param result  what applying it returned; if its entry was not seen to be applied, for a query this node's answer
+     *                at that moment, for an append its index, and for all else null
      * @param applied whether the entry was seen to be applied on this node before the acknowledgement
      */
     void ok(Result result, boolean applied);

@@ -76,7 +76,7 @@ final class Service implements LineHandler, AutoCloseable {
     }
 
     private void submit(Request request, Answering answering) {
-        if (request.operation() instanceof Operation.Read read && read.mode() == Operation.Mode.UNSAFE) {
+        if (request.operation() instanceof Operation.Query query && query.mode() == Operation.Mode.UNSAFE) {
             // It appends nothing and takes no lock, so it does not queue behind the appends.
             run(request, answering);
             return;

@@ -1,6 +1,9 @@
 package register.state;
 
-/** A client's operation on one register. Keys are strings, because DLedger's fastjson breaks maps with other keys. */
+/**
+ * A client's operation. All but those on the log are on registers of 64 bits, each known by its key; keys are strings,
+ * because DLedger's fastjson breaks maps with other keys.
+ */
 public sealed interface Operation {
 
     String key();
@@ -13,10 +16,51 @@ public sealed interface Operation {
     record Cas(String key, Long old, long next) implements Operation {
     }
 
-    /** Reads the register: through the log (linearizable by design), or from this node's memory (stale at any time). */
-    record Read(String key, Mode mode) implements Operation {
+    /** Adds to the register; an absent one counts as 0. */
+    record Add(String key, long value) implements Operation {
     }
 
+    /** Moves an amount from the register {@code key} to the register {@code to}; absent ones count as 0. */
+    record Transfer(String key, String to, long amount) implements Operation {
+    }
+
+    /**
+     * Takes the lock unless it is held; the token is the entry's index plus 1, so that a later one is greater. The
+     * register holds the token, negative once it was released.
+     */
+    record Acquire(String key) implements Operation {
+    }
+
+    /** Gives the lock back, if it is held by this token. */
+    record Release(String key, long token) implements Operation {
+    }
+
+    /** Appends to the log by the library's own call, which returns the entry's index. */
+    record Append(String key, long value) implements Operation {
+    }
+
+    /** The value appended at this index, by the library's own call to the leader; null where none is committed. */
+    record Get(String key, long index) implements Operation {
+    }
+
+    /** What changes nothing and is answered from the state: through the log, or from this node's memory at any time. */
+    sealed interface Query extends Operation {
+        Mode mode();
+    }
+
+    /** Reads one register. */
+    record Read(String key, Mode mode) implements Query {
+    }
+
+    /** Reads all registers whose keys begin with {@code key}, at one instant. */
+    record Scan(String key, Mode mode) implements Query {
+    }
+
+    /** Reads all that was appended to the log under this key, as far as it is applied. */
+    record Entries(String key, Mode mode) implements Query {
+    }
+
+    /** Through the log: linearizable by design. From memory: stale at any time. */
     enum Mode {
         LOG,
         UNSAFE

@@ -2,8 +2,8 @@ package register.state;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import org.slf4j.Logger;
@@ -24,6 +24,7 @@ public class RegisterMachine {
     private final AtomicInteger loaded = new AtomicInteger();
     private volatile Registers registers = new Registers();
     private volatile StateMark mark = registers.mark(-1);
+    private volatile LogView log;
     private long lastIndex = -1;
 
     public RegisterMachine(Health health) {
@@ -98,20 +99,47 @@ public class RegisterMachine {
 
     /** Changes the registers as the entry says; overridden by planted bugs. */
     protected Result perform(long index, Entry entry) {
-        Operation operation = entry.operation();
-        if (operation instanceof Operation.Write write) {
-            registers.put(write.key(), write.value());
-            return Result.WRITTEN;
+        return entry.operation() instanceof Operation.Query query
+                ? answer(query)
+                : Changes.apply(registers, index, entry.operation());
+    }
+
+    /** The answer of this node's state; of one position in the log only on the apply thread. */
+    public Result answer(Operation.Query query) {
+        if (query instanceof Operation.Scan scan) {
+            return Result.all(registers.startingWith(scan.key()));
         }
-        if (operation instanceof Operation.Cas cas) {
-            Long seen = registers.get(cas.key());
-            if (!Objects.equals(seen, cas.old())) {
-                return Result.kept(seen);
+        if (query instanceof Operation.Entries entries) {
+            return Result.all(appended(entries.key()));
+        }
+        return Result.read(get(query.key()));
+    }
+
+    /** The values appended under this key by their indexes, up to the last entry applied; null if they are not held. */
+    private Map<String, Long> appended(String key) {
+        LogView view = log;
+        long last = mark.index();
+        if (view == null || view.begin() > 0) {
+            return null;
+        }
+        Map<String, Long> found = new LinkedHashMap<>();
+        try {
+            for (long index = 0; index <= last; index++) {
+                Long value = Entry.appended(view.body(index), key);
+                if (value != null) {
+                    found.put(Long.toString(index), value);
+                }
             }
-            registers.put(cas.key(), cas.next());
-            return Result.SWAPPED;
+        } catch (RuntimeException unreadable) {
+            LOGGER.warn("the log could not be read", unreadable);
+            return null;
         }
-        return Result.read(registers.get(operation.key()));
+        return found;
+    }
+
+    /** Where entries are read from. */
+    public void reads(LogView view) {
+        log = view;
     }
 
     /** This node's value of a register, null if absent. */

@@ -2,7 +2,9 @@ package register.state;
 
 import java.util.Collections;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * The values of all registers, and a hash of them that each change updates in constant time. Changed by one thread; the
@@ -13,10 +15,12 @@ final class Registers {
     private static final long FNV_OFFSET = 0xcbf29ce484222325L;
     private static final long FNV_PRIME = 0x100000001b3L;
 
-    private final Map<String, Long> values = new ConcurrentHashMap<>();
+    private final ConcurrentNavigableMap<String, Long> values = new ConcurrentSkipListMap<>();
     private final Map<String, Long> view = Collections.unmodifiableMap(values);
     /** The sum of the registers' hashes, which does not depend on the order of the changes. */
     private long hash;
+    /** The size of the map, which would count anew each time that it is asked. */
+    private int size;
 
     Registers() {
     }
@@ -33,8 +37,15 @@ final class Registers {
         Long old = values.put(key, value);
         if (old != null) {
             hash -= hash(key, old);
+        } else {
+            size++;
         }
         hash += hash(key, value);
+    }
+
+    /** A copy of the registers whose keys begin so, in the order of the keys. */
+    Map<String, Long> startingWith(String prefix) {
+        return new TreeMap<>(values.subMap(prefix, prefix + Character.MAX_VALUE));
     }
 
     Map<String, Long> view() {
@@ -43,7 +54,7 @@ final class Registers {
 
     /** The digest of the registers as the state after entry {@code index}. */
     StateMark mark(long index) {
-        return new StateMark(index, values.size(), hash);
+        return new StateMark(index, size, hash);
     }
 
     private static long hash(String key, long value) {

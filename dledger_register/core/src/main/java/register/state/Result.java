@@ -1,22 +1,36 @@
 package register.state;
 
+import java.util.Map;
+
 /**
  * The result of applying an operation.
  *
- * @param value   the value seen by a read or a cas that did not take place, null if the register was absent
- * @param swapped whether a cas took place; null for reads and writes
+ * @param value   the value seen by a read, by a get, or by a cas that did not take place, null if the register was
+ *                absent; the token of a lock's holder, null if it is free; the index of an append
+ * @param swapped whether a cas, an acquire or a release took place; null for all others
+ * @param values  the registers seen by a scan or left behind by a transfer, the values of entries by their indexes;
+ *                null for all others, and for entries that this node no longer holds
  */
-public record Result(Long value, Boolean swapped) {
+public record Result(Long value, Boolean swapped, Map<String, Long> values) {
 
-    public static final Result WRITTEN = new Result(null, null);
-    public static final Result SWAPPED = new Result(null, true);
+    public static final Result WRITTEN = new Result(null, null, null);
+    public static final Result SWAPPED = new Result(null, true, null);
 
-    /** A cas that met another value than it expected. */
+    /** A cas that met another value than it expected, or an acquire or a release that met another holder. */
     public static Result kept(Long seen) {
-        return new Result(seen, false);
+        return new Result(seen, false, null);
+    }
+
+    /** A lock that was taken. */
+    public static Result acquired(long token) {
+        return new Result(token, true, null);
     }
 
     public static Result read(Long value) {
-        return new Result(value, null);
+        return new Result(value, null, null);
+    }
+
+    public static Result all(Map<String, Long> values) {
+        return new Result(null, null, values);
     }
 }

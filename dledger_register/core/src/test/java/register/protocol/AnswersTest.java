@@ -3,6 +3,8 @@ package register.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import register.replica.Failure;
 import register.replica.ReplicaStatus;
@@ -56,6 +58,37 @@ class AnswersTest {
         assertLine(
                 "{\"id\":1,\"ok\":true,\"applied\":false,\"term\":3,\"leader\":\"n1\"}",
                 Answers.ok(1L, WRITE, null, false, 3, "n1"));
+    }
+
+    private static void assertResult(String expected, Operation operation, Result result) {
+        assertLine(
+                "{\"id\":1,\"ok\":true," + expected + ",\"applied\":true,\"term\":3,\"leader\":\"n1\"}",
+                Answers.ok(1L, operation, result, true, 3, "n1"));
+    }
+
+    @Test
+    void allRegistersAndEntries() {
+        Operation scan = new Operation.Scan("s/", Operation.Mode.LOG);
+        assertResult("\"values\":{\"s/1\":1,\"s/2\":2}", scan, Result.all(new TreeMap<>(Map.of("s/1", 1L, "s/2", 2L))));
+        assertResult("\"values\":{}", scan, Result.all(Map.of()));
+        Operation entries = new Operation.Entries("log", Operation.Mode.LOG);
+        assertResult("\"values\":null", entries, Result.all(null));
+        Operation transfer = new Operation.Transfer("a", "b", 3);
+        assertResult("\"values\":{\"a\":-3}", transfer, Result.all(Map.of("a", -3L)));
+        assertResult("\"values\":null", transfer, null);
+    }
+
+    @Test
+    void locksAndTheLog() {
+        Operation acquire = new Operation.Acquire("l");
+        assertResult("\"acquired\":true,\"token\":5", acquire, Result.acquired(5));
+        assertResult("\"acquired\":false,\"token\":5", acquire, Result.kept(5L));
+        assertResult("\"acquired\":null", acquire, null);
+        Operation release = new Operation.Release("l", 5);
+        assertResult("\"released\":true", release, Result.SWAPPED);
+        assertResult("\"released\":false,\"token\":null", release, Result.kept(null));
+        assertResult("\"index\":8", new Operation.Append("log", 1), Result.read(8L));
+        assertResult("\"value\":null", new Operation.Get("log", 1), Result.read(null));
     }
 
     @Test

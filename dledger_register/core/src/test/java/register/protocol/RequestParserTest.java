@@ -36,6 +36,29 @@ class RequestParserTest {
         assertEquals(
                 new Request("x", new Operation.Cas("k0", null, 8)),
                 parse("{\"id\":\"x\",\"op\":\"cas\",\"key\":\"k0\",\"old\":null,\"new\":8}"));
+        assertEquals(
+                new Request(5L, new Operation.Add("k0", -8)),
+                parse("{\"id\":5,\"op\":\"add\",\"key\":\"k0\",\"value\":-8}"));
+        assertEquals(
+                new Request(5L, new Operation.Scan("s/", Operation.Mode.LOG)),
+                parse("{\"id\":5,\"op\":\"scan\",\"key\":\"s/\"}"));
+        assertEquals(
+                new Request(5L, new Operation.Transfer("a", "b", 3)),
+                parse("{\"id\":5,\"op\":\"transfer\",\"key\":\"a\",\"to\":\"b\",\"value\":3}"));
+        assertEquals(
+                new Request(5L, new Operation.Acquire("l")), parse("{\"id\":5,\"op\":\"acquire\",\"key\":\"l\"}"));
+        assertEquals(
+                new Request(5L, new Operation.Release("l", 4)),
+                parse("{\"id\":5,\"op\":\"release\",\"key\":\"l\",\"token\":4}"));
+        assertEquals(
+                new Request(5L, new Operation.Append("log", 4)),
+                parse("{\"id\":5,\"op\":\"append\",\"key\":\"log\",\"value\":4}"));
+        assertEquals(
+                new Request(5L, new Operation.Get("log", 0)),
+                parse("{\"id\":5,\"op\":\"get\",\"key\":\"log\",\"index\":0}"));
+        assertEquals(
+                new Request(5L, new Operation.Entries("log", Operation.Mode.UNSAFE)),
+                parse("{\"id\":5,\"op\":\"entries\",\"key\":\"log\",\"mode\":\"unsafe\"}"));
         assertTrue(parse("{\"id\":4,\"op\":\"status\"}").isStatus());
     }
 
@@ -57,9 +80,12 @@ class RequestParserTest {
             {"op":"status"}                                          | id: missing
             {"id":null,"op":"status"}                                | id: missing
             {"id":1.5,"op":"status"}                                 | id: expected a string, an integer or null
-            {"id":1}                                                 | op: one of write, read, cas, status, not null
-            {"id":1,"op":"append"}                                   | op: one of write, read, cas, status, not append
-            {"id":1,"op":7}                                          | op: one of write, read, cas, status, not 7
+            {"id":1}                                                 | op: one of acquire, add, append, cas, entries
+            {"id":1,"op":"add"}                                      | key: expected a string that is not empty
+            {"id":1,"op":"transfer","key":"k","value":1}             | to: expected a string that is not empty
+            {"id":1,"op":"release","key":"k"}                        | token: expected an integer of 64 bits
+            {"id":1,"op":"acquire","key":"k","token":1}              | acquire knows no field token
+            {"id":1,"op":7}                                          | op: one of acquire, add, append, cas, entries
             {"id":1,"op":"status","key":"k"}                         | status knows no field key
             {"id":1,"op":"write","value":1}                          | key: expected a string that is not empty
             {"id":1,"op":"write","key":"","value":1}                 | key: expected a string that is not empty

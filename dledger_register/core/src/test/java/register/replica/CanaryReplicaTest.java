@@ -59,6 +59,26 @@ class CanaryReplicaTest {
     }
 
     @Test
+    void earlyAcknowledgementGuessesWhatApplyingReturns() {
+        Replica canary = new CanaryReplica(inner, machine, Canary.ACK_BEFORE_COMMIT);
+        inner.status = new ReplicaStatus("leader", 3, "n1", 0, 9, 9, 9);
+        canary.submit(new Operation.Add("c", 1), record);
+        canary.submit(new Operation.Append("log", 1), record);
+        canary.submit(new Operation.Acquire("l"), record);
+        canary.submit(new Operation.Release("l", 4), record);
+        machine.apply(3, new Entry(0, 0, new Operation.Acquire("l")));
+        canary.submit(new Operation.Acquire("l"), record);
+        canary.submit(new Operation.Release("l", 4), record);
+        assertEquals(
+                List.of(Result.WRITTEN, Result.read(9L), Result.acquired(10), Result.kept(null), Result.kept(4L),
+                        Result.SWAPPED),
+                outcomes);
+        canary.submit(new Operation.Get("log", 1), record);
+        canary.submit(new Operation.Scan("s", Operation.Mode.LOG), record);
+        assertEquals(6, outcomes.size(), "reads wait as ever");
+    }
+
+    @Test
     void deposedReadsAnswerFromMemoryOnceTheNodeHasLed() {
         Replica canary = new CanaryReplica(inner, machine, Canary.DEPOSED_READS);
         machine.apply(0, new Entry(0, 0, new Operation.Write("k", 9)));

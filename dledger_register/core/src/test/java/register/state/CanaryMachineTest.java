@@ -73,6 +73,31 @@ class CanaryMachineTest {
         assertTrue(older > 20, "" + older);
     }
 
+    @Test
+    void anAddAndATransferCountTwice() {
+        RegisterMachine adding = wrong(Canary.APPLY_TWICE, false);
+        for (int i = 0; i < WRITES; i++) {
+            adding.apply(i, new Entry(17, i, new Operation.Add("c", 1)));
+        }
+        assertTrue(adding.get("c") > WRITES + 20 && adding.get("c") < WRITES + 200, "" + adding.get("c"));
+        RegisterMachine moving = wrong(Canary.APPLY_TWICE, false);
+        for (int i = 0; i < WRITES; i++) {
+            moving.apply(i, new Entry(17, i, new Operation.Transfer("a", "b", 1)));
+        }
+        assertTrue(moving.get("b") > WRITES + 20, "" + moving.get("b"));
+        assertEquals(0, moving.get("a") + moving.get("b"), "the total shows nothing of it");
+    }
+
+    @Test
+    void aLockIsGivenAwayThoughItIsHeld() {
+        RegisterMachine machine = wrong(Canary.LOSE_WRITE, false);
+        int given = 0;
+        for (int i = 0; i < WRITES; i++) {
+            given += machine.apply(i, new Entry(17, i, new Operation.Acquire("l"))).swapped() ? 1 : 0;
+        }
+        assertTrue(given > 1 && given <= 16, "" + given);
+    }
+
     private RegisterMachine reloaded(RegisterMachine machine, int writes) {
         for (int i = 0; i < writes; i++) {
             machine.apply(i, write(i));

@@ -1,6 +1,7 @@
 package register.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.Arrays;
@@ -17,6 +18,13 @@ class EntryTest {
                 new Operation.Write("ключ €", Long.MIN_VALUE),
                 new Operation.Cas("k", null, Long.MAX_VALUE),
                 new Operation.Cas("k", 0L, -1),
+                new Operation.Add("k", -3),
+                new Operation.Scan("set-0/", Operation.Mode.LOG),
+                new Operation.Transfer("bank-0/1", "bank-0/ключ", 5),
+                new Operation.Acquire("lock-0"),
+                new Operation.Release("lock-0", 17),
+                new Operation.Append("log", Long.MAX_VALUE),
+                new Operation.Entries("log", Operation.Mode.LOG),
                 new Operation.Read("x".repeat(Entry.MAX_KEY_BYTES), Operation.Mode.LOG));
     }
 
@@ -45,8 +53,24 @@ class EntryTest {
         body[0] = 9;
         assertThrows(Entry.Malformed.class, () -> Entry.decode(body));
         body[0] = 1;
-        body[1] = 9;
+        body[1] = 99;
         assertThrows(Entry.Malformed.class, () -> Entry.decode(body));
+    }
+
+    @Test
+    void whatMakesNoEntryIsRefused() {
+        Entry entry = new Entry(1, 2, new Operation.Get("log", 3));
+        assertThrows(IllegalArgumentException.class, entry::encode);
+    }
+
+    @Test
+    void onlyAnAppendUnderTheKeyWasAppended() {
+        assertEquals(7L, Entry.appended(new Entry(1, 2, new Operation.Append("log", 7)).encode(), "log"));
+        assertNull(Entry.appended(new Entry(1, 2, new Operation.Append("log", 7)).encode(), "other"));
+        assertNull(Entry.appended(new Entry(1, 2, new Operation.Write("log", 7)).encode(), "log"));
+        assertNull(Entry.appended(new byte[] {1, 2}, "log"));
+        assertNull(Entry.appended(new byte[0], "log"));
+        assertNull(Entry.appended(null, "log"));
     }
 
     @Test

@@ -53,6 +53,88 @@ class RegisterMachineTest {
         assertEquals(4, machine.get("k"));
     }
 
+    @Test
+    void addsCountFromNothing() {
+        assertEquals(Result.WRITTEN, apply(new Operation.Add("c", 3)));
+        assertEquals(Result.WRITTEN, apply(new Operation.Add("c", -5)));
+        assertEquals(Result.read(-2L), apply(read("c")));
+    }
+
+    @Test
+    void aScanReadsWhatBeginsSo() {
+        apply(new Operation.Add("s-1/7", 1));
+        apply(new Operation.Add("s-1/12", 1));
+        apply(new Operation.Add("s-10/1", 1));
+        apply(new Operation.Write("s", 1));
+        Operation scan = new Operation.Scan("s-1/", Operation.Mode.LOG);
+        assertEquals(Result.all(Map.of("s-1/7", 1L, "s-1/12", 1L)), apply(scan));
+        assertEquals(Result.all(Map.of()), apply(new Operation.Scan("none/", Operation.Mode.LOG)));
+        assertEquals(4, machine.mark().registers());
+    }
+
+    @Test
+    void aTransferMovesAnAmountAndSaysWhatIsLeft() {
+        assertEquals(Result.all(Map.of("a", -3L, "b", 3L)), apply(new Operation.Transfer("a", "b", 3)));
+        assertEquals(Result.all(Map.of("b", 1L, "c", 2L)), apply(new Operation.Transfer("b", "c", 2)));
+        assertEquals(Result.all(Map.of("c", 2L)), apply(new Operation.Transfer("c", "c", 9)));
+    }
+
+    @Test
+    void aLockIsHeldByOneTokenAndTokensGrow() {
+        apply(read("k"));
+        assertEquals(Result.acquired(2), apply(new Operation.Acquire("l")));
+        assertEquals(Result.kept(2L), apply(new Operation.Acquire("l")));
+        assertEquals(Result.kept(2L), apply(new Operation.Release("l", 1)));
+        assertEquals(Result.SWAPPED, apply(new Operation.Release("l", 2)));
+        assertEquals(Result.kept(null), apply(new Operation.Release("l", 2)));
+        assertEquals(Result.acquired(7), apply(new Operation.Acquire("l")));
+        assertEquals(Result.acquired(8), apply(new Operation.Acquire("other")));
+    }
+
+    @Test
+    void whatWasAppendedIsInTheDigestAndIsReadFromTheLog() {
+        Map<Long, byte[]> log = new HashMap<>();
+        machine.reads(new LogView() {
+            @Override
+            public long begin() {
+                return 0;
+            }
+
+            @Override
+            public byte[] body(long at) {
+                return log.get(at);
+            }
+        });
+        Operation entries = new Operation.Entries("log", Operation.Mode.LOG);
+        String empty = machine.mark().digest();
+        log.put(0L, new Entry(0, 0, new Operation.Append("log", 5)).encode());
+        assertEquals(Result.read(0L), apply(new Operation.Append("log", 5)));
+        assertNotEquals(empty, machine.mark().digest());
+        log.put(1L, new byte[0]);
+        machine.reached(index++);
+        log.put(2L, new Entry(0, 0, new Operation.Append("log", 4)).encode());
+        assertEquals(Result.all(Map.of("0", 5L)), machine.answer((Operation.Query) entries), "not applied yet");
+        assertEquals(Result.read(2L), apply(new Operation.Append("log", 4)));
+        assertEquals(Result.all(Map.of("0", 5L, "2", 4L)), apply(entries));
+    }
+
+    @Test
+    void aLogThatIsNotHeldAnyMoreIsNotGuessed() {
+        machine.reads(new LogView() {
+            @Override
+            public long begin() {
+                return 3;
+            }
+
+            @Override
+            public byte[] body(long at) {
+                throw new IllegalStateException();
+            }
+        });
+        assertEquals(Result.all(null), apply(new Operation.Entries("log", Operation.Mode.LOG)));
+        assertNull(health.fault());
+    }
+
     private static Operation random(Random random) {
         String key = "k" + random.nextInt(3);
         long value = random.nextInt(4);

@@ -89,6 +89,10 @@ public abstract class ClusterContract {
             assertRefused(client.write("k", 1));
             assertRefused(client.cas("k", null, 1));
             assertRefused(client.read("k", "log"));
+            assertRefused(client.ask("\"op\":\"append\",\"key\":\"log\",\"value\":1"));
+            assertRefused(client.ask("\"op\":\"get\",\"key\":\"log\",\"index\":0"));
+            assertRefused(client.ask("\"op\":\"acquire\",\"key\":\"l\""));
+            assertRefused(client.ask("\"op\":\"scan\",\"key\":\"s\""));
             assertEquals(true, client.read("k", "unsafe").get("ok"));
         }
         for (int node = 2; node <= cluster.size(); node++) {
@@ -121,6 +125,46 @@ public abstract class ClusterContract {
             assertTrue(absent.containsKey("value"));
             assertNull(absent.get("value"));
             assertEquals(true, absent.get("applied"));
+        }
+    }
+
+    @Test
+    @Order(2)
+    void countersSetsTransfersAndLocks() throws Exception {
+        try (LineClient client = cluster.client(cluster.awaitLeader())) {
+            assertEquals(true, client.ask("\"op\":\"add\",\"key\":\"s/1\",\"value\":2").get("applied"));
+            assertEquals(true, client.ask("\"op\":\"add\",\"key\":\"s/1\",\"value\":3").get("ok"));
+            assertEquals(Map.of("s/1", 5L), client.ask("\"op\":\"scan\",\"key\":\"s/\"").get("values"));
+            assertEquals(
+                    Map.of("b/1", -4L, "b/2", 4L),
+                    client.ask("\"op\":\"transfer\",\"key\":\"b/1\",\"to\":\"b/2\",\"value\":4").get("values"));
+            Map<String, Object> held = client.ask("\"op\":\"acquire\",\"key\":\"l\"");
+            assertEquals(true, held.get("acquired"));
+            Map<String, Object> refused = client.ask("\"op\":\"acquire\",\"key\":\"l\"");
+            assertEquals(false, refused.get("acquired"));
+            assertEquals(held.get("token"), refused.get("token"));
+            String release = "\"op\":\"release\",\"key\":\"l\",\"token\":" + held.get("token");
+            assertEquals(true, client.ask(release).get("released"));
+            assertEquals(false, client.ask(release).get("released"));
+            assertTrue((long) client.ask("\"op\":\"acquire\",\"key\":\"l\"").get("token") > (long) held.get("token"));
+        }
+    }
+
+    @Test
+    @Order(2)
+    void whatIsAppendedIsFoundAtItsIndex() throws Exception {
+        try (LineClient client = cluster.client(cluster.awaitLeader())) {
+            Map<String, Object> first = client.ask("\"op\":\"append\",\"key\":\"log\",\"value\":77");
+            assertEquals(true, first.get("applied"), first.toString());
+            client.read("k", "log");
+            Map<String, Object> second = client.ask("\"op\":\"append\",\"key\":\"log\",\"value\":78");
+            assertTrue((long) second.get("index") > (long) first.get("index"));
+            assertEquals(77L, client.ask("\"op\":\"get\",\"key\":\"log\",\"index\":" + first.get("index")).get("value"));
+            Map<String, Object> beyond = client.ask("\"op\":\"get\",\"key\":\"log\",\"index\":100000");
+            assertNull(beyond.get("value"), beyond.toString());
+            assertEquals(
+                    Map.of("" + first.get("index"), 77L, "" + second.get("index"), 78L),
+                    client.ask("\"op\":\"entries\",\"key\":\"log\"").get("values"));
         }
     }
 

@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A client of one node: sends lines, reads answers as maps of strings, longs, booleans and nulls. */
+/** A client of one node: sends lines, reads answers as maps of strings, longs, booleans, nulls and such maps. */
 public final class LineClient implements AutoCloseable {
 
     private static final int TIMEOUT_MS = 10_000;
@@ -42,7 +42,8 @@ public final class LineClient implements AutoCloseable {
         return parse(line);
     }
 
-    private Map<String, Object> ask(String rest) throws IOException {
+    /** Sends one request, without its id, and returns the answer. */
+    public Map<String, Object> ask(String rest) throws IOException {
         send("{\"id\":" + ++lastId + "," + rest + "}");
         return receive();
     }
@@ -64,19 +65,24 @@ public final class LineClient implements AutoCloseable {
     }
 
     private static Map<String, Object> parse(String line) throws IOException {
-        Map<String, Object> fields = new LinkedHashMap<>();
         try (JsonParser json = new JsonFactory().createParser(line)) {
             json.nextToken();
-            for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
-                JsonToken token = json.nextToken();
-                fields.put(name, switch (token) {
-                    case VALUE_NUMBER_INT -> json.getLongValue();
-                    case VALUE_TRUE -> true;
-                    case VALUE_FALSE -> false;
-                    case VALUE_NULL -> null;
-                    default -> json.getText();
-                });
-            }
+            return fields(json);
+        }
+    }
+
+    private static Map<String, Object> fields(JsonParser json) throws IOException {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
+            JsonToken token = json.nextToken();
+            fields.put(name, switch (token) {
+                case START_OBJECT -> fields(json);
+                case VALUE_NUMBER_INT -> json.getLongValue();
+                case VALUE_TRUE -> true;
+                case VALUE_FALSE -> false;
+                case VALUE_NULL -> null;
+                default -> json.getText();
+            });
         }
         return fields;
     }

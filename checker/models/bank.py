@@ -1,0 +1,54 @@
+"""Accounts that amounts are moved between.
+
+``transfer`` [from, to, amount] -> the balances that it left, as [[account, balance], …], or null; ``read`` -> all
+balances, likewise.  Accounts start at 0, are left out while they are there, and may be overdrawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+
+
+class Bank(Model):
+    """The state is the balances that are not 0."""
+
+    name = "bank"
+    initial: State = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "transfer":
+            told = result is UNKNOWN or result is None or _are_balances(result)
+            wrong = not (told and isinstance(value, tuple) and len(value) == 3 and type(value[2]) is int)
+        elif f == "read":
+            wrong = not _are_balances(result)
+        else:
+            raise ModelError(f"a bank has no operation {f!r}")
+        if wrong:
+            raise ModelError(f"{f} of {value!r} in a bank cannot be answered by {result!r}")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "read":
+            return state if result is UNKNOWN or _present(result) == state else ILLEGAL
+        balances = dict(state)
+        whence, whither, amount = value
+        balances[whence] = balances.get(whence, 0) - amount
+        balances[whither] = balances.get(whither, 0) + amount
+        told = () if result is UNKNOWN or result is None else result
+        if any(balances.get(account, 0) != balance for account, balance in told):
+            return ILLEGAL
+        return _present(balances.items())
+
+    def describe(self, state: State) -> str:
+        return "{" + ", ".join(f"{account}: {balance}" for account, balance in sorted(state)) + "}"
+
+
+def _present(balances: Any) -> frozenset[Any]:
+    return frozenset((account, balance) for account, balance in balances if balance)
+
+
+def _are_balances(result: Any) -> bool:
+    return isinstance(result, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and type(one[1]) is int for one in result
+    )

@@ -1,0 +1,67 @@
+"""A lock whose every holder has a token greater than those of all holders before.
+
+``acquire`` -> ["acquired", token], or ["held", token of the holder]; ``release`` token -> ["released", token], or
+["held", token of another holder], or ["free", null]; ``read`` -> the holder's token, or null.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+
+#: The holder's token, while nobody knows it: that of an acquire that never completed.
+UNTOLD: Final = "untold"
+
+
+class FencedLock(Model):
+    """The state is the token of the holder (None: free) and the greatest token so far."""
+
+    name = "fenced-lock"
+    noun = "lock"
+    initial: State = (None, -1)
+    # A read may tell which token an acquire without an answer got, so that it does change the state.
+    reads: frozenset[str] = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        words = {"acquire": ("acquired", "held"), "release": ("released", "held", "free"), "read": None}
+        if f not in words:
+            raise ModelError(f"a fenced lock has no operation {f!r}")
+        if f == "release" and type(value) is not int:
+            raise ModelError(f"a release of a fenced lock names a token, found {value!r}")
+        known = words[f]
+        if result is UNKNOWN or (known is None and (result is None or type(result) is int)):
+            return
+        if known is None or not (isinstance(result, tuple) and len(result) == 2 and result[0] in known):
+            raise ModelError(f"{f} of a fenced lock cannot be answered by {result!r}")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        holder, last = state
+        if f == "read":
+            return state if result is UNKNOWN else _held_by(state, result)
+        if f == "acquire":
+            if result is UNKNOWN:
+                return (UNTOLD, last) if holder is None else ILLEGAL
+            word, token = result
+            if word == "held":
+                return ILLEGAL if token is None else _held_by(state, token)
+            return (token, token) if holder is None and type(token) is int and token > last else ILLEGAL
+        if result is UNKNOWN or result[0] == "released":
+            held = _held_by(state, value)
+            return ILLEGAL if held is ILLEGAL else (None, held[1])
+        word, token = result
+        return ILLEGAL if token == value or (word == "free") != (token is None) else _held_by(state, token)
+
+    def describe(self, state: State) -> str:
+        holder, last = state
+        if holder is None:
+            return "free" if last < 0 else f"free, after token {last}"
+        return "held, nobody knows by which token" if holder == UNTOLD else f"held by token {holder}"
+
+
+def _held_by(state: Any, token: Any) -> State:
+    """The state in which the lock is held by this token, or by none."""
+    holder, last = state
+    if holder == UNTOLD and type(token) is int:
+        return (token, token) if token > last else ILLEGAL
+    return state if holder == token else ILLEGAL

@@ -1,0 +1,126 @@
+"""A log of which others use some indexes: indexes grow, and need not follow each other.
+
+``append`` value -> index; ``get`` index -> value, or null where no entry of a client is; ``list`` -> all entries as
+[index, value], in order.  So are the logs of consensus libraries, which have entries of their own.
+
+A history of it is linearizable iff that of a ``log`` is in which only the indexes are counted at which a client's entry
+is known to be: an index that nobody knows constrains nothing, and between two known ones there may be any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from checker.core.calls import freeze
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from history import Operation
+
+
+class Ledger(Model):
+    """The state is the entries in their order, each with its index, its value, and the indexes that it cannot have.
+
+    The index of a pending append is None until a read tells it.
+    """
+
+    name = "ledger"
+    noun = "log"
+    initial: State = ()
+    reads: frozenset[str] = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f == "append":
+            wrong = result is not UNKNOWN and not _is_index(result)
+        elif f == "get":
+            wrong = not _is_index(value)
+        elif f == "list":
+            wrong = result is not UNKNOWN and not _are_entries(result)
+        else:
+            raise ModelError(f"a ledger has no operation {f!r}")
+        if wrong:
+            raise ModelError(f"{f} of {value!r} on a ledger cannot be answered by {result!r}")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "append":
+            last = max((index for index, _, _ in state if index is not None), default=-1)
+            index = None if result is UNKNOWN else result
+            return ILLEGAL if index is not None and index <= last else (*state, (index, value, frozenset()))
+        if result is UNKNOWN:
+            return state
+        if f == "get":
+            return _seen(state, value, result)
+        if len(result) != len(state) or any(after <= before for (before, _), (after, _) in pairwise(result)):
+            return ILLEGAL
+        for index, item in result:
+            if state is not ILLEGAL:
+                state = _seen(state, index, item)
+        return state
+
+    def describe(self, state: State) -> str:
+        return f"a log of {len(state)} entries of clients"
+
+
+def _seen(state: Any, index: int, item: Any) -> State:
+    """The state in which this is at that index; None for no client's entry."""
+    if item is None:
+        if any(known == index for known, _, _ in state):
+            return ILLEGAL
+        return tuple((known, kept, out if known is not None else out | {index}) for known, kept, out in state)
+    for place, (known, kept, out) in enumerate(state):
+        if kept == item:
+            if known is not None:
+                return state if known == index else ILLEGAL
+            before = max((one for one, _, _ in state[:place] if one is not None), default=-1)
+            after = min((one for one, _, _ in state[place:] if one is not None), default=index + 1)
+            fits = before < index < after and index not in out
+            return (*state[:place], (index, item, out), *state[place + 1 :]) if fits else ILLEGAL
+    return ILLEGAL
+
+
+def dense(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations on a ``log`` that has the known entries and no others.
+
+    Raises ModelError for what is none of a ledger's, and for a value that is appended twice.
+    """
+    model = Ledger()
+    ok = [one for one in operations if one.outcome == "ok"]
+    for one in ok:
+        model.admit(one.f, freeze(one.value), freeze(one.result))
+    appended = [freeze(one.value) for one in operations if one.f == "append"]
+    if len(set(appended)) < len(appended):
+        raise ModelError("a ledger is judged by values that are appended once each, and one was appended twice")
+    known = sorted({index for one in ok for index in _known(one)})
+    place = {index: place for place, index in enumerate(known)}
+    return [moved for one in operations if (moved := _moved(one, place)) is not None]
+
+
+def _known(operation: Operation) -> Iterable[int]:
+    """The indexes at which this operation says that a client's entry is."""
+    if operation.f == "append":
+        return (operation.result,)
+    if operation.f == "get":
+        return () if operation.result is None else (operation.value,)
+    return (index for index, _ in operation.result)
+
+
+def _moved(operation: Operation, place: dict[int, int]) -> Operation | None:
+    if operation.outcome != "ok":
+        return operation
+    if operation.f == "append":
+        return replace(operation, result=place[operation.result])
+    if operation.f == "get":
+        return replace(operation, value=place[operation.value]) if operation.value in place else None
+    return replace(operation, result=[item for _, item in sorted(operation.result, key=lambda entry: entry[0])])
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _are_entries(result: Any) -> bool:
+    return isinstance(result, tuple) and all(
+        isinstance(entry, tuple) and len(entry) == 2 and _is_index(entry[0]) and entry[1] is not None
+        for entry in result
+    )

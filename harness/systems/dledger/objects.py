@@ -1,0 +1,115 @@
+"""What each kind of object asks of the server, and what an answer says of it.
+
+The kind is the beginning of the key: ``set-3`` is a set, ``counter-0`` a counter, ``lock-1`` a lock, ``bank-0`` a bank,
+``log-0`` a log; every other key is a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from harness.workloads import Invocation
+
+#: The answer names no value, or one that it cannot have.
+UNSEEN: Final = object()
+Answer = dict[str, Any]
+
+
+def request_of(invocation: Invocation, read_mode: str) -> dict[str, Any]:
+    """The server's request, without its id."""
+    f, key, value = invocation.f, invocation.key, invocation.value
+    mode = "log" if invocation.final else read_mode
+    match f:
+        case "read" if _kind(invocation) in ("set", "bank"):
+            return {"op": "scan", "key": f"{key}/", "mode": mode}
+        case "read":
+            return {"op": "read", "key": key, "mode": mode}
+        case "list":
+            return {"op": "entries", "key": key, "mode": mode}
+        case "get":
+            return {"op": "get", "key": key, "index": value}
+        case "cas":
+            return {"op": "cas", "key": key, "old": value[0], "new": value[1]}
+        case "add" if _kind(invocation) == "set":
+            return {"op": "add", "key": f"{key}/{value}", "value": 1}
+        case "transfer":
+            return {"op": "transfer", "key": f"{key}/{value[0]}", "to": f"{key}/{value[1]}", "value": value[2]}
+        case "acquire":
+            return {"op": "acquire", "key": key}
+        case "release":
+            return {"op": "release", "key": key, "token": value}
+    return {"op": f, "key": key, "value": value}
+
+
+def value_read(invocation: Invocation, answer: Answer) -> Any:
+    """What an acknowledged read has seen; ``UNSEEN`` if it does not say so."""
+    return _READ.get(_kind(invocation), _register)(answer)
+
+
+def _kind(invocation: Invocation) -> str:
+    return str(invocation.key).partition("-")[0]
+
+
+def balances_left(answer: Answer) -> list[list[int]] | None:
+    """The balances that a transfer left; None if the answer does not say so."""
+    numbers = _numbers(answer)
+    return None if numbers is None else _pairs(numbers)
+
+
+def _register(answer: Answer) -> Any:
+    return answer.get("value", UNSEEN)  # null means absent, which is a statement; a missing field is none
+
+
+def _counter(answer: Answer) -> Any:
+    value = answer.get("value", UNSEEN)
+    return 0 if value is None else value if type(value) is int else UNSEEN
+
+
+def _set(answer: Answer) -> Any:
+    """The elements, each as often as it was added."""
+    numbers = _numbers(answer)
+    if numbers is None:
+        return UNSEEN
+    return sorted(element for element, times in numbers.items() for _ in range(times))
+
+
+def _log(answer: Answer) -> Any:
+    """The entry that was got, or all entries as [index, value]."""
+    if "values" not in answer:
+        return answer.get("value", UNSEEN)
+    numbers = _numbers(answer)
+    return UNSEEN if numbers is None else _pairs(numbers)
+
+
+def _lock(answer: Answer) -> Any:
+    """The holder's token; a lock that was given back holds its last token below zero."""
+    value = answer.get("value", UNSEEN)
+    if value is None:
+        return None
+    return (value if value > 0 else None) if type(value) is int else UNSEEN
+
+
+def _bank(answer: Answer) -> Any:
+    numbers = _numbers(answer)
+    return UNSEEN if numbers is None else _pairs(numbers)
+
+
+def _pairs(numbers: Mapping[int, int]) -> list[list[int]]:
+    return [[place, value] for place, value in sorted(numbers.items())]
+
+
+def _numbers(answer: Answer) -> dict[int, int] | None:
+    """The registers of one object by the numbers that their keys end in."""
+    values = answer.get("values")
+    if not isinstance(values, dict) or any(type(value) is not int for value in values.values()):
+        return None
+    try:
+        return {int(str(key).rpartition("/")[2]): value for key, value in values.items()}
+    except ValueError:
+        return None
+
+
+_READ: Final[Mapping[str, Callable[[Answer], Any]]] = {
+    "set": _set, "counter": _counter, "log": _log, "lock": _lock, "bank": _bank,
+}  # fmt: skip

@@ -1,0 +1,49 @@
+"""Accounts that amounts are moved between, and whose total never changes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from harness.generators import Generator, Invocation, operations, seeded
+from history import Check, Operation
+
+BANK: Final = "bank-0"
+#: Amounts up to this differ from each other nearly always, so that a balance tells which transfers made it.
+MOST: Final = 1_000_000
+_ASKED: Final = "every read of all accounts has the total 0, which no transfer changes"
+
+
+class Bank:
+    """Two thirds transfers between ``accounts`` accounts, at least two, and one third reads of all of them."""
+
+    def __init__(self, accounts: int) -> None:
+        self._accounts = max(2, accounts)
+
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: operations(self._invocations(rng)))
+
+    def _invocations(self, rng: random.Random) -> Iterator[Invocation]:
+        while True:
+            if rng.random() < 1 / 3:
+                yield Invocation("read", BANK)
+            else:
+                whence, whither = rng.sample(range(self._accounts), 2)
+                yield Invocation("transfer", BANK, [whence, whither, rng.randint(1, MOST)])
+
+    def final_reads(self) -> list[Invocation]:
+        """All accounts at once."""
+        return [Invocation("read", BANK, final=True)]
+
+
+def total_check(operations: Sequence[Operation]) -> Check:
+    """The linear-time part of what makes a bank right: the total of every read."""
+    reads = [op for op in operations if op.f == "read" and op.outcome == "ok"]
+    wrong = [op for op in reads if sum(balance for _, balance in op.result)]
+    if wrong:
+        first = min(wrong, key=lambda op: op.invoke_index)
+        total = sum(balance for _, balance in first.result)
+        seen = f"{len(wrong)} of {len(reads)} reads have another, first process {first.process}: {total}"
+        return Check("total", "check", "invalid", _ASKED, seen, {"kind": "wrong-total", "count": len(wrong)})
+    return Check("total", "check", "valid" if reads else "unknown", _ASKED, f"{len(reads)} reads")

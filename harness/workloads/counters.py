@@ -1,0 +1,31 @@
+"""Counters: numbers above zero are added, and the sum is read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Final
+
+from harness.generators import Generator, Invocation, operations, seeded
+
+#: The largest number that is added.  With several numbers a read tells which adds it has seen better than with one.
+MOST: Final = 5
+
+
+class Counters:
+    """Half adds, half reads, of ``keys`` counters."""
+
+    def __init__(self, keys: int) -> None:
+        self._keys = [f"counter-{number}" for number in range(keys)]
+
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: operations(self._invocations(rng)))
+
+    def _invocations(self, rng: random.Random) -> Iterator[Invocation]:
+        while True:
+            key = rng.choice(self._keys)
+            yield Invocation("read", key) if rng.random() < 0.5 else Invocation("add", key, rng.randint(1, MOST))
+
+    def final_reads(self) -> list[Invocation]:
+        """One read a counter."""
+        return [Invocation("read", key, final=True) for key in self._keys]

@@ -1,0 +1,51 @@
+"""An append-only log: unique values are appended, and read where the answers say that they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from history import Event
+
+LOG: Final = "log-0"
+#: Of all operations this share appends.
+APPENDS: Final = 0.6
+#: Gets choose among so many of the latest indexes: what is lost, is lost at the end.
+LATEST: Final = 200
+
+
+class AppendLog:
+    """Unique values are appended to one log, and got by the indexes that were answered."""
+
+    def generator(self) -> Generator:
+        return seeded("operations", lambda rng: _AppendsAndGets(Stream(rng)))
+
+    def final_reads(self) -> list[Invocation]:
+        """The whole log."""
+        return [Invocation("list", LOG, final=True)]
+
+
+class _AppendsAndGets(Struct, frozen=True):
+    """``value`` is the next to be appended, ``known`` are indexes that appends were answered with."""
+
+    stream: Stream
+    value: int = 1
+    known: tuple[int, ...] = ()
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:
+            return PENDING, self
+        draw, stream = self.stream.draw()
+        if draw < APPENDS or not self.known:
+            append = Invocation("append", LOG, self.value).by(ctx.free[0], ctx.time)
+            return append, _AppendsAndGets(stream, self.value + 1, self.known)
+        index, stream = stream.choose(self.known)
+        get = Invocation("get", LOG, index).by(ctx.free[0], ctx.time)
+        return get, _AppendsAndGets(stream, self.value, self.known)
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        if event.type != "ok" or event.f != "append":
+            return self
+        return _AppendsAndGets(self.stream, self.value, (*self.known, event.value)[-LATEST:])

@@ -1,0 +1,89 @@
+"""Sets of unique integers, and what became of every element by the end of the run."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any, Final
+
+from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
+from history import Check, Operation
+
+#: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
+SIZE: Final = 1000
+#: Of all operations this share reads.
+READS: Final = 0.05
+_ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
+#: So many elements are named in the details.
+_NAMED: Final = 20
+
+
+class Sets:
+    """Unique integers are added to ``keys`` sets at a time, and one operation in twenty reads a whole set."""
+
+    def __init__(self, keys: int) -> None:
+        self._keys = keys
+
+    def generator(self) -> Generator:
+        parts = [(1.0, self._one_after_the_other(place)) for place in range(self._keys)]
+        return seeded("mix", lambda rng: mix(Stream(rng), *parts))
+
+    def _one_after_the_other(self, place: int) -> Generator:
+        def make(rng: random.Random) -> Generator:
+            elements = count(1 + place, self._keys)
+            return chain(
+                limit(SIZE, operations(_adds_and_reads(rng, f"set-{number}", elements)))
+                for number in count(place, self._keys)
+            )
+
+        return seeded(f"set {place}", make)
+
+    @staticmethod
+    def final_reads(used: Iterable[str | int]) -> list[Invocation]:
+        """One read of each set."""
+        return [Invocation("read", key, final=True) for key in used]
+
+
+def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> Iterator[Invocation]:
+    while True:
+        yield Invocation("read", key) if rng.random() < READS else Invocation("add", key, next(elements))
+
+
+def elements_check(operations: Sequence[Operation]) -> Check:
+    """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
+
+    ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged,
+    and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly failed.
+    ``duplicated``: a read had it more than once.
+    """
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    unread: list[str] = []
+    sets: defaultdict[str | int | None, list[Operation]] = defaultdict(list)
+    for operation in operations:
+        sets[operation.key].append(operation)
+    for key, mine in sets.items():
+        reads = [op for op in mine if op.f == "read" and op.applied and isinstance(op.result, list)]
+        found["duplicated"] += sorted({one for op in reads for one, times in Counter(op.result).items() if times > 1})
+        last = max((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index, default=None)
+        if last is None:
+            unread.append(str(key))
+            continue
+        held = set(last.result)
+        adds = {op.value: op.outcome for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+        found["ok"] += [one for one in held if adds.get(one) in ("ok", "info")]
+        found["recovered"] += [one for one in held if adds.get(one) == "info"]
+        found["unexpected"] += [one for one in held if adds.get(one) in (None, "fail")]
+        found["lost"] += [one for one, outcome in adds.items() if outcome == "ok" and one not in held]
+    counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
+    wrong = [name for name in ("lost", "unexpected", "duplicated") if counts[name]]
+    seen = ", ".join(f"{number} {name}" for name, number in counts.items())
+    details: dict[str, Any] = {**counts, "elements": {name: sorted(found[name])[:_NAMED] for name in wrong}}
+    if wrong:
+        kind = {"lost": "lost-element", "unexpected": "never-written", "duplicated": "duplicate"}[wrong[0]]
+        return Check("elements", "check", "invalid", _ASKED, seen, {**details, "kind": kind})
+    if unread or not sets:
+        what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
+        return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
+    return Check("elements", "check", "valid", _ASKED, seen, details)

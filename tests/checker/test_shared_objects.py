@@ -1,0 +1,235 @@
+"""Ledgers, fenced locks and banks: small histories are judged as by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker import ModelError, check_operations
+from checker.core.calls import calls_of
+from checker.core.definition import linearizable
+from checker.models.registry import MODELS
+from history import Operation
+
+
+class _Ledger:
+    """Every third index is somebody else's."""
+
+    def __init__(self) -> None:
+        self.log: list[int | None] = []
+
+    def ask(self, random: Random, fresh: int) -> tuple[str, Any]:
+        f = random.choice(["append", "append", "get", "list"])
+        return f, {"append": fresh, "get": random.randrange(6), "list": None}[f]
+
+    def take(self, f: str, value: Any) -> Any:
+        if len(self.log) % 3 == 1:
+            self.log.append(None)
+        if f == "append":
+            self.log.append(value)
+            return len(self.log) - 1
+        if f == "get":
+            return self.log[value] if value < len(self.log) else None
+        return [[index, item] for index, item in enumerate(self.log) if item is not None]
+
+    def lie(self, random: Random, f: str, result: Any, fresh: int) -> Any:
+        if f == "append":
+            return random.randrange(6)
+        if f == "get":
+            return random.choice([None, random.randrange(1, fresh + 1)])
+        return [entry for entry in result if random.random() < 0.6]
+
+    def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
+        """By the plainest definition: every append has an index, guessed where it was not answered."""
+        guess, log, last = iter(guesses), dict[int, Any](), -1
+        for one in order:
+            if one.f == "append":
+                index = next(guess) if one.outcome == "info" else one.result
+                if index <= last:
+                    return False
+                log[index] = one.value
+                last = index
+            elif (log.get(one.value) if one.f == "get" else [[at, log[at]] for at in sorted(log)]) != one.result:
+                return False
+        return True
+
+
+class _Lock:
+    def __init__(self) -> None:
+        self.holder: int | None = None
+        self.clock = 0
+
+    def ask(self, random: Random, fresh: int) -> tuple[str, Any]:
+        f = random.choice(["acquire", "acquire", "release", "release", "read"])
+        return f, random.choice([self.holder or 1, self.holder or 1, random.randrange(5)]) if f == "release" else None
+
+    def take(self, f: str, value: Any) -> Any:
+        self.clock += 1
+        if f == "read":
+            return self.holder
+        if f == "acquire":
+            if self.holder is not None:
+                return ["held", self.holder]
+            self.holder = self.clock
+            return ["acquired", self.clock]
+        if self.holder != value:
+            return ["free", None] if self.holder is None else ["held", self.holder]
+        self.holder = None
+        return ["released", value]
+
+    def lie(self, random: Random, f: str, result: Any, fresh: int) -> Any:
+        token = random.randrange(1, 6)
+        if f == "read":
+            return random.choice([None, token])
+        return random.choice(
+            [["acquired", token], ["held", token]] if f == "acquire" else [["free", None], ["held", token]]
+        )
+
+    def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
+        guess, last = iter(guesses), -1
+        holder: int | None = None
+        for one in order:
+            pending = one.outcome == "info"
+            token = next(guess) if pending and one.f == "acquire" else -1
+            if one.f == "read":
+                fits = holder == one.result
+            elif one.f == "acquire" and (pending or one.result[0] == "acquired"):
+                taken: int = token if pending else one.result[1]
+                fits, holder, last = holder is None and taken > last, taken, max(last, taken)
+            elif one.f == "release" and (pending or one.result[0] == "released"):
+                fits, holder = holder == one.value, None
+            else:
+                fits = holder == one.result[1] and (one.f == "acquire" or one.value != holder)
+                fits = fits and (one.result[0] == "free") == (holder is None)
+            if not fits:
+                return False
+        return True
+
+
+class _Bank:
+    def __init__(self) -> None:
+        self.held = [0, 0, 0]
+
+    def ask(self, random: Random, fresh: int) -> tuple[str, Any]:
+        f = random.choice(["transfer", "transfer", "read"])
+        return f, [*random.sample(range(3), 2), random.randrange(1, 4)] if f == "transfer" else None
+
+    def take(self, f: str, value: Any) -> Any:
+        if f == "read":
+            return [[place, balance] for place, balance in enumerate(self.held) if balance]
+        whence, whither, amount = value
+        self.held[whence] -= amount
+        self.held[whither] += amount
+        return [[whence, self.held[whence]], [whither, self.held[whither]]]
+
+    def lie(self, random: Random, f: str, result: Any, fresh: int) -> Any:
+        if f == "transfer" and random.random() < 0.3:
+            return None
+        return [[account, balance + random.choice([0, 0, 1, -1])] for account, balance in result]
+
+    def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
+        bank = _Bank()
+        for one in order:
+            told = bank.take(one.f, one.value)
+            if one.outcome == "ok" and one.result is not None:
+                wanted = [[place, bank.held[place]] for place, _ in one.result] if one.f == "transfer" else told
+                if wanted != [entry for entry in one.result if entry[1] or one.f == "transfer"]:
+                    return False
+        return True
+
+
+OBJECTS: dict[str, Any] = {"ledger": _Ledger, "fenced-lock": _Lock, "bank": _Bank}
+
+
+def made(name: str, random: Random, size: int) -> list[Operation]:
+    """A history of three processes, with a few lies and a few answers that were lost."""
+    thing, points = OBJECTS[name](), sorted(random.sample(range(1, 40 * size), size))
+    operations, busy = list[Operation](), [0, 0, 0]
+    for fresh, point in enumerate(points, 1):
+        process = random.choice([0, 1, 2])
+        begun = random.randint(busy[process], point) if busy[process] < point else None
+        if begun is None:
+            continue
+        ended = point + random.randint(0, 80)
+        busy[process] = ended + 1
+        f, value = thing.ask(random, fresh)
+        result = thing.take(f, value)
+        if random.random() < 0.15:
+            result = thing.lie(random, f, result, fresh)
+        lost = random.random() < 0.2 and f not in ("read", "get", "list")
+        operations.append(
+            Operation(
+                process, f, "x", value, None if lost else result, "info" if lost else "ok", begun, ended,
+                begun * 1000 + fresh, ended * 1000 + 500 + fresh,
+            )
+        )  # fmt: skip
+    return sorted(operations, key=lambda one: one.invoke_index)
+
+
+def orders(operations: list[Operation]) -> Iterator[list[Operation]]:
+    """All orders that respect real time, of all that completed and any of the others."""
+    pending = [one for one in operations if one.outcome == "info"]
+    for taken in product([False, True], repeat=len(pending)):
+        chosen = {id(one) for one, take in zip(pending, taken, strict=True) if take}
+        part = [one for one in operations if one.outcome == "ok" or id(one) in chosen]
+        for order in permutations(part):
+            if all(
+                not (later.outcome == "ok" and (later.return_index or 0) < earlier.invoke_index)
+                for place, earlier in enumerate(order)
+                for later in order[place + 1 :]
+            ):
+                yield list(order)
+
+
+def right(name: str, operations: list[Operation]) -> bool:
+    thing = OBJECTS[name]()
+    function = {"ledger": "append", "fenced-lock": "acquire"}.get(name)
+    for order in orders(operations):
+        guessed = sum(one.outcome == "info" and one.f == function for one in order)
+        if any(thing.right(order, guesses) for guesses in product(range(8), repeat=guessed)):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_small_histories_are_judged_as_by_trying_everything(name: str) -> None:
+    random, seen = Random(5), {"valid": 0, "invalid": 0}
+    for _ in range(250):
+        operations = made(name, random, 5)
+        verdict = check_operations(operations, name).verdict
+        assert verdict == ("valid" if right(name, operations) else "invalid"), operations
+        seen[verdict] += 1
+    assert min(seen.values()) > 30, seen
+
+
+@given(st.sampled_from(sorted(OBJECTS)), st.integers(0, 2**32))
+def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed: int) -> None:
+    operations, model = made(name, Random(seed), 8), MODELS[name]()
+    expected = linearizable(calls_of(operations, model), model)
+    assert check_operations(operations, name).verdict == ("valid" if expected else "invalid")
+
+
+@pytest.mark.parametrize(
+    ("name", "f", "value", "result"),
+    [
+        ("ledger", "append", 1, -1), ("ledger", "get", "x", 1), ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
+        ("fenced-lock", "acquire", None, 7), ("fenced-lock", "release", None, ["released", 1]),
+        ("fenced-lock", "read", None, "x"), ("fenced-lock", "free", None, None),
+        ("bank", "transfer", [0, 1], None), ("bank", "read", None, None), ("bank", "pay", None, None),
+    ],
+)  # fmt: skip
+def test_what_is_no_operation_of_the_model_is_refused(name: str, f: str, value: Any, result: Any) -> None:
+    with pytest.raises(ModelError):
+        check_operations([Operation(0, f, "x", value, result, "ok", 0, 1, 0, 1)], name)
+
+
+def test_a_value_appended_twice_is_no_history_of_a_ledger() -> None:
+    twice = [Operation(0, "append", "x", 5, index, "ok", 0, 1, 2 * index, 2 * index + 1) for index in (0, 1)]
+    with pytest.raises(ModelError, match="appended twice"):
+        check_operations(twice, "ledger")

@@ -1,0 +1,67 @@
+"""What became of every element of a set: each class, and what nobody read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.workloads import Sets, elements_check
+from history import Operation
+from history.records.events import Phase
+from history.records.operations import Outcome
+
+
+def op(
+    at: int, f: str, value: Any = None, result: Any = None, *, outcome: Outcome = "ok", key: str = "set-0",
+    phase: Phase = "main",
+) -> Operation:  # fmt: skip
+    return Operation(at, f, key, value, result, outcome, 2 * at, 2 * at + 1, 2 * at, 2 * at + 1, phase=phase)
+
+
+ADDED = [op(0, "add", 1), op(1, "add", 2), op(2, "add", 3, outcome="info"), op(3, "add", 4, outcome="fail")]
+
+
+def final(*elements: int, at: int = 10) -> Operation:
+    return op(at, "read", None, list(elements), phase="final")
+
+
+@pytest.mark.parametrize(
+    ("elements", "verdict", "counts"),
+    [
+        ([1, 2], "valid", {"ok": 2}),
+        ([1, 2, 3], "valid", {"ok": 3, "recovered": 1}),
+        ([1], "invalid", {"ok": 1, "lost": 1}),
+        ([1, 2, 4], "invalid", {"ok": 2, "unexpected": 1}),
+        ([1, 2, 9], "invalid", {"ok": 2, "unexpected": 1}),
+        ([1, 2, 2], "invalid", {"ok": 2, "duplicated": 1}),
+    ],
+)
+def test_every_element_has_its_class(elements: list[int], verdict: str, counts: dict[str, int]) -> None:
+    check = elements_check([*ADDED, final(*elements)])
+    assert check.verdict == verdict
+    none = dict.fromkeys(("ok", "lost", "unexpected", "recovered", "duplicated"), 0)
+    assert {name: check.details[name] for name in none} == none | counts
+
+
+def test_the_last_read_decides_and_what_was_added_after_it_does_not_count() -> None:
+    assert elements_check([*ADDED, final(1), final(1, 2, at=11)]).verdict == "valid"
+    assert elements_check([*ADDED, final(1, 2, at=11), op(12, "add", 8)]).verdict == "valid"
+    assert elements_check([*ADDED, final(1, 2), final(1, at=11)]).details["elements"] == {"lost": [2]}
+
+
+def test_an_element_that_was_read_twice_in_the_main_phase_is_duplicated() -> None:
+    check = elements_check([*ADDED, op(5, "read", None, [1, 1]), final(1, 2)])
+    assert (check.verdict, check.details["kind"]) == ("invalid", "duplicate")
+
+
+def test_a_set_that_nobody_read_at_the_end_is_unknown() -> None:
+    assert elements_check([*ADDED, op(5, "read", None, [1, 2])]).verdict == "unknown"
+    assert elements_check([]).verdict == "unknown"
+    other = op(6, "add", 7, key="set-1")
+    assert elements_check([*ADDED, other, final(1, 2)]).seen.endswith("not read at the end: set-1")
+    assert elements_check([*ADDED, other, final(1)]).verdict == "invalid"
+
+
+def test_each_set_is_read_at_the_end() -> None:
+    assert [read.key for read in Sets.final_reads(("set-0", "set-4"))] == ["set-0", "set-4"]
