@@ -28,6 +28,8 @@ VERBS = {
     "report": "report",
     "serve": "serve",
     "show": "show",
+    "ls": "runs",
+    "diff": "runs",
     "heal": "heal",
     "cluster": "cluster",
     "doctor": "doctor",
