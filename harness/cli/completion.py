@@ -60,8 +60,17 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The files in ``suites``, or else any file."""
-    return _or_files(incomplete, map(str, sorted(Path("suites").glob("*.toml"))))
+    """The names of suites, or else any file."""
+    from harness.suite.packaged import suites
+
+    return _or_files(incomplete, suites())
+
+
+def complete_scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of scripts of faults, or else any file."""
+    from harness.suite.packaged import scenarios
+
+    return _or_files(incomplete, scenarios())
 
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -39,6 +39,7 @@ VERBS = {
     "list-systems": "lists",
     "list-workloads": "lists",
     "list-models": "lists",
+    "list-suites": "lists",
     "completion": "completion",
 }
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults, complete_systems
+from harness.cli.completion import complete_faults, complete_scenarios, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.options.of_system import SystemCommand, given_options
 from harness.cli.options.plan_file import FIGURES, take_defaults
@@ -42,7 +42,8 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 @click.option(
     "--schedule",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Faults from a script (TOML), or as in a plan.json.",
+    shell_complete=complete_scenarios,
+    help="Faults from a script (TOML), by its path or its name, or as in a plan.json.",
 )
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
@@ -165,7 +166,8 @@ def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
 
 def _scripted(plan: Plan, schedule: Path) -> Plan:
     from harness.execution.faults import scripted
+    from harness.suite.packaged import find_scenario
 
     if plan.nemesis:
         raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")
-    return scripted(plan, schedule)
+    return scripted(plan, find_scenario(schedule))

@@ -105,7 +105,7 @@ class Progress:
         return f"{seconds:.0f} s  {' '.join(phase.split())}  {rate:.0f}/s  {counts[0]}  {leader}  {state}"
 
     def _note_end(self, phase: str, seconds: float) -> None:
-        """Reckon anew at the begin of each phase when the load ends; how long the final phase takes nobody knows."""
+        """Reckon when the load ends, anew at each begin of a phase; the final one has no known length."""
         if self._counted != phase:
             self._counted = phase
             self._ends = seconds + self._lengths[phase] if phase in self._lengths else None
