@@ -32,7 +32,7 @@ WITHOUT = "HARNESS_WITHOUT_JARS"
 
 
 class BuildWithJars(build_py):
-    """The Python packages, the example, suites, and ``harness/systems/jars``, which Maven builds unless they are there."""
+    """The packages, the example, suites, and ``harness/systems/jars``, which Maven builds unless they are there."""
 
     def run(self) -> None:
         super().run()
