@@ -28,7 +28,7 @@ BROKE_OFF: Final = (
 
 def found(run: Run) -> bool:
     """Check whether a check that looks for the planted bug failed."""
-    looking = set(PLANTED_BUGS.get(str(run.plan.get("canary")), ()))
+    looking = set(PLANTED_BUGS.get(str(run.plan.get("canary")), LINEARIZABLE))
     if looking & LINEARIZABLE:
         looking |= LINEARIZABLE
     return any(row["name"] in looking and row["state"] == "invalid" for row in checks_of(run))
