@@ -93,7 +93,7 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class CanaryTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A bug that the program has when it is told its name, by {canary}."""
+    """A bug that the program has when {canary} in its command names it."""
 
     help: Text
     found_by: Annotated[tuple[Text, ...], Meta(min_length=1, description="the checks that must find it")] = (
