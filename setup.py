@@ -1,4 +1,4 @@
-"""Puts the register server's jars and an example into the wheel, and gives the same bytes for the same commit.
+"""Puts the register server's jars, an example, suites and schemas into the wheel, always with the same bytes.
 
 Everything else is said in pyproject.toml.
 """
@@ -21,19 +21,29 @@ JARS = [SERVER / "dist" / f"dledger-register-{version}.jar" for version in ("0.4
 
 #: What ``harness system new`` writes.
 EXAMPLE = sorted(path for path in (SERVER.parent / "examples" / "kv").iterdir() if path.is_file())
+#: Found by name: suites with their scripts and defects, and the schemas that editors are told of in them.
+FILES = sorted(
+    path.relative_to(SERVER.parent)
+    for pattern in ("suites/**/*.toml", "schemas/*.json")
+    for path in SERVER.parent.glob(pattern)
+)
 #: For a wheel that is to check, shrink and report only.
 WITHOUT = "HARNESS_WITHOUT_JARS"
 
 
 class BuildWithJars(build_py):
-    """The Python packages, ``harness/systems/jars``, which Maven builds unless they are there, and the example."""
+    """The packages, the example, suites, and ``harness/systems/jars``, which Maven builds unless they are there."""
 
     def run(self) -> None:
         super().run()
-        # From a source tree that is installed in place, both are taken where they are.
+        # From a source tree that is installed in place, all are taken where they are.
         if self.editable_mode:
             return
         self._copy(EXAMPLE, "program/example")
+        for path in FILES:
+            target = self._harness / "files" / path
+            self.mkpath(str(target.parent))
+            self.copy_file(str(SERVER.parent / path), str(target))
         if os.environ.get(WITHOUT):
             return
         if not all(jar.is_file() for jar in JARS):
@@ -47,11 +57,16 @@ class BuildWithJars(build_py):
 
     @property
     def _systems(self) -> Path:
-        return Path(self.build_lib) / "harness" / "systems"
+        return self._harness / "systems"
+
+    @property
+    def _harness(self) -> Path:
+        return Path(self.build_lib) / "harness"
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         copied = [self._systems / "jars" / jar.name for jar in JARS]
         copied += [self._systems / "program" / "example" / path.name for path in EXAMPLE]
+        copied += [self._harness / "files" / path for path in FILES]
         return [*super().get_outputs(include_bytecode), *(str(path) for path in copied if path.is_file())]
 
 

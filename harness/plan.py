@@ -261,7 +261,7 @@ class Plan:
 
 FIELDS: Final = frozenset(one.name for one in fields(Plan))
 #: Names on the command line of ``harness run`` that are no fields of a plan, and that no system's option may take.
-_TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "json", "option", "help"})
+_TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "dry_run", "json", "option", "help"})
 _OPTION_NAMES: Final = {"version": f"{DEFAULT}-version"}
 #: Another way to name the default system's version.
 VERSION_OPTION: Final = f"--{DEFAULT}-version"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.cli.plan_file import system_params
+from harness.cli.options.of_system import system_params
 from harness.cli.run import run
 from harness.clusters.inventory import INVENTORY
 from harness.options import plan_file

@@ -26,6 +26,7 @@ from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.program.skeleton import write_skeleton
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
 from history.tables.schemas import FAULTS
 from tests.support.harness import good_run
@@ -121,7 +122,10 @@ def parsed(line: str) -> click.Context | None:
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name)
-def test_every_command_is_one(page: Path) -> None:
+def test_every_command_is_one(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tutorial's own system lies where it says."""
+    write_skeleton(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
     for line in commands(page.read_text()):
         try:
             parsed(line)

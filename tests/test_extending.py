@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.harness.toy_package import EXAMPLE, install
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
 
@@ -100,6 +101,32 @@ def history_of(path: Path, *operations: tuple[str, bool | None]) -> Path:
 def test_each_is_one_file_and_one_registration() -> None:
     for title in ("A nemesis", "A model", "An engine", "A chart"):
         assert (len(files(title)), len(registrations(title))) == (1, 1), title
+
+
+@pytest.mark.slow
+def test_a_system(tmp_path: Path) -> None:
+    """The package as the page shows it, with the server that it says lies beside it, is found once it is installed."""
+    [project] = re.findall(r"^```toml\n# toy-register/pyproject.toml\n(.*?)^```", section("A system"), re.M | re.S)
+    [(name, text)] = files("A system")
+    root = tmp_path / "toy-register"
+    (root / name).parent.mkdir(parents=True)
+    (root / "pyproject.toml").write_text(project)
+    (root / name).write_text(text)
+    shutil.copy(EXAMPLE / "toy_register" / "server.py", (root / name).parent)
+    for path in (path for path in EXAMPLE.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        assert (root / path.relative_to(EXAMPLE)).read_text() == path.read_text(), f"the page shows another {path.name}"
+
+    installed = install(root, tmp_path / "there")
+    assert "toy-register" not in harness(ROOT, "list-systems").stdout
+    assert "toy-register" in installed.harness("list-systems").stdout
+    shown = installed.harness("list-systems", "toy-register").stdout
+    assert all(word in shown for word in ("unlogged", "retried", "survives the loss of power"))
+    planned = installed.harness(
+        "run", "--system", "toy-register@1.0", "--canary", "stale", "--unsafe-test-mode", "--dry-run"
+    )
+    assert planned.returncode == 0, planned.stderr
+    artifact = "import toy_register; print(toy_register.SERVER.key)"
+    assert python(ROOT, "-c", f"import sys; sys.path.insert(0, {str(installed.site)!r}); {artifact}").returncode == 0
 
 
 def test_an_edit_needs_its_place(tmp_path: Path) -> None:

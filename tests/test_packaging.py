@@ -70,7 +70,9 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel: Path
         names = set(archive.namelist())
     info = f"dledger_harness-{VERSION}.dist-info/"
     example = {f"harness/systems/program/example/{path.name}" for path in (ROOT / "examples" / "kv").iterdir()}
-    assert {name for name in names if not name.startswith(info)} == sources() | example
+    files = {str(path.relative_to(ROOT)) for path in [*ROOT.glob("suites/**/*.toml"), *ROOT.glob("schemas/*.json")]}
+    named = {f"harness/files/{name}" for name in files}
+    assert {name for name in names if not name.startswith(info)} == sources() | example | named
     assert {f"{info}licenses/LICENSE", f"{info}licenses/THIRD_PARTY_NOTICES.md"} <= names
 
 
@@ -95,6 +97,9 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
     checked = harness("check", "history.jsonl")
     assert checked.returncode == 1, checked.stderr
     assert "lost-write" in checked.stdout
+    listed = harness("list-suites")
+    assert {"  smoke", "  lost-writes"} <= {line[: line.find("  ", 2)] for line in listed.stdout.splitlines()}
+    assert "cells of smoke" in harness("suite", "smoke", "--dry-run").stdout
     # It was built without the jars: a run is refused before anything is touched, with the mend.
     refused = harness("run", "--cluster", "netns:never")
     assert refused.returncode == 254

@@ -1,6 +1,6 @@
 """A small replicated key-value server: one primary, and backups that hold a copy of everything.
 
-    server.py --node n1 --peers n1=10.0.0.1:7000,n2=10.0.0.2:7000,… --data DIR [--replication async]
+    server.py --node n1 --peers n1=10.0.0.1:7000,n2=10.0.0.2:7000,… --data DIR [--replication async] [--bug=…]
 
 Clients send lines: ``get x`` is answered ``ok 3``, or ``ok`` where there is nothing, ``set x 3`` by ``ok``.  ``no n2``:
 nothing was done, ask n2; ``unknown``: it may have been done.  ``status`` is answered by an object of JSON.
@@ -11,6 +11,7 @@ holds: the newest copy among a majority becomes the new primary's.
 
 With ``--replication sync`` the primary answers when a majority holds the copy that the answer is from.  With ``async``
 it answers at once, and copies follow twice a second: quicker, and what was acknowledged and not copied can be lost.
+With ``--bug=backup-reads`` backups answer reads from their own copies: a bug that whoever tests it must find.
 """
 
 import argparse
@@ -26,8 +27,8 @@ COPY_S, LAZY_S, PEER_S, ELECT_S = 0.1, 0.5, 0.5, (1.0, 2.0)
 
 
 class Server:
-    def __init__(self, name, peers, file, sync):
-        self.name, self.peers, self.file, self.sync = name, peers, file, sync
+    def __init__(self, name, peers, file, sync, bug=""):
+        self.name, self.peers, self.file, self.sync, self.bug = name, peers, file, sync, bug
         self.names = sorted(peers)
         # ``promised`` is the newest view that this node knows; its copy is the one after change ``seq`` in ``view``.
         self.held = {"promised": 0, "view": 0, "seq": 0, "copy": {}}
@@ -127,7 +128,7 @@ class Server:
                 await asyncio.wait_for(self.arrived.wait(), COPY_S)
             self.arrived.clear()
             batch, self.requests = self.requests, []
-            answers = [self.do(*words) for words, _ in batch] if self.leads else [f"no {self.primary}"] * len(batch)
+            answers = [self.do(*words) if self.serves(*words) else f"no {self.primary}" for words, _ in batch]
             if self.leads and (self.sync or time.monotonic() - self.copied > LAZY_S):
                 self.copied = time.monotonic()
                 if self.held is not self.saved:
@@ -139,6 +140,9 @@ class Server:
                     answers = ["unknown"] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
                 future.set_result(answer)
+
+    def serves(self, verb, *_):
+        return self.leads or (verb == "get" and self.bug == "backup-reads")
 
     def do(self, verb, key, *value):
         if verb == "set":
@@ -174,10 +178,11 @@ async def main():
     for name in ("--node", "--peers", "--data"):
         parser.add_argument(name, required=True)
     parser.add_argument("--replication", choices=("sync", "async"), default="sync")
+    parser.add_argument("--bug", choices=("", "backup-reads"), default="")
     args = parser.parse_args()
     peers = dict(peer.split("=") for peer in args.peers.split(","))
     Path(args.data).mkdir(parents=True, exist_ok=True)
-    server = Server(args.node, peers, Path(args.data) / "copy.json", args.replication == "sync")
+    server = Server(args.node, peers, Path(args.data) / "copy.json", args.replication == "sync", args.bug)
     host, port = peers[args.node].split(":")
     listening = await asyncio.start_server(server.connected, host, port, limit=1 << 24)
     await asyncio.gather(server.stand_for_election(), server.serve_requests(), listening.serve_forever())

@@ -49,9 +49,28 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
     return [CompletionItem(one) for one in names if one.startswith(incomplete)]
 
 
+def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The workloads of the system that the command line names, or of all."""
+    from harness.systems import find_system, split_version, system_names
+
+    named = ctx.params.get("system")
+    systems = [find_system(name) for name in ([split_version(named)[0]] if named else system_names())]
+    found = {one.name: one.summary for system in systems for one in system.workloads}
+    return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
+
+
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The files in ``suites``, or else any file."""
-    return _or_files(incomplete, map(str, sorted(Path("suites").glob("*.toml"))))
+    """The names of suites, or else any file."""
+    from harness.suite.packaged import suites
+
+    return _or_files(incomplete, suites())
+
+
+def complete_scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of scripts of faults, or else any file."""
+    from harness.suite.packaged import scenarios
+
+    return _or_files(incomplete, scenarios())
 
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,10 +1,13 @@
-"""``harness list-nemeses``, ``list-systems``, ``list-workloads``, ``list-models``: what there is to choose from."""
+"""``harness list-nemeses``, ``list-systems``, ``list-workloads``, ``-models``, ``-suites``: what there is to choose."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
@@ -112,6 +115,41 @@ def list_workloads(as_json: bool) -> int:
         rows += [(f"{system.name}:",), *((f"  {one.name}", one.summary) for one in system.workloads)]
     click.echo(fitted(rows))
     return 0
+
+
+@click.command("list-suites")
+@json_option
+def list_suites(as_json: bool) -> int:
+    """Every suite, and every script of faults, that has a name: ours, and those in the directory suites."""
+    from harness.suite.packaged import scenarios, suites
+
+    found = {"suites": _described(suites()), "scenarios": _described(scenarios())}
+    if as_json:
+        click.echo(json_line(found))
+        return 0
+    rows: list[tuple[str, ...]] = []
+    for kind, ones in found.items():
+        rows += [(f"{kind}:",), *((f"  {one['name']}", one["summary"], one["file"]) for one in ones)]
+    click.echo(fitted(rows))
+    return 0
+
+
+def _described(files: Mapping[str, Path]) -> list[dict[str, str]]:
+    return [{"name": name, "summary": _summary(path), "file": str(path)} for name, path in files.items()]
+
+
+def _summary(path: Path) -> str:
+    """The description of a suite, or the first sentence of a script's comment; empty where there is neither."""
+    try:
+        text = path.read_text()
+        described = tomllib.loads(text).get("description")
+    except (OSError, ValueError):
+        return "cannot be read"
+    if described:
+        return str(described)
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    words = " ".join(line.lstrip("# ") for line in comments if not line.startswith("#:"))
+    return words.partition(". ")[0].rstrip(".")
 
 
 @click.command("list-models")

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from harness.cli.options import PROJECT_FILE
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
@@ -28,6 +29,8 @@ VERBS = {
     "report": "report",
     "serve": "serve",
     "show": "show",
+    "ls": "runs",
+    "diff": "runs",
     "heal": "heal",
     "cluster": "cluster",
     "doctor": "doctor",
@@ -36,6 +39,7 @@ VERBS = {
     "list-systems": "lists",
     "list-workloads": "lists",
     "list-models": "lists",
+    "list-suites": "lists",
     "completion": "completion",
 }
 
@@ -56,12 +60,23 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
-def harness() -> None:
+@click.option("--no-defaults", is_flag=True, help="Take no defaults from the environment, nor from harness.toml.")
+@click.pass_context
+def harness(ctx: click.Context, *, no_defaults: bool) -> None:
     """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
+
+    Options may have defaults of your own: in a file harness.toml of the working directory, a table for each verb
+    ([run] rate = 100), or in the environment (HARNESS_RUN_RATE=100), which comes before it.
 
     Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the harness itself,
     130 interrupted.
     """
+    if not no_defaults:
+        ctx.auto_envvar_prefix = "HARNESS"
+        if PROJECT_FILE.exists():
+            from harness.cli.options.project import take_project_defaults
+
+            take_project_defaults(ctx)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -15,9 +15,7 @@ from history.extras import require
 
 
 @click.command("nightly")
-@click.argument(
-    "file", type=click.Path(path_type=Path), default=Path("suites/nightly.toml"), shell_complete=complete_suites
-)
+@click.argument("file", type=click.Path(path_type=Path), default=Path("nightly"), shell_complete=complete_suites)
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
 @click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
@@ -38,9 +36,11 @@ def nightly(
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.suite.night import Night, plan_night, run_night
+    from harness.suite.packaged import find_suite
     from harness.suite.retention import Limits
     from harness.suite.session import SuiteOptions
 
+    options["file"] = find_suite(options["file"])
     night = Night(SuiteOptions(**options), Limits(keep_days, keep_gib), spark_master, spark_conf)
     if dry_run:
         for line in plan_night(night):

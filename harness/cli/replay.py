@@ -42,5 +42,7 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     if plan.spark:
         require("spark")
     plan = validate(replace(plan, cluster=cluster or plan.cluster))
-    code, _ = Run(plan, store, Progress(), keep_cluster=keep_cluster).execute()
+    progress = Progress()
+    progress.expect(plan.warm_up, plan.time_limit)
+    code, _ = Run(plan, store, progress, keep_cluster=keep_cluster).execute()
     return code

@@ -9,14 +9,15 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults, complete_systems
+from harness.cli.completion import complete_faults, complete_scenarios, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.plan_file import FIGURES, SystemCommand, given_options, take_defaults
+from harness.cli.options.of_system import SystemCommand, given_options
+from harness.cli.options.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import MOST_RUNS, VERSION_OPTION, Plan, validate
+from harness.plan import MOST_RUNS, VERSION_OPTION, Plan, is_free, validate
 from harness.systems import DEFAULT as DEFAULT_SYSTEM
 from harness.systems import split_version
 from history.extras import require
@@ -41,7 +42,8 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 @click.option(
     "--schedule",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Faults from a script (TOML), or as in a plan.json.",
+    shell_complete=complete_scenarios,
+    help="Faults from a script (TOML), by its path or its name, or as in a plan.json.",
 )
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
@@ -83,12 +85,17 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 )
 @spark_options
 @store_option
+@click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults; touch nothing.")
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
 @json_option
+@click.pass_context
 def run(
+    ctx: click.Context,
+    /,
     store: Path,
     test_count: int,
     keep_cluster: bool,
+    dry_run: bool,
     nemesis: str,
     schedule: Path | None,
     seed: int | None,
@@ -105,27 +112,26 @@ def run(
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
-    from nemesis.core.errors import ScheduleError
-    from nemesis.schedule.steps import turns_of
 
-    try:
-        names = turns_of(nemesis, ("all",))
-    except ScheduleError as error:
-        raise click.UsageError(f"--nemesis: {error}") from None
     if not 1 <= test_count <= MOST_RUNS:
         raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
     name, chosen = split_version(system)
     if version and chosen and version != chosen:
         raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
-    own = {"seed": first, "nemesis": names, "system": name, "version": chosen or version or ""}
-    plan = Plan.of({**options, **given_options(name, option), **own})
+    own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen or version or ""}
+    given = given_options(name, option)
+    taken = {one: value for one, value in given.items() if not is_free(one)}
+    plan = Plan.of({**options, **{one: given[one] for one in given if one not in taken}, "options": taken, **own})
     if schedule is not None:
         plan = _scripted(plan, schedule)
     validate(plan)
+    if dry_run:
+        return _show(plan, ctx, as_json=as_json)
     codes: list[int] = []
     for number in range(test_count):
         progress = progress_of(as_json=as_json)
+        progress.expect(plan.warm_up, plan.time_limit)
         try:
             code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
         except HarnessError as error:
@@ -141,9 +147,27 @@ def run(
     return worst_code(codes)
 
 
+def _turns(nemesis: str) -> tuple[str, ...]:
+    from nemesis.core.errors import ScheduleError
+    from nemesis.schedule.steps import turns_of
+
+    try:
+        return turns_of(nemesis, ("all",))
+    except ScheduleError as error:
+        raise click.UsageError(f"--nemesis: {error}") from None
+
+
+def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
+    from harness.cli.options import dry_run
+
+    click.echo(json_line(dry_run.document(plan, ctx)) if as_json else dry_run.dry_run(plan, ctx))
+    return 0
+
+
 def _scripted(plan: Plan, schedule: Path) -> Plan:
     from harness.execution.faults import scripted
+    from harness.suite.packaged import find_scenario
 
     if plan.nemesis:
         raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")
-    return scripted(plan, schedule)
+    return scripted(plan, find_scenario(schedule))

@@ -26,14 +26,17 @@ from history.extras import require
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
+    FILE may be a name of `harness list-suites`.
+
     Exit code: 1 for an unexpected violation or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.
     """
     require("run", *(("spark",) if options["spark"] else ()))
+    from harness.suite.packaged import find_suite
     from harness.suite.session import SuiteOptions, list_cells, run_suite
 
     dry_run = options.pop("dry_run")
-    asked = SuiteOptions(file=file, **options)
+    asked = SuiteOptions(file=find_suite(file), **options)
     if dry_run and as_json:
         raise click.UsageError("--json gives the results of a suite: leave out --dry-run")
     if dry_run:

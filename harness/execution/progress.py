@@ -42,6 +42,13 @@ class Progress:
         self._last: tuple[float, int] | None = None
         self._phase = ""
         self._describe = ""
+        self._lengths: dict[str, float] = {}
+        self._ends: float | None = None
+        self._counted = ""
+
+    def expect(self, warm_up_s: float, main_s: float) -> None:
+        """Say from now on how long the load will still last."""
+        self._lengths = {"warm-up": warm_up_s + main_s, "main": main_s}
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
@@ -87,13 +94,23 @@ class Progress:
         if self._last is not None and seconds > self._last[0]:
             rate = (done - self._last[1]) / (seconds - self._last[0])
         self._last = (seconds, done)
+        self._note_end(tally.phase, seconds)
+        phase = f"{tally.phase:<7}" if self._ends is None else f"{tally.phase:<7} {self._ends - seconds:5.0f} s left"
         counts = [f"{kind} {tally.of_type(kind)}" for kind in ("ok", "fail", "info")]
         leader = probes.leader() or "none"
         state = tally.fault or tally.note or "calm"
-        line = f"{seconds:6.1f} s  {tally.phase:<7}  {rate:5.0f}/s  {' '.join(counts)}  leader {leader}  {state}"
+        line = f"{seconds:6.1f} s  {phase}  {rate:5.0f}/s  {' '.join(counts)}  leader {leader}  {state}"
         if len(line) <= room:
             return line
-        return f"{seconds:.0f} s  {tally.phase}  {rate:.0f}/s  {counts[0]}  {leader}  {state}"
+        return f"{seconds:.0f} s  {' '.join(phase.split())}  {rate:.0f}/s  {counts[0]}  {leader}  {state}"
+
+    def _note_end(self, phase: str, seconds: float) -> None:
+        """Reckon when the load ends, anew at each begin of a phase; the final one has no known length."""
+        if self._counted != phase:
+            self._counted = phase
+            self._ends = seconds + self._lengths[phase] if phase in self._lengths else None
+        if self._ends is not None:
+            self._ends = max(self._ends, seconds)
 
     def _clear(self) -> None:
         if self._drawn:

@@ -75,7 +75,8 @@ class Attempt:
 
 def words_of(cell: Cell, store: Path) -> list[str]:
     """The command line of a cell."""
-    return [sys.executable, "-m", "harness", *shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
+    verb = [*shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
+    return [sys.executable, "-m", "harness", "--no-defaults", *verb]
 
 
 def longest_s(plan: Plan) -> float:

@@ -1,4 +1,4 @@
-"""Tables of text for terminals and files, laid out by rich."""
+"""Tables of text for terminals and files, laid out by rich where they must fit a width."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from harness.terminal.screen import Screen
 
 #: Wide enough that no row of a file or a pipe is ever wrapped: there a row is a line, as grep wants it.
 _UNWRAPPED: Final = 1 << 20
-COLOURS: Final = {"ok": "green", "up": "green", "MISSING": "red", "down": "red", "without": "yellow"}
+COLOURS: Final = {
+    "ok": "green", "up": "green", "valid": "green",
+    "MISSING": "red", "down": "red", "invalid": "red", "harness failure": "red",
+    "without": "yellow", "unknown": "yellow",
+}  # fmt: skip
 
 
 def render(rows: Iterable[Sequence[str]], columns: int | None = None, colours: Mapping[str, str] | None = None) -> str:
     """Rows without borders, wrapped within ``columns`` (None: not at all); ``colours`` by a cell's text."""
+    rows = list(rows)
+    if columns is None and not colours and all("\n" not in cell for row in rows for cell in row):
+        return _aligned(rows)
     from rich.console import Console  # here, because it takes some 50 ms: only the verbs that draw tables pay for it
     from rich.table import Table
     from rich.text import Text
@@ -28,6 +35,20 @@ def render(rows: Iterable[Sequence[str]], columns: int | None = None, colours: M
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns that are as wide as their widest cell; ten thousand take rich some seconds."""
+    from rich.cells import cell_len
+
+    widths = [0] * max(map(len, rows), default=0)
+    for row in rows:
+        widths[: len(row)] = [max(width, cell_len(cell)) for width, cell in zip(widths, row, strict=False)]
+    padded = (
+        "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False))
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in padded)
 
 
 def fitted(rows: Iterable[Sequence[str]]) -> str:

@@ -27,7 +27,7 @@ from reports.load.run import HARNESS_FAILURE, tidy
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import one_line
 
-INDEX_VERSION: Final = 8
+INDEX_VERSION: Final = 9
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -39,7 +39,7 @@ class RunRow:
     ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
-    digest of those that move the figures; ``machine`` is None in runs of earlier releases.
+    digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
     """
 
     test: str
@@ -63,6 +63,8 @@ class RunRow:
     files: tuple[str, ...]
     settings: str = ""
     machine: str | None = None
+    system: str = ""
+    workload: str = ""
 
     @property
     def place(self) -> str:
@@ -164,6 +166,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         files=offered,
         settings=hashlib.sha256(settings_of(plan).encode(errors="replace")).hexdigest()[:12],
         machine=machine_of(results),
+        system=one_line(plan.get("system") or "", 200),
+        workload=one_line(plan.get("workload") or "", 60),
     )
 
 
@@ -176,7 +180,7 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "settings"), "")
+    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload"), "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 

@@ -1,37 +1,71 @@
-"""The key-value server of the tutorial on real nodes, with its clients in Python and in the shell."""
+"""The tutorial's page on a system of one's own, command by command, with its server on real nodes."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from checker import check
-from harness.remote.nodes import Remote
 from tests.support.cluster.machine import MakeCluster
-from tests.support.cluster.program_run import ProgramRun
 
 pytestmark = pytest.mark.cluster
-FILE = Path(__file__).resolve().parents[2] / "examples" / "kv" / "kv.toml"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "tutorial" / "5-your-own-system.md").read_text()
 
 
-def test_one_file_tells_the_right_server_from_the_one_that_answers_before_it_copies(
-    make_cluster: MakeCluster, tmp_path: Path
-) -> None:
-    """Under a kill and a cut; each with one of the clients."""
-    cluster = make_cluster()
-    cluster.up()
-    verdicts = {}
-    with Remote(cluster.nodes) as remote:
-        for replication, client in (("async", "./client.sh"), ("sync", "./client.py")):
-            run = ProgramRun(FILE, cluster, remote, replication=replication, client=client)
-            run.begin()
-            asyncio.run(run.drive([run.kill, run.cut], stand_s=8))
-            assert run.deployment.collect(tmp_path / replication) == []
-            run.deployment.kill(run.names)
-            counts = Counter((event.f, event.type) for event in run.events)
-            assert min(counts["read", "ok"], counts["write", "ok"]) > 20, counts
-            verdicts[replication] = check(run.events, "register").verdict
-    assert verdicts == {"async": "invalid", "sync": "valid"}
+@dataclass
+class Step:
+    """A command of the page, and the lines that it shows of its output."""
+
+    command: str
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        return next((line for line in self.shown if line in ("VALID", "INVALID")), "")
+
+
+def steps() -> list[Step]:
+    found: list[Step] = []
+    for line in re.findall(r"^    (\S.*|  +\S.*)$", PAGE, re.M):
+        if line.startswith(("harness ", "echo ")):
+            found.append(Step(line))
+        else:
+            found[-1].shown.append(line)
+    return found
+
+
+def program(directory: Path) -> Path:
+    """``harness`` of this tree."""
+    path = directory / "harness"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m harness "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_the_page_does_what_it_says(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    """The right server is found valid with either client, and both broken ones are found out."""
+    (tmp_path / "bin").mkdir()
+    found = program(tmp_path / "bin")
+    path, cluster = f"{found.parent}:{os.environ['PATH']}", f"netns:{make_cluster().name}"
+    environment = {**os.environ, "PATH": path, "HARNESS_RUN_CLUSTER": cluster}
+    verdicts = []
+    for step in steps():
+        done = subprocess.run(
+            ["sh", "-c", step.command], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == (1 if step.verdict == "INVALID" else 0), f"{step.command}\n{said}"
+        if step.verdict:
+            verdicts.append(step.verdict)
+            assert f"{step.verdict}\n" in done.stdout, f"{step.command}\n{said}"
+            linearizable = "no" if step.verdict == "INVALID" else "yes"
+            assert f"linearizable: {linearizable}" in done.stdout, said
+        elif "…" not in step.shown and " ls" not in step.command:
+            assert done.stdout.splitlines() == step.shown or not step.shown, step.command
+    assert verdicts == ["VALID", "INVALID", "VALID", "INVALID"]

@@ -24,7 +24,14 @@ from tests.support.cluster.toy_register import Clients
 
 pytestmark = pytest.mark.cluster
 
-PROGRAM = (Path(__file__).parents[1] / "support" / "cluster" / "toy_register.py").read_text()
+SERVER = Path(__file__).resolve().parents[2] / "examples" / "toy-register" / "toy_register" / "server.py"
+LOG = "/data/store/log"
+# Its server, which also does what every server does all the time: a fault that it does not feel is none.
+PROGRAM = f"""
+import toy_life
+from pathlib import Path
+toy_life.begin(Path({LOG!r}).with_name("life"))
+{SERVER.read_text()}"""
 
 # Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {
@@ -83,11 +90,10 @@ class Register(ToySystem):
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         holder = self.remote.address("n1")
         script = (
-            "program=$0; holder=$1; bug=$2; shift 2; "
-            f'env {MARK} "$@" setsid "$program" /run/toy-system.py "$holder" "$bug" '
-            ">/run/toy.log 2>&1 </dev/null & exit 0"
+            f'program=$0; holder=$1; bug=$2; log=$3; shift 3; env {MARK} "$@" '
+            'setsid "$program" /run/toy-system.py "$holder" "$bug" "$log" >/run/toy.log 2>&1 </dev/null & exit 0'
         )
-        roles = {node: ("self" if node == "n1" else holder, self.bug) for node in down}
+        roles = {node: ("self" if node == "n1" else holder, self.bug, LOG) for node in down}
         self.remote.run(
             {n: Command(("sh", "-c", script, PYTHON, *role, *self.environment)) for n, role in roles.items()}
         )

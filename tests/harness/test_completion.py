@@ -12,6 +12,7 @@ import pytest
 from click.shell_completion import BashComplete, get_completion_class
 
 from harness.cli.main import harness, run_command
+from harness.systems import find_system
 from nemesis.faults.registry import FAULTS
 from tests.support.harness.recorded_run import record
 
@@ -47,12 +48,25 @@ def test_faults_one_by_one() -> None:
     assert completed("nightly", "-n", "disk-f") == ["disk-full"]
 
 
-def test_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert "suites/nightly.toml" in completed("suite", "")
-    assert completed("nightly", "suites/nigh") == ["suites/nightly.toml"]
+def test_suites_and_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert completed("suite", "") == [], "left to the shell, which knows files"
+    assert "smoke" in completed("suite", "")
+    assert completed("nightly", "nigh") == ["nightly"]
+    assert completed("suite", "./") == [], "left to the shell, which knows files"
+    assert completed("run", "--schedule", "lost") == ["lost-writes"]
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "smoky.toml").touch()
+    assert completed("suite", "smo") == ["smoke", "smoky"]
+
+
+def test_systems_and_workloads() -> None:
+    assert completed("run", "--system", "zoo") == ["zookeeper"]
+    assert completed("run", "--system", "zookeeper@3.9") == ["zookeeper@3.9.3", "zookeeper@3.9.4", "zookeeper@3.9.5"]
+    assert completed("ls", "--system", "dled") == ["dledger"]
+    own = [one.name for one in find_system("zookeeper").workloads]
+    assert completed("run", "--system", "zookeeper@3.9.3", "--workload", "") == own
+    assert completed("ls", "--system", "zookeeper", "--workload", "") == own
+    assert completed("run", "--timers", "s") == ["stock"]
 
 
 def test_runs_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from msgspec import Meta, Struct
 
 from harness.errors import UsageError
 from harness.systems.program.templates import check, words_of
-from history.schema import convert
+from history.schema import convert, hint
 from history.toml_file import read_toml
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -87,6 +87,19 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
+    marks_runs: Annotated[bool, Meta(description="its value makes another system of it, and is in the runs' name")] = (
+        False
+    )
+
+
+class CanaryTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A bug that the program has when {canary} in its command names it."""
+
+    help: Text
+    found_by: Annotated[tuple[Text, ...], Meta(min_length=1, description="the checks that must find it")] = (
+        "linearizable",
+    )
+    options: Annotated[dict[str, Value], Meta(description="without which it does nothing")] = {}
 
 
 class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -116,6 +129,7 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     files: tuple[Text, ...] = ()
     workloads: Annotated[tuple[WorkloadName, ...], Meta(min_length=1)] = ("register",)
     options: dict[Placeholder, OptionTable] = {}
+    canaries: dict[Placeholder, CanaryTable] = {}
     probe: ProbeTable | None = None
     faults: FaultsTable = FaultsTable()
     alarms: tuple[AlarmTable, ...] = ()
@@ -123,9 +137,9 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 #: Of a role's command, besides the options.
-OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version")
+OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "canary")
 #: Of the client's and the probe's; where there is one process a worker, or a node, also those of its node.
-OF_A_CLIENT: Final = ("peers", "version")
+OF_A_CLIENT: Final = ("peers", "version", "canary")
 OF_A_PEER: Final = ("node", "index", "address")
 
 
@@ -163,6 +177,16 @@ def _check(found: SystemFile, directory: Path) -> None:
             raise ValueError(f"files[{number}]: there is no file {directory / name}")
     for name, option in found.options.items():
         _check_option(f"options.{name}", option)
+    _check_canaries(found)
+
+
+def _check_canaries(found: SystemFile) -> None:
+    options = set(found.options)
+    for name, canary in found.canaries.items():
+        if unknown := set(canary.options) - options:
+            raise ValueError(
+                f"canaries.{name}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}"
+            )
 
 
 def _check_role(place: str, role: RoleTable, known: set[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.clients.wire import LostError, NotSentError
-from harness.systems.api import Alarm, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
+from harness.systems.api import Alarm, Canary, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import LAW, ProgramClient
@@ -43,9 +43,14 @@ class _FromFile:
             versions=file.versions,
             options=tuple(
                 Option(
-                    name=name, default=one.default, help=one.help, choices=one.choices, least=one.least, most=one.most
+                    name=name, default=one.default, help=one.help, choices=one.choices, least=one.least, most=one.most,
+                    marks_runs=one.marks_runs,
                 )
                 for name, one in file.options.items()
+            ),
+            canaries=tuple(
+                Canary(name=name, help=one.help, found_by=one.found_by, options=one.options)
+                for name, one in file.canaries.items()
             ),
             roles=self.roles,
             artifacts=self.artifacts,
@@ -110,7 +115,12 @@ class _FromFile:
 
     def _program(self, setup: Setup, command: Command, node: Machine | None = None) -> Program:
         first = self.file.roles[0]
-        values = {**_options(setup), "version": setup.version, "peers": ",".join(_peers(setup, first))}
+        values = {
+            **_options(setup),
+            "version": setup.version,
+            "canary": setup.canary,
+            "peers": ",".join(_peers(setup, first)),
+        }
         if node is not None:
             values |= _names(node, _nodes_of(setup, first))
         return Program(_filled(command, values), self.directory, _ENVIRONMENT)
@@ -125,6 +135,7 @@ class _FromFile:
             **_options(setup),
             **here,
             "version": setup.version,
+            "canary": setup.canary,
             "peers": ",".join(peers),
             "others": ",".join(peer for peer in peers if peer != fill(role.peer, here)),
             "home": node.home,

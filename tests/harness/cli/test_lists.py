@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,21 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_system_is_254(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["list-systems", "nothing"]) == 254
     assert "there is no system 'nothing'" in capsys.readouterr().err
+
+
+def test_suites_and_scripts_are_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = json.loads(said(capsys, "list-suites", "--json"))
+    assert {"smoke", "nightly"} <= {one["name"] for one in found["suites"]}
+    assert all(one["summary"] and Path(one["file"]).is_file() for kind in found.values() for one in kind)
+    assert "cells of smoke" in said(capsys, "suite", "smoke", "--dry-run")
+    words = ["run", "--schedule", "forgotten-terms", "--dledger-version", "0.3.2", "--time-limit", "34", "--dry-run"]
+    assert "inject" in said(capsys, *words)
+    assert run_command(["suite", "smok", "--dry-run"]) == 254
+    assert "there is no suite 'smok'; did you mean smoke" in capsys.readouterr().err
+    own = tmp_path / "suites" / "smoke.toml"
+    own.parent.mkdir()
+    own.write_text("description = 'mine'\n[[matrix]]\nnemesis = 'bridge'\n")
+    assert "1 cells of smoke" in said(capsys, "suite", "smoke", "--dry-run")

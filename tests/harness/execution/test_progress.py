@@ -59,6 +59,20 @@ def test_the_rate_is_that_since_the_last_line() -> None:
     assert " 0/s" in progress.line(tally(100), PROBES, 3.0)
 
 
+def test_how_long_the_load_still_lasts_is_counted_anew_in_each_phase() -> None:
+    progress = Progress(io.StringIO())
+    progress.expect(2.0, 60.0)
+    seen = [
+        " ".join(progress.line(tally(phase=phase), PROBES, seconds).split())
+        for phase, seconds in (("warm-up", 0.5), ("warm-up", 2.5), ("main", 4.0), ("main", 24.2), ("main", 70.0))
+    ]
+    assert [line.partition(" s ")[2].partition(" left")[0] for line in seen] == [
+        "warm-up 62 s", "warm-up 60 s", "main 60 s", "main 40 s", "main 0 s",
+    ]  # fmt: skip
+    assert "left" not in progress.line(tally(phase="final"), PROBES, 71.0), "nobody knows how long it takes"
+    assert progress.line(tally(phase="main"), PROBES, 80.0, room=40).startswith("80 s  main 60 s left  0/s  ok 0")
+
+
 def test_calm_note_or_fault() -> None:
     progress = Progress(io.StringIO())
     assert progress.line(tally(), NOBODY, 0).endswith("leader none  calm")

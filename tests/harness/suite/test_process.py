@@ -160,7 +160,7 @@ def test_a_cell_is_run_by_the_command_that_its_plan_prints(tmp_path: Path) -> No
     one = cell("a", 5, nemesis=("bridge",), cluster="netns:x")
     words = words_of(one, tmp_path)
     assert words[:3] == [sys.executable, "-m", "harness"]
-    assert " ".join(words[3:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+    assert " ".join(words[4:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
 
 
 def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
     words = words_of(one, tmp_path)
     assert words[words.index("--schedule") + 1] == "/suites/x.toml"
     assert "--nemesis" not in words
-    assert " ".join(words[3:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+    assert " ".join(words[4:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
 
 
 def test_the_module_is_a_program() -> None:

@@ -96,7 +96,7 @@ def test_an_example_is_right() -> None:
     system = system_of(ROOT / "examples/kv/kv.toml")
     setup = setup_of(system)
     assert system.name == "kv"
-    assert system.roles(setup)[0].command[-1] == "sync"
+    assert system.roles(setup)[0].command[-2:] == ("sync", "--bug=")
 
 
 WRONG = [
@@ -163,3 +163,35 @@ def test_the_page_names_every_key_and_every_placeholder() -> None:
     missing = {key for key in keys if not re.search(rf"`{key}\b|\b{key}`|\b{key} = ", PAGE)}
     assert missing == set()
     assert {name for name in (*OF_A_NODE, *OF_A_CLIENT, *OF_A_PEER) if f"`{{{name}}}`" not in PAGE} == set()
+
+
+CANARY = """
+[canaries.late]
+help = "it answers too late"
+[canaries.early]
+help = "it answers too early"
+found_by = ["replicas-agree"]
+options = {mode = "quick"}
+"""
+
+
+def test_a_planted_bug_reaches_the_commands_by_its_name(tmp_path: Path) -> None:
+    system = system_of(written(tmp_path, FILE.replace("{version}", "--bug={canary}") + CANARY))
+    assert {canary.name: (canary.found_by, canary.options) for canary in system.canaries} == {
+        "late": (("linearizable",), {}), "early": (("replicas-agree",), {"mode": "quick"}),
+    }  # fmt: skip
+    options = {option.name: option.default for option in system.options}
+    for canary in ("", "late"):
+        setup = Setup(version="local", options=options, canary=canary, nodes=NODES, client_timeout=1.0)
+        assert {role.command[-1] for role in system.roles(setup)} == {f"--bug={canary}"}
+
+
+def test_a_planted_bug_needs_an_option_that_there_is(tmp_path: Path) -> None:
+    text = FILE + CANARY.replace("mode =", "mod =")
+    with pytest.raises(UsageError, match=r"canaries\.early\.options: there is no option 'mod'; did you mean mode"):
+        read_system_file(written(tmp_path, text))
+
+
+def test_an_option_may_mark_its_runs(tmp_path: Path) -> None:
+    system = system_of(written(tmp_path, FILE.replace('choices = ["safe", "quick"]', "marks_runs = true")))
+    assert [option.name for option in system.options if option.marks_runs] == ["mode"]

@@ -1,0 +1,82 @@
+"""``harness run --dry-run``: the resolved plan, where its values come from, and the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+from msgspec.structs import asdict
+
+from harness.execution.faults import Faults
+from harness.plan import Plan
+from harness.terminal.tables import fitted
+from nemesis.schedule.steps import Step
+
+#: What every plan has from its system, or what says how the rest was written.
+_LEFT_OUT: Final = frozenset({"format", "version_of_format", "test", "label", "command", "schedule", "options"})
+_ALL: Final = "of all faults, those that cannot work on the cluster are left out when it is up"
+
+
+def dry_run(plan: Plan, ctx: click.Context) -> str:
+    """The resolved plan and its schedule as text.  Raises UsageError for faults that cannot be scheduled."""
+    record = plan.to_json()
+    values = {name: value for name, value in record.items() if name not in _LEFT_OUT} | plan.options
+    origins = origins_of(ctx)
+    rows = [(f"  {name.replace('_', '-')}", _word(value), origins.get(name, "")) for name, value in values.items()]
+    steps = _steps(plan)
+    schedule = [("  none",)] if not steps else [_row(step) for step in steps]
+    note = f"  ({_ALL})" if "all" in plan.nemesis else ""
+    return "\n".join(
+        [record["command"], "", "plan:", fitted(rows), "", f"schedule, from the begin of the main phase:{note}",
+         fitted(schedule)]
+    )  # fmt: skip
+
+
+def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
+    """The same as JSON; the schedule is as in a plan.json."""
+    return {"plan": plan.to_json(), "origins": origins_of(ctx), "schedule": [asdict(step) for step in _steps(plan)]}
+
+
+def _steps(plan: Plan) -> list[Step]:
+    return Faults(plan).schedule
+
+
+def origins_of(ctx: click.Context) -> dict[str, str]:
+    """Where each value comes from that is not a default, by parameter."""
+    planned = ctx.meta.get("planned", ())
+    found = {}
+    for param in ctx.command.get_params(ctx):
+        name = str(param.name)
+        match ctx.get_parameter_source(name):
+            case ParameterSource.COMMANDLINE:
+                found[name] = "command line"
+            case ParameterSource.ENVIRONMENT:
+                found[name] = f"{ctx.auto_envvar_prefix}_{name.upper()}"
+            case ParameterSource.DEFAULT_MAP:
+                found[name] = "--plan" if name in planned else "harness.toml"
+            case _:
+                pass
+    return found
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return ",".join(f"{name}={_word(one)}" for name, one in value.items())
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _row(step: Step) -> tuple[str, ...]:
+    return f"  {step.at_s:.1f} s", step.action, step.fault, "; ".join(_conditions(step))
+
+
+def _conditions(step: Step) -> Iterator[str]:
+    if step.targets:
+        yield str(step.targets.get("choose") or _word(step.targets.get("nodes") or ""))
+    if step.when is not None:
+        yield f"when {step.when}, within {step.within_s:g} s"
+    if step.for_s is not None:
+        yield f"for {step.for_s:g} s"

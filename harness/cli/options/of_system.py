@@ -1,0 +1,122 @@
+"""The options that a system under test adds to ``harness run``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options.plan_file import read_defaults
+from harness.errors import UsageError
+from harness.plan import VERSION_OPTION, is_free, option_of
+from harness.systems import DEFAULT, find_system, split_version
+from harness.systems.api import Option, OptionValue, System
+
+_TRUE_FALSE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+class SystemCommand(click.Command):
+    """A command that has the options of the system which its own command line, plan file or defaults name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        plan = _plan(args)
+        ctx.meta["planned"] = frozenset(plan)
+        ctx.meta["system"] = _named(ctx, args, plan)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = super().get_params(ctx)
+        place = next((n for n, param in enumerate(own) if param.name == "client_timeout"), len(own))
+        params = [*own[:place], *system_params(find_system(ctx.meta.get("system", DEFAULT))), *own[place:]]
+        planned = ctx.meta.get("planned", ())
+        return [_without_environment(param) if param.name in planned else param for param in params]
+
+
+def _without_environment(param: click.Parameter) -> click.Parameter:
+    """The option of a plan file that was named: nothing but the command line changes it."""
+    found = copy(param)
+    if isinstance(found, click.Option):
+        found.allow_from_autoenv = False
+    return found
+
+
+def system_params(system: System) -> list[click.Parameter]:
+    """The options of a system: its workloads, versions and planted bugs, and what it declares itself."""
+    workloads = [workload.name for workload in system.workloads]
+    canaries = [canary.name for canary in system.canaries]
+    found: list[click.Parameter] = [
+        click.Option(["--workload"], type=click.Choice(workloads), default=workloads[0], help="What clients do."),
+        *(_param(option) for option in system.options if is_free(option.name)),
+        click.Option(
+            ["--canary"], type=click.Choice(["", *canaries]), metavar="BUG", default="",
+            help=f"Plant a bug in the server that the run has to find: {', '.join(canaries) or 'it has none'}.",
+        ),
+    ]  # fmt: skip
+    versions, is_default = find_system(DEFAULT).versions, system.name == DEFAULT
+    version = click.Option(
+        [VERSION_OPTION, "version"], type=click.Choice(versions), default=None,
+        help=f"The same as --system {DEFAULT}@VERSION.", hidden=not is_default,
+    )  # fmt: skip
+    return [found[0], version, *found[1:]]
+
+
+def _param(option: Option) -> click.Option:
+    flag = option_of(option.name)
+    if isinstance(option.default, bool):
+        return click.Option(
+            [f"{flag}/{flag.replace('--', '--no-', 1)}", option.name], default=option.default, help=option.help
+        )
+    kind: Any = click.Choice(option.choices) if option.choices else type(option.default)
+    return click.Option([flag, option.name], type=kind, default=option.default, help=option.help)
+
+
+def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
+    """The values of ``-o name=value``, each of its option's type.  Raises UsageError."""
+    options = {option.name: option for option in find_system(name).options}
+    found: dict[str, OptionValue] = {}
+    for word in words:
+        key, sign, text = word.partition("=")
+        if not sign or key not in options:
+            known = ", ".join(options) or "none"
+            raise UsageError(f"-o {word}: expected an option of {name} as name=value; there are {known}")
+        found[key] = _value(options[key], text, word)
+    return found
+
+
+def _value(option: Option, text: str, word: str) -> OptionValue:
+    kind = type(option.default)
+    try:
+        return _TRUE_FALSE[text.lower()] if kind is bool else kind(text)
+    except (ValueError, KeyError):
+        noun = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise UsageError(f"-o {word}: it must be {noun}") from None
+
+
+def _plan(args: Sequence[str]) -> dict[str, Any]:
+    """The options in the plan file that the arguments name; what is wrong in it is said when they are parsed."""
+    path = _value_of("--plan", args)
+    try:
+        return {} if path is None else read_defaults(Path(path))
+    except UsageError:
+        return {}
+
+
+def _named(ctx: click.Context, args: Sequence[str], plan: Mapping[str, Any]) -> str:
+    """The system that the arguments name, or else the plan, the environment, the project file."""
+    project = ctx.default_map or {}
+    variable = os.environ.get(f"{ctx.auto_envvar_prefix}_SYSTEM") if ctx.auto_envvar_prefix else None
+    named = (_value_of("--system", args), plan.get("system"), variable, project.get("system"), DEFAULT)
+    return split_version(str(next(filter(None, named))))[0]
+
+
+def _value_of(option: str, args: Sequence[str]) -> str | None:
+    for number, word in enumerate(args):
+        if word == option:
+            return args[number + 1] if number + 1 < len(args) else None
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None

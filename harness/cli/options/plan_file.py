@@ -1,0 +1,114 @@
+"""Options of ``harness run`` from a file, and figures by name on the command line.
+
+A plan file is TOML with the names of the options as keys, or the ``plan.json`` of an earlier run (of which everything
+but the seed's consequences is taken: seed, faults, cluster, load)::
+
+    nemesis = ["kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"]
+    interval = 8
+    [weights]
+    kill-leader = 3
+    [fault-options]
+    loss = 0.4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from msgspec import UNSET
+from msgspec.structs import asdict
+
+from harness.errors import UsageError
+from harness.options import option_types, plan_file
+from harness.plan import PLAN_FORMAT, field_of, is_free, option_of, upgraded
+from harness.systems import DEFAULT, find_system, split_version
+from harness.systems.registry import FILE
+from history.schema import convert
+from history.toml_file import read_toml_or_object
+
+if TYPE_CHECKING:
+    FiguresType = click.ParamType[dict[str, float]]
+else:  # not generic at run time before click 8.4
+    FiguresType = click.ParamType
+
+
+class Figures(FiguresType):
+    """``name=number,name=number`` as a mapping."""
+
+    name = "name=number,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
+        if isinstance(value, dict):
+            return value
+        found: dict[str, float] = {}
+        for part in filter(None, (part.strip() for part in value.split(","))):
+            name, _, number = part.partition("=")
+            try:
+                found[name.strip()] = float(number)
+            except ValueError:
+                self.fail(f"{part!r} is not of the form name=number", param, ctx)
+        return found
+
+
+FIGURES: Final = Figures()
+
+
+def take_defaults(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 (click's shape)
+    """Make the file's values the defaults of all other options."""
+    if path is not None:
+        ctx.default_map = {**(ctx.default_map or {}), **read_defaults(path)}
+
+
+def read_defaults(path: Path) -> dict[str, Any]:
+    """The options in a plan file, by parameter.  Raises UsageError that names file and key."""
+    where = f"--plan {path}"
+    try:
+        content = read_toml_or_object(path)
+    except OSError as error:
+        raise UsageError(f"{where}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{where}: neither TOML nor a plan.json: {error}") from None
+    if content.get("format") == PLAN_FORMAT:
+        if content.get("schedule"):
+            raise UsageError(f"{where}: it has a schedule of its own; `harness replay` runs it again")
+        content = {name: value for name, value in upgraded(content).items() if name in option_types()}
+    return defaults_of(content, where)
+
+
+def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The options in a table, by parameter.  Raises UsageError that names ``where`` and the key."""
+    own = _values_of_file(content)
+    spelled = {option_of(field_of(name)).removeprefix("--"): content[name] for name in content if name not in own}
+    try:
+        values = asdict(convert(spelled, plan_file()))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
+    found = {field: value for field, value in values.items() if value is not UNSET}
+    found |= {name: str(own.pop(name)) for name in _CHOSEN if name in own}
+    if isinstance(turns := found.get("nemesis"), list):
+        found["nemesis"] = ",".join(turns)
+    if isinstance(settings := found.get("spark_conf"), dict):
+        found["spark_conf"] = [f"{name}={value}" for name, value in settings.items()]
+    if found.get("system", DEFAULT) != DEFAULT and "version" in found:
+        found["system"] = f"{split_version(found['system'])[0]}@{found.pop('version')}"
+    options = {**found.pop("options", {}), **own}
+    found |= {name: value for name, value in options.items() if is_free(name)}
+    if taken := [f"{name}={str(value).lower()}" for name, value in options.items() if not is_free(name)]:
+        found["option"] = taken
+    return found
+
+
+#: What every system has names of its own for.
+_CHOSEN: Final = ("version", "workload", "canary")
+
+
+def _values_of_file(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices and options of the system that the table names, if that is a file: no type of ours knows them."""
+    name = split_version(str(content.get("system", "")))[0]
+    if not name.endswith(FILE):
+        return {}
+    names = (*_CHOSEN, *(option.name for option in find_system(name).options if is_free(option.name)))
+    return {name: content[name] for name in names if name in content}

@@ -1,0 +1,145 @@
+"""``harness ls`` and ``harness diff``: the runs of a store, and what differs between two of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from harness.cli.completion import complete_faults, complete_runs, complete_systems, complete_workloads
+from harness.cli.json_output import json_line, json_option
+from harness.cli.shared_options import Directory, store_option
+from harness.systems import DEFAULT, split_version
+from harness.terminal.tables import fitted
+from history.extras import require
+
+if TYPE_CHECKING:
+    from reports.load.store_index import RunRow
+
+    Moment = click.ParamType[datetime]
+else:  # not generic at run time before click 8.4
+    Moment = click.ParamType
+
+_AGO: Final = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_VERDICTS: Final = ("valid", "invalid", "unknown", "harness-failure")
+
+
+class Since(Moment):
+    """A moment: so long ago (``90m``, ``12h``, ``3d``, ``2w``), or an ISO date with or without a time, UTC."""
+
+    name = "3d|2026-11-20"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            if ago := _AGO.fullmatch(value):
+                return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+            moment = datetime.fromisoformat(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no time: give one such as 12h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@click.command("ls")
+@click.argument("directory", metavar="[STORE]", type=Directory(), required=False)
+@click.option("--verdict", type=click.Choice(_VERDICTS), multiple=True, help="Only these; may be given again.")
+@click.option("--system", metavar="NAME[@VERSION]", shell_complete=complete_systems, help="Only runs of this system.")
+@click.option("--workload", shell_complete=complete_workloads, help="Only runs of this workload.")
+@click.option(
+    "--nemesis", "-n", multiple=True, shell_complete=complete_faults,
+    help="Only runs with this fault among theirs; may be given again, and all must be there then.",
+)  # fmt: skip
+@click.option("--since", type=Since(), help="Only runs that began after this.")
+@click.option("--limit", type=click.IntRange(0), default=30, help="So many, the newest; 0 for all.")
+@json_option
+@store_option
+def ls(
+    directory: Path | None, store: Path, limit: int, as_json: bool, verdict: tuple[str, ...], system: str | None,
+    workload: str | None, nemesis: tuple[str, ...], since: datetime | None,
+) -> int:  # fmt: skip
+    """List the runs of a store, newest first: begin, verdict, what was wrong, and the name that other verbs take."""
+    require("report")
+    from harness.store import require_store
+    from reports.load.store_index import StoreIndex
+
+    root = directory or store
+    require_store(root)
+    found = [
+        row
+        for row in StoreIndex(root).rows()
+        if (not verdict or row.verdict.replace(" ", "-") in verdict)
+        and (system is None or _is_of(row, system))
+        and workload in (None, row.workload)
+        and set(nemesis) <= faults_of(row)
+        and (since is None or row.started >= f"{since:%Y-%m-%dT%H:%M:%SZ}")
+    ]
+    shown = found[:limit] if limit else found
+    if as_json:
+        click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
+        return 0
+    click.echo(fitted((_begin(row), row.verdict, row.kind, _printable(row.place)) for row in shown))
+    if len(shown) < len(found):
+        click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
+    return 0
+
+
+def faults_of(row: RunRow) -> set[str]:
+    """The names of a run's faults, without their aims."""
+    return {turn.partition("@")[0] for turn in re.split("[,+]", row.nemesis)}
+
+
+def _is_of(row: RunRow, wanted: str) -> bool:
+    """Whether a run was of this system; a file's runs are found by its path as well as by its name."""
+    name, version = split_version(wanted)
+    system = row.system or DEFAULT
+    words = row.version.split()
+    mine = name in (system, Path(system).stem) or (system != DEFAULT and words[:1] == [name])
+    return mine and (not version or version in words)
+
+
+def _begin(row: RunRow) -> str:
+    return row.started[:16].replace("T", " ")
+
+
+def _printable(text: str) -> str:
+    from reports.style.format import one_line
+
+    return one_line(text, 400)
+
+
+def _document(store: Path, row: RunRow) -> dict[str, Any]:
+    left_out = {"test", "run", "timers", "files", "settings", "checks", "system", "place"}
+    own = {name: value for name, value in asdict(row).items() if name not in left_out}
+    return {"run": str(store / row.place), "system": row.system or DEFAULT, **own, "checks": dict(row.checks)}
+
+
+@click.command("diff")
+@click.argument("first", metavar="RUN", shell_complete=complete_runs)
+@click.argument("second", metavar="RUN", shell_complete=complete_runs)
+@json_option
+@store_option
+def diff(first: str, second: str, as_json: bool, store: Path) -> int:
+    """Print what differs between two runs: plan, environment, verdict, checks; and the figures of both.
+
+    The exit code is 0 whether they differ or not.
+    """
+    require("report")
+    from harness.store import find_run
+    from harness.terminal.screen import Screen
+    from reports.text.difference import difference, render_difference
+
+    runs = find_run(first, store), find_run(second, store)
+    found = difference(*runs)
+    names = str(runs[0].root), str(runs[1].root)
+    if as_json:
+        click.echo(json_line({"runs": names, **found.to_json()}))
+    else:
+        click.echo(render_difference(found, names, Screen(sys.stdout).room))
+    return 0

@@ -1,0 +1,48 @@
+"""The suites and scripts of faults that this package brings, found by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from harness.errors import UsageError
+from history.schema import hint
+
+#: In an installed package, and in a source tree.
+_PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
+_TREE: Final = Path(__file__).resolve().parents[2] / "suites"
+#: Where a project keeps its own; they come before those of this package.
+OWN: Final = Path("suites")
+
+
+def suites() -> dict[str, Path]:
+    """All suites by name, those in ``suites`` of the working directory before ours."""
+    return _found("*.toml")
+
+
+def scenarios() -> dict[str, Path]:
+    """All scripts of faults by name."""
+    return _found("scenarios/*.toml")
+
+
+def find_suite(text: str | Path) -> Path:
+    """The file of a suite that was named, or the path as it is.  Raises UsageError for an unknown name."""
+    return _find(Path(text), suites(), "suite")
+
+
+def find_scenario(text: str | Path) -> Path:
+    """The file of a script that was named, or the path as it is.  Raises UsageError for an unknown name."""
+    return _find(Path(text), scenarios(), "script of faults")
+
+
+def _found(pattern: str) -> dict[str, Path]:
+    ours = _PACKAGED if _PACKAGED.is_dir() else _TREE
+    return {path.stem: path for folder in (ours, OWN) for path in sorted(folder.glob(pattern))}
+
+
+def _find(path: Path, known: dict[str, Path], noun: str) -> Path:
+    if path.suffix or len(path.parts) != 1 or path.is_file():
+        return path
+    if path.name not in known:
+        raise UsageError(f"there is no {noun} {path.name!r}; {hint(path.name, known)}, or give a file")
+    return known[path.name]

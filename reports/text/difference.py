@@ -1,0 +1,160 @@
+"""What differs between two runs: plan, environment, verdict, checks, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from history import RunFiles
+from history.json_object import read_object
+from reports.errors import Notes
+from reports.load.run import tidy
+from reports.load.store_index import RunRow, row_of
+from reports.style.format import number, one_line
+from reports.text.summary import table
+
+Pair: TypeAlias = tuple[Any, Any]
+
+#: What follows from other fields of a plan, and how it was written.
+_DERIVED: Final = frozenset({"format", "version_of_format", "test", "label", "command", "replay_command"})
+_LIMIT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The values of two runs, by name; None where a run does not have it.
+
+    ``figures`` holds all of them, equal or not; the others only what differs.  ``checks`` are pairs of (verdict, seen).
+    """
+
+    plan: dict[str, Pair]
+    environment: dict[str, Pair]
+    outcome: dict[str, Pair]
+    checks: dict[str, Pair]
+    figures: dict[str, Pair]
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def difference(first: RunFiles, second: RunFiles) -> Difference:
+    """Compare two runs by their plan, state and results; a file that cannot be read counts as empty."""
+    one, other = _Side.read(first), _Side.read(second)
+    return Difference(
+        plan=_changed(one.plan, other.plan),
+        environment=_changed(one.environment, other.environment),
+        outcome=_changed(one.outcome, other.outcome),
+        checks={
+            name: pair
+            for name, pair in _pairs(one.checks, other.checks).items()
+            if _verdict(pair[0]) != _verdict(pair[1])
+        },
+        figures={name: pair for name, pair in _pairs(one.figures, other.figures).items() if pair != (None, None)},
+    )
+
+
+def render_difference(found: Difference, names: tuple[str, str], columns: int | None = None) -> str:
+    """Write the difference as text, a table for each part."""
+    parts = [f"A  {one_line(names[0])}\nB  {one_line(names[1])}"]
+    outcome = found.outcome or {"verdict": ("the same", "")}
+    for title, pairs in (("Outcome", outcome), ("Plan", found.plan), ("Environment", found.environment)):
+        if pairs:
+            parts.append(f"{title}\n{table(_rows(pairs), columns=columns)}")
+    if found.checks:
+        checks = {name: (_check(one), _check(other)) for name, (one, other) in found.checks.items()}
+        parts.append(f"Checks\n{table(_rows(checks), columns=columns)}")
+    figures = [("", "A", "B", "change"), *(_figure(name, pair) for name, pair in found.figures.items())]
+    if len(figures) > 1:
+        parts.append(f"Figures\n{table(figures, right=(1, 2, 3), columns=columns)}")
+    return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What is compared of one run."""
+
+    plan: dict[str, Any]
+    environment: dict[str, Any]
+    outcome: dict[str, Any]
+    checks: dict[str, Any]
+    figures: dict[str, Any]
+
+    @classmethod
+    def read(cls, files: RunFiles) -> _Side:
+        notes = Notes()
+        nothing: dict[str, Any] = {}
+        plan, state, results = (
+            notes.attempt(path.name, partial(read_object, path, lenient=True), nothing)
+            for path in (files.plan, files.state, files.results)
+        )
+        results, row = tidy(results, notes), row_of(files)
+        checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in results.get("checks") or ()}
+        kept = {name: value for name, value in plan.items() if name not in _DERIVED}
+        return cls(
+            plan=dict(_leaves(kept)),
+            environment=dict(_leaves(results.get("environment") or {})),
+            outcome={"verdict": row.verdict, "kind": row.kind, "sentence": row.sentence},
+            checks=checks,
+            figures=_figures(row, state.get("pace")),
+        )
+
+
+def _figures(row: RunRow, pace: Any) -> dict[str, Any]:
+    """The figures of a run; latencies are those that were measured while it ran."""
+    measured = pace if isinstance(pace, Mapping) else {}
+    latencies = ("service_p50_ms", "service_p99_ms", "response_p50_ms", "response_p99_ms")
+    return {
+        "operations": row.operations,
+        "ok operations a second": row.rate,
+        **{name.replace("_", " ").replace(" ms", " latency, ms"): measured.get(name) for name in latencies},
+        "longest time without an ok, s": row.gap_s,
+        "longest recovery, s": row.recovery_s,
+        "faults without recovery": row.never,
+        "violations": row.violations,
+    }
+
+
+def _leaves(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
+    return {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+
+
+def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
+    return {name: pair for name, pair in _pairs(one, other).items() if pair[0] != pair[1]}
+
+
+def _verdict(side: Any) -> Any:
+    return side[0] if side is not None else None
+
+
+def _check(side: Any) -> str:
+    return "–" if side is None else f"{side[0]}: {side[1]}"
+
+
+def _rows(pairs: Mapping[str, Pair]) -> list[tuple[str, str, str]]:
+    return [("", "A", "B"), *((one_line(name, 40), _word(one), _word(other)) for name, (one, other) in pairs.items())]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        return f"{len(value)} steps"
+    if isinstance(value, list | tuple):
+        return one_line(", ".join(map(str, value)) or "none", _LIMIT)
+    return "–" if value is None else one_line(str(value) or "none", _LIMIT)
+
+
+def _figure(name: str, pair: Pair) -> tuple[str, str, str, str]:
+    one, other = pair
+    change = ""
+    if all(isinstance(value, int | float) for value in pair) and one and one != other:
+        change = f"{100 * (other - one) / one:+.0f} %"
+    return name, number(one), number(other), change

@@ -1,0 +1,168 @@
+"""``harness ls`` and ``harness diff``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import run_command
+from harness.cli.runs import Since
+from tests.support.harness.recorded_run import record
+from tests.support.reports.stores import many_runs
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty runs, two of each nemesis; every second of 0.3.2, one of another system."""
+    root = tmp_path_factory.mktemp("runs") / "store"
+    many_runs(root, 40)
+    other = root / "kv" / "20260302T000000.000Z-1"
+    other.mkdir(parents=True)
+    plan = {"system": "mine/kv.toml", "label": "kv local replication async", "workload": "cas-register",
+            "nemesis": ["kill-one@n1+packet-loss", "bridge"]}  # fmt: skip
+    (other / "plan.json").write_text(json.dumps(plan))
+    (other / "run.json").write_text(json.dumps({"failures": ["no SSH"]}))
+    return root
+
+
+def listed(capsys: pytest.CaptureFixture[str], store: Path, *words: str) -> list[dict[str, Any]]:
+    assert run_command(["ls", str(store), "--json", "--limit", "0", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["count"] == len(found["runs"])
+    runs: list[dict[str, Any]] = found["runs"]
+    return runs
+
+
+def test_the_newest_come_first_and_the_rest_is_counted(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["ls", "--store", str(store), "--limit", "3"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [
+        "2026-03-02 00:00  harness failure     kv/20260302T000000.000Z-1",
+        "2026-03-01 00:00  unknown          a  test-19/20260301T000039.000Z-39",
+        "2026-03-01 00:00  invalid          a  test-18/20260301T000038.000Z-38",
+    ]
+    assert said.err == "3 of 41 runs; --limit 0 shows all\n"
+    every = [run["started"] for run in listed(capsys, store)]
+    assert every == sorted(every, reverse=True)
+    assert len(every) == 41
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("--verdict valid", 20),
+        ("--verdict valid --verdict unknown", 30),
+        ("--verdict harness-failure", 1),
+        ("--system dledger", 40),
+        ("--system dledger@0.3.2", 20),
+        ("--system kv", 1),
+        ("--system mine/kv.toml", 1),
+        ("--system zookeeper", 0),
+        ("--workload cas-register", 1),
+        ("--nemesis nemesis-7", 2),
+        ("-n packet-loss -n bridge", 1),
+        ("-n kill-one -n nemesis-7", 0),
+        ("--since 2026-03-01T00:00:30", 11),
+        ("--since 2026-03-01T01:00:30+01:00", 11),
+        ("--since 2026-03-02", 1),
+        ("--since 2026-03-02 --verdict valid", 0),
+    ],
+)
+def test_filters(words: str, count: int, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(listed(capsys, store, *words.split())) == count
+
+
+def test_a_run_of_the_list_is_found_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = record(tmp_path / "store").root
+    (one,) = listed(capsys, tmp_path / "store")
+    assert (one["run"], one["system"], one["workload"]) == (str(root), "dledger", "register")
+    assert run_command(["ls", "--store", str(tmp_path / "store")]) == 0
+    name = capsys.readouterr().out.split()[-1]
+    assert run_command(["diff", "--store", str(tmp_path / "store"), name, "latest"]) == 0
+
+
+def test_a_length_of_time_is_before_now() -> None:
+    for text, length in (("90m", timedelta(minutes=90)), ("2w", timedelta(weeks=2)), ("3d", timedelta(days=3))):
+        assert abs(datetime.now(UTC) - length - Since().convert(text, None, None)) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("text", ["3x", "yesterday", "999999w", ""])
+def test_what_is_no_time_is_refused(text: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["ls", str(store), "--since", text]) == 254
+    assert "is no time: give one such as 12h" in capsys.readouterr().err
+
+
+def test_no_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["ls", str(tmp_path / "none")]) == 254
+    assert "no store there" in capsys.readouterr().err
+
+
+# -- diff --------------------------------------------------------------------------------------------------------------
+
+
+def changed(path: Path, **fields: Any) -> None:
+    path.write_text(json.dumps({**(json.loads(path.read_text()) if path.exists() else {}), **fields}))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs: the second with another rate and option, slower, and with a check that failed."""
+    first = record(tmp_path / "store").root
+    second = first.with_name("20260102T000000.000Z-7")
+    shutil.copytree(first, second)
+    checks = [{"name": name, "kind": "check", "verdict": "valid", "asked": "", "seen": "fine"} for name in ("a", "b")]
+    for root, verdict, p99 in ((first, "valid", 10.0), (second, "invalid", 15.0)):
+        checks[1] = {**checks[1], "verdict": verdict, "seen": f"it is {verdict}"}
+        changed(root / "results.json", verdict=verdict, checks=checks, counts={"all": 100},
+                environment={"java": verdict})  # fmt: skip
+        changed(root / "run.json", pace={"service_p99_ms": p99})
+    plan = json.loads((second / "plan.json").read_text())
+    changed(second / "plan.json", rate=50.0, options={**plan["options"], "timers": "stock"}, command="another")
+    return first, second
+
+
+def test_what_differs_and_nothing_else(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = pair
+    assert run_command(["diff", str(first), str(second), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == [str(first), str(second)]
+    assert found["plan"] == {"rate": [1.0, 50.0], "options.timers": ["fast", "stock"]}
+    assert found["environment"] == {"java": ["valid", "invalid"]}
+    assert found["outcome"]["verdict"] == ["valid", "invalid"]
+    assert found["checks"] == {"b": [["valid", "it is valid"], ["invalid", "it is invalid"]]}
+    assert found["figures"]["service p99 latency, ms"] == [10.0, 15.0]
+    assert found["figures"]["operations"] == [100, 100]
+
+
+def test_as_text(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["diff", *map(str, pair)]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "rate 1.0 50.0" in lines
+    assert "b valid: it is valid invalid: it is invalid" in lines
+    assert "service p99 latency, ms 10.0 15.0 +50 %" in lines
+    assert "operations 100 100" in lines
+
+
+def test_a_run_and_itself_differ_in_nothing(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["diff", str(pair[0]), str(pair[0]), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [found[part] for part in ("plan", "environment", "outcome", "checks")] == [{}] * 4
+    assert run_command(["diff", str(pair[0]), str(pair[0])]) == 0
+    assert "the same" in capsys.readouterr().out
+
+
+def test_files_that_cannot_be_read_are_empty(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("results.json", "{"), ("run.json", "[]")):
+        (pair[1] / name).write_text(text)
+    assert run_command(["diff", *map(str, pair)]) == 0
+    assert "it is valid" in capsys.readouterr().out
+
+
+def test_no_such_run_is_254(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["diff", str(pair[0]), "nothing"]) == 254
+    assert "no run there" in capsys.readouterr().err
