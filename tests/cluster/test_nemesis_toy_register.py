@@ -28,7 +28,8 @@ PROGRAM = (Path(__file__).parents[1] / "support" / "cluster" / "toy_register.py"
 
 # Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {
-    "kill-leader-then-successor", "leader-transfer", "isolate-until-snapshot", "file-truncate", "file-bitflip",
+    "kill-leader-then-successor", "rolling-kill", "leader-transfer", "isolate-until-snapshot", "file-truncate",
+    "file-bitflip",
 }  # fmt: skip
 
 ASK_TIME = """
