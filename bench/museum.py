@@ -67,25 +67,26 @@ class Piece:
 
 _ZOOKEEPER_4925: Final = "https://issues.apache.org/jira/browse/ZOOKEEPER-4925"
 _SET: Final = ("--workload", "set")
+#: ZooKeeper's own default.
+_SHORT: Final = ("-o", "commit_log=500")
+_ZOOKEEPER: Final = (_ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4", "what was acknowledged is kept")
+_BY: Final = ("linearizable", "node-logs")
 PIECES: Final = (
+    Piece("ZOOKEEPER-4925", *_ZOOKEEPER, "`rolling-kill`", (*_SET, "--nemesis", "rolling-kill"), _BY),
     Piece(
-        "ZOOKEEPER-4925", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4", "what was acknowledged is kept",
+        "ZOOKEEPER-4925 by a script", *_ZOOKEEPER,
         "script: a server misses creates, and leads when another one comes back",
         (*_SET, "--schedule", "suites/scenarios/zookeeper-4925.toml", "--rate", "20", "--time-limit", "30",
-         "--recovery-time", "20"), ("linearizable", "node-logs"),
+         "--recovery-time", "20", *_SHORT), _BY,
     ),
     Piece(
-        "ZOOKEEPER-4925 by random kills", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
-        "what was acknowledged is kept", "random kills, three of which may overlap",
+        "ZOOKEEPER-4925 by random kills", *_ZOOKEEPER, "random kills, three of which may overlap",
         (*_SET, "--nemesis", "kill-followers@one,kill-random-processes@one,kill-leader", "--tracks", "3",
-         "--interval", "4", "--rate", "20", "--time-limit", "60", "--recovery-time", "20"),
-        ("linearizable", "node-logs"),
+         "--interval", "4", "--rate", "20", "--time-limit", "60", "--recovery-time", "20", *_SHORT), _BY,
     ),
     Piece(
-        "ZOOKEEPER-4925 by kills in turn", _ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4",
-        "what was acknowledged is kept", "`kill-random-processes`",
-        (*_SET, "--nemesis", "kill-random-processes", "--time-limit", "60", "--recovery-time", "20"),
-        ("linearizable", "node-logs"),
+        "ZOOKEEPER-4925 by kills in turn", *_ZOOKEEPER, "`kill-random-processes`",
+        (*_SET, "--nemesis", "kill-random-processes", *_SHORT), _BY,
     ),
 )  # fmt: skip
 

@@ -12,8 +12,8 @@ from history import Receipt
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find
 
-#: Stops all its nodes, but one after another.
-ONE_BY_ONE: Final = ("restart-rolling",)
+#: Stop all their nodes, but one after another.
+ONE_BY_ONE: Final = ("restart-rolling", "rolling-kill")
 
 
 @dataclass(frozen=True, slots=True)

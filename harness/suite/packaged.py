@@ -41,8 +41,15 @@ def _found(pattern: str) -> dict[str, Path]:
 
 
 def _find(path: Path, known: dict[str, Path], noun: str) -> Path:
-    if path.suffix or len(path.parts) != 1 or path.is_file():
+    if path.suffix or len(path.parts) != 1 or _is_file(path):
         return path
     if path.name not in known:
         raise UsageError(f"there is no {noun} {path.name!r}; {hint(path.name, known)}, or give a file")
     return known[path.name]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for any file
+        return False

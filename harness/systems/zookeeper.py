@@ -69,6 +69,7 @@ def roles(setup: Setup) -> list[Role]:
     ensemble = [f"server.{number}={node.address}:2888:3888" for number, node in enumerate(setup.nodes, 1)]
     shared = ("tickTime=500", "initLimit=40", "syncLimit=6", "dataDir=zookeeper", f"clientPort={PORT}", *ensemble,
               "admin.enableServer=false", "4lw.commands.whitelist=srvr")  # fmt: skip
+    commits = f"-Dzookeeper.commitLogCount={setup.options['commit_log']}"
     return [
         Role(
             node=node.name, data=("zookeeper",), ready=listening(PORT),
@@ -76,7 +77,7 @@ def roles(setup: Setup) -> list[Role]:
                 "zoo.cfg": "\n".join((*shared, f"clientPortAddress={node.address}", "")),
                 "zookeeper/myid": f"{number}\n",
             },
-            command=("java", *FLAGS, "-cp", f"{on_node(node, jars(setup))}/*",
+            command=("java", *FLAGS, commits, "-cp", f"{on_node(node, jars(setup))}/*",
                      "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
         )
         for number, node in enumerate(setup.nodes, 1)
@@ -124,19 +125,26 @@ def figures(srvr: str) -> dict[str, Any]:
 
 
 class Prober:
-    """Asks one server by a four-letter word."""
+    """Asks one server by a four-letter word.
+
+    A server tells the epoch of its last transaction, and the one it leads in before that has any.  So one that led and
+    was killed goes back by its word and not by its disk: the highest that it told counts.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
+        self._epoch = 0
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         async with asyncio.timeout(timeout):
             reader, writer = await asyncio.open_connection(self._address, PORT)
             try:
                 writer.write(b"srvr")
-                return figures((await reader.read()).decode())
+                told = figures((await reader.read()).decode())
             finally:
                 writer.close()
+        self._epoch = max(self._epoch, told["term"])
+        return {**told, "term": self._epoch}
 
     async def close(self) -> None:
         """Nothing: every question has a connection of its own."""
@@ -299,7 +307,11 @@ SYSTEM: Final = System(
     title="ZooKeeper",
     summary="Apache ZooKeeper: znodes as registers, a set, a sequence",
     versions=tuple(VERSIONS),
-    options=(Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),),
+    options=(
+        Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),
+        Option(name="commit_log", default=20_000, least=500,
+               help="Transactions that a server keeps in memory for those that fell behind; ZooKeeper's own: 500."),
+    ),
     artifacts=lambda setup: (jars(setup),),
     roles=roles,
     leads=leads,

@@ -37,6 +37,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "memory_mb": Option(16, 1, 1e6, "memory-pressure", "megabytes"),
     "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
     "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds that the others are held back"),
+    "rolling_pause_s": Option(1, 0.01, 600, "rolling-kill", "seconds between two steps, at most"),
     "slow_kbytes_s": Option(32, 1, 1e6, "slow-link", "kilobytes a second"),
     "successor_delay_s": Option(
         2, 0, 60, "kill-leader-then-successor", "seconds that the next leader is left, at most"

@@ -1,4 +1,4 @@
-"""Faults that follow leadership: kill the next leader too, restart node by node, transfer on request."""
+"""Faults that follow leadership: kill the next leader too, transfer on request."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from nemesis.faults.processes import (
     leader_hit,
     pids_of,
     restart,
-    running_pids,
-    see_gone,
     spare,
     states,
 )
@@ -93,46 +91,6 @@ class LeaderThenSuccessor:
         return restart(ctx, (*targets.nodes, *targets.reserved))
 
 
-class RestartRolling:
-    """Kill and start one node after another, each after the last one answers."""
-
-    name = "restart-rolling"
-    summary = "one node after another is killed and started, each after the last one answers"
-    family: Family = "kill"
-    stops = True
-    beyond_quorum = True  # keeps the quorum itself: one node is down at a time
-
-    def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
-
-    def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        nodes = wanted_nodes(ctx, lambda: ctx.free)
-        if spare(ctx) < 1:
-            raise SkippedError("one more kill would leave no majority")
-        order = as_recorded(ctx, "order", rng.sample(nodes, len(nodes)))
-        return Targets(nodes, detail={"order": order, "pids": running_pids(ctx, nodes)})
-
-    def inject(self, ctx: Context, targets: Targets) -> None:
-        pids, order = pids_of(targets), targets.detail["order"]
-        for count, node in enumerate(order):
-            if ctx.stop.is_set():
-                raise FaultError(f"stopped after {count} of {len(order)} nodes")
-            kill(ctx, {node: pids[node]})
-            see_gone(ctx, {node: pids[node]})
-            ctx.system.start((node,))
-
-    def witness(self, ctx: Context, targets: Targets) -> Witness:
-        before, now = pids_of(targets), ctx.system.pids(targets.nodes)
-        if same := [node for node in targets.nodes if now[node] in (None, before[node])]:
-            raise FaultError(f"no new process on {', '.join(same)}")
-        # Everything happens during the injection, and afterwards every node is back: the fault stands from the first
-        # kill on, not from the last command on, as others do.
-        return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
-
-    def heal(self, ctx: Context, targets: Targets) -> Witness:
-        return restart(ctx, targets.nodes)
-
-
 @runtime_checkable
 class Transfers(Protocol):
     """A system that can hand over leadership on request."""
@@ -200,4 +158,4 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes())}
 
 
-LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), RestartRolling(), LeaderTransfer())
+LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer())

@@ -15,6 +15,7 @@ from nemesis.faults.partitions import PARTITIONS
 from nemesis.faults.power import POWER
 from nemesis.faults.processes import PROCESSES
 from nemesis.faults.resources import RESOURCES
+from nemesis.faults.rolling import ROLLING
 from nemesis.faults.targeted_partitions import TARGETED_PARTITIONS
 from nemesis.faults.traffic import TRAFFIC
 
@@ -25,6 +26,7 @@ _GROUPS: Final[tuple[Iterable[Fault], ...]] = (
     DELAY,
     PROCESSES,
     LEADERSHIP,
+    ROLLING,
     POWER,
     DISKS,
     CLOCKS,

@@ -96,8 +96,12 @@ class Runner:
             while (due := queue.next_due()) is not None and not self._failures:
                 if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
                     break
-                for step in queue.take(self._ctx.clock.now()):
-                    if not stop.is_set():
+                steps = queue.take(self._ctx.clock.now())
+                over = {step.id: step.at_s for step in steps if step.action == "heal"}
+                for step in steps:
+                    if step.action == "inject" and over.get(step.id, step.at_s) > step.at_s:
+                        self._skip(self._faults[step.fault], step.id, "the faults before it lasted beyond its time")
+                    elif not stop.is_set():
                         self._take(step, stop)
                 self._watch(queue, stop)
         finally:
@@ -114,9 +118,7 @@ class Runner:
             self._take(step, stop)
             queue.heal_later(step, self._ctx.clock.now())
         for step in queue.expired(now):
-            fault = self._faults[step.fault]
-            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader_now(probes))
-            self._note("fail", fault, step.id, "inject", reason=f"never within {step.within_s:g} s: {step.when}")
+            self._skip(self._faults[step.fault], step.id, f"never within {step.within_s:g} s: {step.when}")
 
     def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
         """Heal everything that may stand; returns what could not be healed.  A second call tries those again.
@@ -146,8 +148,7 @@ class Runner:
         try:
             targets = self._plan(fault, step, ctx)
         except SkippedError as error:
-            self._note("invoke", fault, step.id, "inject", nodes=[], targets={}, leader=leader)
-            self._note("fail", fault, step.id, "inject", reason=str(error))
+            self._skip(fault, step.id, str(error))
             return
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
             self._failures.append(error)
@@ -160,6 +161,11 @@ class Runner:
             if isinstance(fault, Destroys):  # in doubt, too: nodes that may be damaged count
                 self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
+
+    def _skip(self, fault: Fault, number: int, reason: str) -> None:
+        leader = leader_now(self._ctx.system.probes())
+        self._note("invoke", fault, number, "inject", nodes=[], targets={}, leader=leader)
+        self._note("fail", fault, number, "inject", reason=reason)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
         """The targets; tried again for a while when there are none yet.  Raises SkippedError."""

@@ -39,7 +39,7 @@ exit 0"""
 # What is over when it is done: dead processes and damaged files are the next start's.
 WITHOUT_LEFTOVERS = {
     "file-bitflip", "file-truncate", "kill-all", "kill-followers", "kill-leader", "kill-leader-then-successor",
-    "kill-random-processes", "restart-rolling",
+    "kill-random-processes", "restart-rolling", "rolling-kill",
 }  # fmt: skip
 
 # These need what only a real system under test has.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from history import Event, receipts_of
+from nemesis.core.fault import Targets
 from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
@@ -98,6 +100,21 @@ def test_rolling_restart_gives_every_node_a_new_process(world):
     after = host_pids(world)
     assert set(before) == set(after) == set(world.remote.names)
     assert not set(before.values()) & set(after.values())
+
+
+def test_rolling_kill_leaves_one_node_down_and_the_others_with_a_new_process(world):
+    fault = find("rolling-kill")
+    before = host_pids(world)
+    # A node that is always up leads: the toys hold no elections.
+    targets = fault.plan(replace(world.ctx, wanted=Targets(("n2", "n3", "n4"))), random.Random(3))
+    fault.inject(world.ctx, targets)
+    assert fault.witness(world.ctx, targets)
+    last, *others = targets.detail["order"]
+    during = host_pids(world)
+    assert set(world.remote.names) - set(during) == {last}
+    assert {node for node in during if during[node] != before[node]} == set(others)
+    fault.heal(world.ctx, targets)
+    assert set(host_pids(world)) == set(world.remote.names)
 
 
 def test_stop_in_the_middle_of_a_fault_heals_at_once(world):

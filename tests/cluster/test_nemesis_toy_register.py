@@ -35,7 +35,8 @@ toy_life.begin(Path({LOG!r}).with_name("life"))
 
 # Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {
-    "kill-leader-then-successor", "leader-transfer", "isolate-until-snapshot", "file-truncate", "file-bitflip",
+    "kill-leader-then-successor", "rolling-kill", "leader-transfer", "isolate-until-snapshot", "file-truncate",
+    "file-bitflip",
 }  # fmt: skip
 
 ASK_TIME = """

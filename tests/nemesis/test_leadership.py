@@ -10,19 +10,7 @@ from history import Probe
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.guard import locked, objection
 from nemesis.faults.registry import find
-
-
-def elect_after_kills(system: FakeSystem) -> None:
-    """The first node that runs leads, in a new term, as soon as the leader is gone."""
-    usual = system.probes
-
-    def probes():
-        if system.leader and system.pids([system.leader])[system.leader] is None:
-            system.leader = next(n for n, pid in system.pids(system.nodes.names).items() if pid)
-            system.term += 1
-        return usual()
-
-    system.probes = probes  # type: ignore[method-assign]
+from tests.support.nemesis.elections import elect_after_kills
 
 
 def test_the_successor_is_killed_after_the_leader():
@@ -74,31 +62,6 @@ def test_a_succession_needs_two_nodes_to_spare_and_locks_all_candidates():
     pause = find("hammer-time")
     reason = objection(ctx, {0: (fault, targets)}, pause, pause.plan(ctx, random.Random(0)))
     assert "under another fault" in (reason or "")
-
-
-def test_rolling_restarts_every_node_once_with_at_most_one_down(monkeypatch):
-    ctx, nodes, system, _ = world()
-    fault = find("restart-rolling")
-    targets = fault.plan(ctx, random.Random(0))
-    fewest = []
-    usual = system.start
-
-    def start(names):
-        fewest.append(sum(pid is None for pid in system.pids(nodes.names).values()))
-        usual(names)
-
-    monkeypatch.setattr(system, "start", start)
-    fault.inject(ctx, targets)
-    assert fewest == [1] * 5
-    witness = fault.witness(ctx, targets)
-    assert all(witness["pids_now"][node] != pid for node, pid in witness["pids_before"].items())
-
-
-def test_a_node_that_was_not_restarted_is_doubt():
-    ctx, *_ = world()
-    fault = find("restart-rolling")
-    with pytest.raises(FaultError, match="no new process on n1"):
-        fault.witness(ctx, fault.plan(ctx, random.Random(0)))
 
 
 class Transferring(FakeSystem):

@@ -228,6 +228,19 @@ def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, f
     assert receipt.heal_started - receipt.started >= 1e9
 
 
+def test_a_fault_whose_time_passed_while_another_one_lasted_is_skipped():
+    """It would come when the run is over, or right after the other, without a calm."""
+    steps = [*once("restart-rolling", 1, 2), *once("hammer-time", 3, 4, number=1)]
+    runner, record, _, system = go(steps)
+    usual, clock = system.start, record.clock
+    system.start = lambda nodes: (clock.wait(1.0, threading.Event()), usual(nodes))[1]
+    runner.run(threading.Event())
+    long, late = receipts_of(record.events)
+    assert (long.state, late.state) == ("installed", "skipped")
+    assert late.reason == "the faults before it lasted beyond its time"
+    assert late.targets == {}
+
+
 def test_stop_in_the_middle_of_a_fault_heals_it():
     runner, record, nodes, _ = go(once("hammer-time", 1, 50), stop_at=3)
     runner.run(threading.Event())

@@ -460,6 +460,7 @@ def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
 
 def test_a_restart_of_one_node_after_another_leaves_a_quorum() -> None:
     assert quorum_left(NODES, [receipt("restart-rolling", nodes=NODES)])
+    assert quorum_left(NODES, [receipt("rolling-kill", nodes=NODES)])
     assert not quorum_left(NODES, [receipt("kill-all", nodes=NODES)])
 
 

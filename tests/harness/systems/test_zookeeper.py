@@ -30,7 +30,7 @@ from harness.workloads import Invocation
 from history import Operation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
-SETUP = Setup(version="3.9.4", options={"reads": "plain"}, nodes=NODES, client_timeout=0.3)
+SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
 SILENCE = object()
 
 
@@ -83,7 +83,7 @@ def perform(monkeypatch: pytest.MonkeyPatch) -> Any:
     def scene(sessions: Sequence[Kazoo], *invocations: Invocation, reads: str = "plain") -> list[Outcome]:
         waiting = list(sessions)
         monkeypatch.setattr(zk, "session", lambda _addresses: waiting.pop(0))
-        setup = Setup(version="3.9.4", options={"reads": reads}, nodes=NODES, client_timeout=0.3)
+        setup = Setup(version="3.9.4", options={"reads": reads, "commit_log": 500}, nodes=NODES, client_timeout=0.3)
 
         async def run() -> list[Outcome]:
             (client,) = zk.SYSTEM.clients(setup, 1)
@@ -210,6 +210,7 @@ def test_every_server_knows_all_and_its_own_number() -> None:
     assert "server.3=10.0.0.3:2888:3888" in config
     assert "clientPortAddress=10.0.0.2" in config
     assert "4lw.commands.whitelist=srvr" in config
+    assert "-Dzookeeper.commitLogCount=500" in roles[1].command
 
 
 @pytest.mark.parametrize("version", zk.SYSTEM.versions)
@@ -232,6 +233,25 @@ def test_the_epoch_is_the_upper_half_of_a_transaction(mode: str, role: str) -> N
 def test_a_server_that_does_not_serve_has_no_figures(text: str) -> None:
     with pytest.raises(ValueError, match=r"not currently serving|no answer"):
         zk.figures(text)
+
+
+def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> None:
+    """It restarts with the last transaction of the epoch before; the epoch itself is on its disk, and not told."""
+    told = [
+        f"Zxid: 0x{epoch}0000002a\nMode: {mode}\n" for epoch, mode in ((3, "follower"), (4, "leader"), (3, "follower"))
+    ]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert await reader.readexactly(4) == b"srvr"
+        writer.write(told.pop(0).encode())
+        writer.close()
+
+    async def run() -> list[Any]:
+        async with await asyncio.start_server(serve, "127.0.0.1", zk.PORT):
+            prober = zk.Prober("127.0.0.1")
+            return [(await prober.ask(5.0))["term"] for _ in range(3)]
+
+    assert asyncio.run(run()) == [3, 4, 4]
 
 
 # -- workloads ---------------------------------------------------------------------------------------------------------

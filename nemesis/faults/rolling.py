@@ -1,0 +1,143 @@
+"""Kill nodes one after another, each after the last one is back: all of them, or all but one that stays down.
+
+After the second kind no node that is up has seen everything from its own log: each learned from others what it missed,
+and the last one to come back learns from these.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
+
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
+from nemesis.faults.processes import kill, last_probes, pids_of, restart, running_pids, see_gone, spare
+
+#: For how long the nodes that are up may take to serve: an election, and a node that catches up.
+SERVING_S: Final = 20.0
+#: The shortest pause, as a share of the longest.
+SHORTEST: Final = 0.1
+
+
+class RestartRolling:
+    """Kill and start one node after another, each after the last one answers."""
+
+    name = "restart-rolling"
+    summary = "one node after another is killed and started, each after the last one answers"
+    family: Family = "kill"
+    stops = True
+    beyond_quorum = True  # keeps the quorum itself: one node is down at a time
+
+    def precheck(self, ctx: Context) -> str | None:
+        return None if len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: ctx.free)
+        if spare(ctx) < 1:
+            raise SkippedError("one more kill would leave no majority")
+        order = as_recorded(ctx, "order", rng.sample(nodes, len(nodes)))
+        return Targets(nodes, detail={"order": order, "pids": running_pids(ctx, nodes)})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        pids, order = pids_of(targets), targets.detail["order"]
+        for count, node in enumerate(order):
+            if ctx.stop.is_set():
+                raise FaultError(f"stopped after {count} of {len(order)} nodes")
+            kill(ctx, {node: pids[node]})
+            see_gone(ctx, {node: pids[node]})
+            ctx.system.start((node,))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        return see_new(ctx, targets, targets.nodes)
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+class RollingKill:
+    """One node stays down while all others are killed and come back, one by one in random order; it comes back last.
+
+    Between two steps the nodes that are up serve again, by their probes, and a drawn pause passes: every node misses
+    something.
+    """
+
+    name = "rolling-kill"
+    summary = "one node stays down while all others are killed and come back one by one; it comes back last"
+    family: Family = "kill"
+    stops = True
+    beyond_quorum = True  # keeps the quorum itself: two nodes are down at a time
+
+    def precheck(self, ctx: Context) -> str | None:
+        return None if len(ctx.nodes.names) >= 5 else "needs at least 5 nodes to leave a majority after two kills"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: ctx.free)
+        if spare(ctx) < 2:
+            raise SkippedError("two kills would leave no majority")
+        most = ctx.settings.option("rolling_pause_s")
+        drawn = {
+            "order": rng.sample(nodes, len(nodes)),
+            "pauses_s": [round(most * SHORTEST ** rng.random(), 3) for _ in range(2 * len(nodes))],
+        }
+        chosen = {name: as_recorded(ctx, name, value) for name, value in drawn.items()}
+        return Targets(
+            nodes, detail={**chosen, "pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)}
+        )
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        pids, (last, *others) = pids_of(targets), targets.detail["order"]
+        pauses = iter(targets.detail["pauses_s"])
+
+        def take_down(node: str) -> None:
+            kill(ctx, {node: pids[node]})
+            see_gone(ctx, {node: pids[node]})
+            until_serving(ctx, targets, {last, node})
+            pause(ctx, next(pauses))
+
+        until_serving(ctx, targets, set())
+        take_down(last)
+        for node in others:
+            take_down(node)
+            ctx.system.start((node,))
+            until_serving(ctx, targets, {last})
+            pause(ctx, next(pauses))
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        pids, (last, *others) = pids_of(targets), targets.detail["order"]
+        return {**see_gone(ctx, {last: pids[last]}), **see_new(ctx, targets, others)}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
+    """See another process on each of these nodes than before.  Raises FaultError."""
+    before, now = pids_of(targets), ctx.system.pids(nodes)
+    if same := [node for node in nodes if now[node] in (None, before[node])]:
+        raise FaultError(f"no new process on {', '.join(same)}")
+    # All that happens to them happens during the injection: the fault stands from the first kill on, not from the last
+    # command on, as others do.
+    return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
+
+
+def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
+    """Wait until a node leads, and every target that is not down follows or leads.  Raises FaultError."""
+
+    def look() -> bool | None:
+        probes = ctx.system.probes()
+        roles = {node: probe.role for node, probe in probes.items() if probe.answered and node not in down}
+        in_place = all(roles.get(node) in ("leader", "follower") for node in targets.nodes if node not in down)
+        return True if in_place and "leader" in roles.values() else None
+
+    if not ctx.until(look, SERVING_S):
+        raise FaultError(f"the nodes that were up did not serve together within {SERVING_S:g} s")
+
+
+def pause(ctx: Context, seconds: float) -> None:
+    """Raises FaultError when the run is stopped meanwhile."""
+    if ctx.clock.wait(seconds, ctx.stop):
+        raise FaultError("stopped before all nodes had their turn")
+
+
+ROLLING: Iterable[Fault] = (RestartRolling(), RollingKill())
