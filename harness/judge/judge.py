@@ -23,6 +23,8 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
 
+#: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
+UNREAD_NS: Final = 10_000_000_000
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
@@ -39,7 +41,7 @@ def judge(
     model = recorded.plan.load.model
     if isinstance(model, str):
         times = violation_times(recorded.operations, keys, recorded.receipts)
-        of_clients = linearizability(keys, len(recorded.operations), times)
+        of_clients = linearizability(keys, len(recorded.operations), times, unread(recorded))
     else:
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
     of_system = own_checks(
@@ -73,17 +75,19 @@ def judge(
 # -- checks: the system's ---------------------------------------------------------------------------------------------
 
 
-def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any]) -> Check:
+def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any], unread: str = "") -> Check:
     """The worst verdict over all keys.
 
     ``recorded`` is the number of all operations, also of those without any effect, which need no place in the order;
-    ``when`` are the times of the violations (``harness.judge.violation_times``).
+    ``when`` are the times of the violations (``harness.judge.violation_times``), ``unread`` says since when nothing
+    was read, so nothing tested.
     """
     verdict = worst(key.verdict for key in keys)
     checked = sum(key.operations for key in keys)
     bad = [str(key.key) for key in keys if key.verdict == "invalid"]
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
-    left_out = f" ({recorded - checked} without effect left out)" if recorded > checked else ""
+    certain = "failed operations, certain to have had no effect, left out"
+    left_out = f" ({recorded - checked} {certain})" if recorded > checked else ""
     seen = f"{max(checked, recorded)} operations on {len(keys)} keys{left_out}"
     if not checked and verdict == "valid":
         verdict = "unknown"
@@ -91,12 +95,22 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
         violations = sum(key.violations for key in keys)
         seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
         seen += f": {describe(when)}" if when else ""
-    elif lost:
+    else:
+        seen += unread
+    if lost and not bad:
         seen += f", undecided: {'; '.join(lost)}"
     engines = dict(Counter(key.engine for key in keys))
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
     return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def unread(recorded: Recorded) -> str:
+    """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
+    reads = recorded.plan.load.reads
+    last = max((op.returned for op in recorded.operations if op.f in reads and op.applied and op.returned), default=0)
+    asked = max((op.invoked for op in recorded.operations), default=0)
+    return f", but no read succeeded after {last / 1e9:.1f} s" if asked - last >= UNREAD_NS else ""
 
 
 def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:

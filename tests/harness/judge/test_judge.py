@@ -95,7 +95,19 @@ def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
     assert results.sentence.startswith("linearizable: no (lost-write: A write was lost); recovery: yes")
 
 
-@pytest.mark.parametrize(("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 keys (2 without effect")])
+def test_a_verdict_says_since_when_nothing_was_read() -> None:
+    """Clients went on to ask for ten seconds and more."""
+    last = max(o.returned or 0 for o in OPERATIONS if o.f == "read" and o.outcome == "ok")
+    late = replace(OPERATIONS[-1], f="write", invoked=last + 10 * S, returned=None, outcome="info")
+    quiet = judged(replace(good(), operations=(*OPERATIONS, late)))
+    assert check_named("linearizable", quiet).seen.endswith(f", but no read succeeded after {last / S:.1f} s")
+    soon = replace(late, invoked=last + 9 * S)
+    assert "no read" not in check_named("linearizable", judged(replace(good(), operations=(*OPERATIONS, soon)))).seen
+
+
+@pytest.mark.parametrize(
+    ("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 keys (2 failed operations, certain")]
+)
 def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
     results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))
     assert check_named("linearizable", results).seen.startswith(seen)
