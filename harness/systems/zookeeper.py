@@ -31,7 +31,7 @@ from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.ready import listening
 from harness.workloads import CasRegister, Invocation, Register
-from history import Check, worst
+from history import Check, Verdict, worst
 
 PORT: Final = 2181
 ROOT: Final = "/harness"
@@ -118,7 +118,7 @@ def figures(srvr: str) -> dict[str, Any]:
     It applies a transaction when it learns that it is committed, and tells of no other index.
     """
     told = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
-    if "Mode" not in told:
+    if not {"Mode", "Zxid"} <= told.keys():
         raise ValueError(srvr.strip()[:100] or "no answer")
     zxid, role = int(told["Zxid"], 16), "follower" if told["Mode"] == "follower" else "leader"
     return {"role": role, "term": zxid >> 32, "committed": zxid, "applied": zxid}
@@ -289,7 +289,8 @@ def sessions_keep_order(evidence: Evidence) -> Check:
             least[place] = max(version, least.get(place, -1))
     strong = [op for op in operations if op.f != "peek"]
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
-    verdict = "invalid" if wrong else worst(key.verdict for key in keys)
+    untested: list[Verdict] = [] if peeks else ["unknown"]
+    verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
     seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
     return Check("sessions", "check", verdict, "sessions keep their order; writes and final reads linearizable", seen)
 

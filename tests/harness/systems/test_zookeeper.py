@@ -293,6 +293,7 @@ WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
         ([(1, [7, 0]), (1, None)], "invalid"),
         ([(1, [8, 1]), (0, [7, 0])], "invalid"),  # it wrote 8 itself
         ([(1, [9, 2])], "invalid"),  # nobody wrote 9
+        ([], "unknown"),  # nothing was asked
     ],
 )
 def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
@@ -307,4 +308,5 @@ def test_after_a_failure_the_session_may_be_another() -> None:
 
 @pytest.mark.parametrize(("value", "verdict"), [(8, "valid"), (7, "invalid")])
 def test_the_last_reads_see_what_was_acknowledged(value: int, verdict: str) -> None:
-    assert judged(*WRITTEN, operation(2, 3, "read", None, value)).verdict == verdict
+    peek = operation(3, 4, "peek", None, [8, 1])
+    assert judged(*WRITTEN, operation(2, 3, "read", None, value), peek).verdict == verdict
