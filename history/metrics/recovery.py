@@ -20,7 +20,7 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``longest_gap_ms``: the longest stretch without an ok between ``started`` and ``next``; both ends count as edges, so
   a cluster that never answers again has a gap up to the end.
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
-- ``recovered_ms``: from ``healed`` to the start of the first second (not aligned to anything) in which the number of
+- ``recovered_ms``: from ``healed`` to the first ok that begins a second (not aligned to anything) in which the number of
   ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
   arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
   seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are
@@ -174,11 +174,7 @@ def _first_ok(ok: Times, healed: int) -> float | None:
 
 
 def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
-    """The earliest start, from ``healed`` on, of a second that holds enough ok and is over at ``end``.
-
-    A second that starts later than ``healed`` and is the first to hold enough ends exactly at an ok, since moving the
-    second to the right gains operations only at its right edge; so only those need to be looked at.
-    """
+    """The first ok from ``healed`` on that begins a second which holds enough ok, of those that are over by ``end``."""
     if healed + SECOND > end:
         return None
     need = enough(before)
@@ -186,10 +182,7 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
     if len(after) < need:
         return None
     full = after[need - 1 :] - after[: len(after) - need + 1] <= SECOND
-    if not full.any():
-        return None
-    last = int(after[need - 1 + int(np.argmax(full))])
-    return max(0, last - SECOND - healed) / 1e6
+    return int(after[int(np.argmax(full))] - healed) / 1e6 if full.any() else None
 
 
 def enough(before: float) -> int:

@@ -238,11 +238,13 @@ def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
 def late_of(run: Run) -> dict[int, str]:
     """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
     found = {}
+    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
     for window in run.results.get("windows", ()):
+        until = "by the end" if window.get("id") == last else "before the next"
         nodes = (window.get("caught_up") or {}).get("nodes") or {}
         late = [str(node) for node, took in nodes.items() if took is None]
         if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up before the next: {' '.join(late)}"
+            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
     return found
 
 
