@@ -20,12 +20,12 @@ The definitions, which ``docs/tables.md`` repeats:
 - ``longest_gap_ms``: the longest stretch without an ok between ``started`` and ``next``; both ends count as edges, so
   a cluster that never answers again has a gap up to the end.
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
-- ``recovered_ms``: from ``healed`` to the first ok that begins a second (not aligned to anything) in which the number of
-  ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
+- ``recovered_ms``: from ``healed`` to the first ok that begins a second (not aligned to anything) in which the number
+  of ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
   arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
-  seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are
-  there, and *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a
-  calm without a single ok, one ok in a second is the way back.
+  seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are there, and
+  *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a calm without a
+  single ok, one ok in a second is the way back.
 """
 
 from __future__ import annotations
