@@ -155,7 +155,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     from harness.clusters import open_cluster
     from harness.plan import Plan
     from harness.remote.nodes import Remote
-    from harness.systems import Deployment, machines
+    from harness.systems.deployment import Deployment, machines
 
     try:
         cluster = open_cluster(spec, say=say)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 from msgspec import Meta, Struct
 
 from harness.plan import Plan, is_free, option_of
-from harness.systems import System, find_system, system_names
+from harness.systems import usable_systems
 from harness.systems.choices import type_of
 from history.schema import list_of, table
 
@@ -34,15 +34,11 @@ def option_types() -> Mapping[str, Any]:
     return types.MappingProxyType({**own, **_system_types()})
 
 
-def _known() -> list[System]:
-    return [find_system(name) for name in system_names()]
-
-
 def _chosen_types() -> dict[str, Any]:
     """Versions, workloads and canaries of all systems; which of them go together is for the plan to say."""
-    versions = dict.fromkeys(version for system in _known() for version in system.versions)
-    workloads = dict.fromkeys(one.name for system in _known() for one in system.workloads)
-    canaries = dict.fromkeys(one.name for system in _known() for one in system.canaries)
+    versions = dict.fromkeys(version for system in usable_systems()[0] for version in system.versions)
+    workloads = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.workloads)
+    canaries = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.canaries)
     return {"version": _literal[tuple(versions)], "workload": _literal[tuple(workloads)],
             "canary": _literal[("", *canaries)]}  # fmt: skip
 
@@ -50,7 +46,7 @@ def _chosen_types() -> dict[str, Any]:
 def _system_types() -> dict[str, Any]:
     """The options of all systems whose names are free; where two systems mean different things, the plain type."""
     found: dict[str, Any] = {}
-    for option in (option for system in _known() for option in system.options if is_free(option.name)):
+    for option in (option for system in usable_systems()[0] for option in system.options if is_free(option.name)):
         wanted = type_of(option)
         found[option.name] = wanted if found.get(option.name, wanted) == wanted else type(option.default)
     return found

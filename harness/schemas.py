@@ -20,7 +20,7 @@ from harness.options import plan_file
 from harness.plan import option_of
 from harness.suite.file_types import SUITE
 from harness.suite.known_defects import Defects
-from harness.systems import find_system, system_names
+from harness.systems import usable_systems
 from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script
 
@@ -51,7 +51,7 @@ def schemas() -> dict[str, str]:
 
 def _describe(properties: dict[str, Any]) -> None:
     """Give the options of a plan the help of the command line; why a bound is there stands behind it."""
-    params = [*run.params, *(param for name in system_names() for param in system_params(find_system(name)))]
+    params = [*run.params, *(param for system in usable_systems()[0] for param in system_params(system))]
     helps = {option: text for one in params for option in one.opts if (text := getattr(one, "help", None))}
     for name, schema in properties.items():
         if text := helps.get(option_of(name)):

@@ -133,6 +133,19 @@ def test_a_verb_names_the_extra_that_it_needs(words: list[str], extra: str, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_system_that_lacks_its_client_hides_no_other(tmp_path: Path) -> None:
+    listed = harness("list-systems", cwd=tmp_path, without={"kazoo"})
+    assert listed.returncode == 0
+    assert listed.stdout.startswith("dledger ")
+    assert "pip install 'dledger-harness[zookeeper]'" in listed.stderr
+    for words in (["list-workloads"], ["run", "--dry-run", "--no-spark"], ["suite", "smoke", "--dry-run"]):
+        done = harness(*words, cwd=tmp_path, without={"kazoo"})
+        assert done.returncode == 0, done.stderr
+    alone = harness("run", "--system", "zookeeper", "--dry-run", "--no-spark", cwd=tmp_path, without={"kazoo"})
+    assert (alone.returncode, alone.stderr.count("\n")) == (254, 1)
+    assert "pip install 'dledger-harness[zookeeper]'" in alone.stderr
+
+
 def test_a_run_without_spark_says_so_before_it_begins(tmp_path: Path) -> None:
     done = harness("run", cwd=tmp_path, without={"pyspark"})
     assert done.returncode == 254

@@ -29,8 +29,8 @@ from harness.execution.faults import view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.plan import Plan
 from harness.remote.nodes import Remote
-from harness.systems import Deployment, machines
 from harness.systems.api import Client
+from harness.systems.deployment import Deployment, machines
 from harness.systems.dledger.options import VERSIONS
 from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
 from harness.workloads import Invocation

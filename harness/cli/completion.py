@@ -51,10 +51,10 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The workloads of the system that the command line names, or of all."""
-    from harness.systems import find_system, split_version, system_names
+    from harness.systems import find_system, split_version, usable_systems
 
     named = ctx.params.get("system")
-    systems = [find_system(name) for name in ([split_version(named)[0]] if named else system_names())]
+    systems = [find_system(split_version(named)[0])] if named else usable_systems()[0]
     found = {one.name: one.summary for system in systems for one in system.workloads}
     return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from harness.cli.json_output import json_line, json_option
-from harness.systems import find_system, system_names
+from harness.systems import find_system, usable_systems
 from harness.systems.api import Option, System, Workload
 from harness.terminal.tables import fitted
 from history.extras import require
@@ -43,13 +43,16 @@ def list_nemeses(as_json: bool) -> int:
 @json_option
 def list_systems(name: str | None, as_json: bool) -> int:
     """Every system that is installed, or all about the one of this NAME."""
-    systems = [find_system(one) for one in ([name] if name else system_names())]
+    systems, unusable = ([find_system(name)], {}) if name else usable_systems()
     if as_json:
-        click.echo(json_line({"systems": [_document(system) for system in systems]}))
+        document = [_document(system) for system in systems]
+        click.echo(json_line({"systems": document, **({"unusable": unusable} if unusable else {})}))
     elif name:
         click.echo(fitted(_all_about(systems[0])))
     else:
         click.echo(fitted((system.name, ", ".join(system.versions), system.summary) for system in systems))
+        for why in unusable.values():
+            click.echo(f"harness: {why}", err=True)
     return 0
 
 
@@ -103,7 +106,7 @@ def _workload_document(workload: Workload) -> dict[str, Any]:
 @json_option
 def list_workloads(as_json: bool) -> int:
     """Every workload that --workload knows, by system."""
-    systems = [find_system(name) for name in system_names()]
+    systems = usable_systems()[0]
     if as_json:
         document = [
             {"system": system.name, **_workload_document(one)} for system in systems for one in system.workloads

@@ -15,8 +15,8 @@ from msgspec.structs import asdict
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems import PROCESS_MARK
 from harness.systems.api import Surface
+from harness.systems.deployment import PROCESS_MARK
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey

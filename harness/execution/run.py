@@ -35,7 +35,7 @@ from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
-from harness.systems import Deployment, fetch, machines
+from harness.systems.deployment import Deployment, fetch, machines
 from history import Header, HistoryWriter, RunFiles
 from pipeline import SessionError, WarmSession
 

@@ -26,7 +26,8 @@ from harness.suite.runner import OVERHEAD_S, Runner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
-from harness.systems import fetch, split_version
+from harness.systems import split_version
+from harness.systems.deployment import fetch
 from harness.terminal import tables
 from history import RunFiles
 from history.extras import require

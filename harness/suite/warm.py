@@ -19,7 +19,7 @@ from harness.clusters import open_cluster
 from harness.errors import HarnessError
 from harness.execution.faults import heal_leftovers
 from harness.remote.nodes import Remote
-from harness.systems import PROCESS_MARK, Deployment, machines
+from harness.systems.deployment import PROCESS_MARK, Deployment, machines
 from nemesis.core.ports import Command
 
 if TYPE_CHECKING:

@@ -15,20 +15,16 @@
 """
 
 from harness.systems.api import Machine, Setup, System
-from harness.systems.deployment import PROCESS_MARK, Deployment, fetch, machines
-from harness.systems.registry import DEFAULT, find_system, installed, split_version, system_names
+from harness.systems.registry import DEFAULT, find_system, installed, split_version, system_names, usable_systems
 
 __all__ = [
     "DEFAULT",
-    "PROCESS_MARK",
-    "Deployment",
     "Machine",
     "Setup",
     "System",
-    "fetch",
     "find_system",
     "installed",
-    "machines",
     "split_version",
     "system_names",
+    "usable_systems",
 ]

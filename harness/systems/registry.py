@@ -17,6 +17,7 @@ from typing import Final
 from harness.errors import UsageError
 from harness.systems.api import System
 from harness.systems.program.system import system_of
+from history.extras import missing_extra
 from history.schema import hint
 
 GROUP: Final = "harness.systems"
@@ -47,10 +48,23 @@ def find_system(name: str) -> System:
     try:
         found = point.load()
     except Exception as error:  # noqa: BLE001 (a third party's module may fail in any way)
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
+            raise UsageError(f"--system {name}: {missing}") from None
         raise UsageError(f"--system {name}: {point.value} cannot be loaded: {type(error).__name__}: {error}") from None
     if not isinstance(found, System) or found.name != name:
         raise UsageError(f"--system {name}: {point.value} is no System of that name")
     return found
+
+
+def usable_systems() -> tuple[list[System], dict[str, str]]:
+    """All systems that can be loaded, the default one first; and why each of the others cannot, by its name."""
+    found, unusable = [], {}
+    for name in system_names():
+        try:
+            found.append(find_system(name))
+        except UsageError as error:
+            unusable[name] = str(error)
+    return found, unusable
 
 
 def installed(name: str) -> System | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.systems import PROCESS_MARK
+from harness.systems.deployment import PROCESS_MARK
 from history import Event, Probe, receipts_of
 from history.records.probes import Role
 from nemesis.core.errors import FaultError, SkippedError

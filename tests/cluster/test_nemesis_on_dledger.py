@@ -17,7 +17,7 @@ import pytest
 from harness.execution.faults import view_of
 from harness.plan import Plan
 from harness.remote.nodes import Remote
-from harness.systems import Deployment, fetch, machines
+from harness.systems.deployment import Deployment, fetch, machines
 from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
 from history import Probe
 from nemesis.core.clock import MonotonicClock

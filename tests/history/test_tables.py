@@ -19,9 +19,10 @@ def test_every_column_says_what_it_means() -> None:
             assert field.metadata[b"meaning"], f"{name}.{field.name}"
 
 
-#: What a process says of its own health is judged from the probes themselves; the table is of roles and indexes.
+#: What a process says of its own health, or a system says of itself, is judged from the probes themselves; the table
+#: is of roles and indexes.
 ONLY_IN_PROBES = {
-    "state_index", "digest", "unapplied_oks", "apply_errors", "reapplied", "undecodable", "fault", "pid",
+    "state_index", "digest", "unapplied_oks", "apply_errors", "reapplied", "undecodable", "fault", "pid", "own",
 }  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
 from harness.execution import faults as faults_module
 from harness.execution.faults import Faults, RunClock, SystemView, heal_leftovers, replayed, scripted, view_of
 from harness.plan import Plan, validate
-from harness.systems import PROCESS_MARK, Deployment, Machine
-from harness.systems.deployment import _mark
+from harness.systems import Machine
+from harness.systems.deployment import PROCESS_MARK, Deployment, _mark
 from harness.systems.dledger import processes
 from history import Receipt
 from nemesis.core.errors import FaultError

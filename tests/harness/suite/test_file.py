@@ -140,7 +140,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ),
         (
             "[[matrix]]\nworkload = 'queue'",
-            "matrix[0].workload must be one of 'cas-register', 'mixed-registers', ",
+            "matrix[0].workload must be one of 'append-log', 'bank', 'cas-register', ",
         ),
         ("[[matrix]]\nrate = true", "rate must be a number above 0 and at most 10000, or a list of such, not True"),
         ("[[matrix]]\nkeys = 2.5", "keys must be a whole number from 1 to 10000, or a list of such, not 2.5"),

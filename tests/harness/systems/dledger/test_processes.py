@@ -11,7 +11,8 @@ import pytest
 
 from harness.errors import UsageError
 from harness.plan import Plan
-from harness.systems import Machine, Setup, fetch
+from harness.systems import Machine, Setup
+from harness.systems.deployment import fetch
 from harness.systems.dledger import SYSTEM, processes, status
 from harness.systems.dledger.processes import java_command, leads, surface
 from nemesis.core.ports import Command, Completed
