@@ -126,7 +126,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
         ends = ", ".join(f"{name} at {number(held)}" for name, held in sorted(short.items()))
         tail = f"; of {number(highest)} that were committed, at the end logs end earlier on {ends}"
     struck = sorted({str(moment["node"]) for _, moment in moments})
-    times = f", {number(len(moments))} times on {', '.join(struck)}" if len(moments) > 1 else ""
+    times = f", seen in {number(len(moments))} answers of {', '.join(struck)}" if len(moments) > 1 else ""
     text = f"{head}; first on {node} at {when(at, drawn.windows)}{times}{tail}."
     checks = tuple(name for name, *_ in found)
     return Break("data lost", text, at, place, checks, (node,))
