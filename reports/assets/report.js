@@ -215,6 +215,11 @@
   function stretchAt(data, place, seconds) {
     return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
   }
+  function answersAt(data, node, seconds) {
+    const place = data.nodes.findIndex((one) => one.name === node);
+    const found = stretchAt(data, place, seconds);
+    return found !== void 0 && ROLE_NAMES[found[0]] !== "no answer";
+  }
   function leaderAt(data, seconds) {
     let best = null;
     data.stretches?.forEach((_, place) => {
@@ -1363,14 +1368,14 @@
     if (live.shown !== id) {
       live.shown = id;
       live.querySelector(".links").replaceWith((shown ? shown.querySelector(".links") : live.calm).cloneNode(true));
-      for (const node of live.querySelectorAll(".node"))
-        node.classList.toggle(
-          "struck",
-          Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(node.dataset.node)}"]`))
-        );
     }
-    for (const node of live.querySelectorAll(".node"))
-      node.classList.toggle("leader", led !== null && node.dataset.node === led.node);
+    const silences = fault?.family === "kill" || fault?.family === "pause";
+    for (const node of live.querySelectorAll(".node")) {
+      const name = node.dataset.node;
+      const struck = Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`));
+      node.classList.toggle("struck", struck && !(silences && answersAt(data, name, seconds)));
+      node.classList.toggle("leader", led !== null && name === led.node);
+    }
     const leader = led ? `leader ${led.node}, term ${led.term}` : "no leader";
     const texts = [`${seconds.toFixed(2)} s`, leader, ...fault ? [fault.fault] : []];
     document.getElementById("live-said").textContent = texts.join(", ");

@@ -1,13 +1,9 @@
-"""What broke in recorded runs: each number against the raw files, read by code that shares nothing with the page.
-
-The runs are real: DLedger 0.4.0 on five nodes, recorded on a machine with two cores.
-"""
+"""What broke in recorded runs: each number against the raw files, read by code that shares nothing with the page."""
 
 from __future__ import annotations
 
 import json
 import re
-import tarfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,8 +16,8 @@ from history import Counterexample, RunFiles
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
+from tests.support.reports.recorded_runs import recorded_run
 
-RECORDED = Path(__file__).parents[1] / "support" / "reports" / "recorded"
 S = 1e9
 
 
@@ -61,17 +57,9 @@ class Raw:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    found = {}
-    for packed in RECORDED.glob("*.tar.xz"):
-        root = tmp_path_factory.mktemp("recorded") / packed.name.removesuffix(".tar.xz")
-        with tarfile.open(packed, "r:xz") as archive:
-            root.mkdir()
-            for name in archive.getnames():
-                content = archive.extractfile(name)
-                assert content is not None
-                (root / Path(name).name).write_bytes(content.read())
-        found[root.name] = root
-    return found
+    below = tmp_path_factory.mktemp("recorded")
+    names = ("data-lost", "logs-cut", "replica-behind", "stale-reads")
+    return {name: recorded_run(name, below) for name in names}
 
 
 def diagnosis(root: Path) -> Diagnosis:

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import reports
+from history import RunFiles
 from tests.support.reports.browser import Tab, serious_faults, tab
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import KINDS, Shape
 
@@ -271,6 +273,21 @@ def test_cursor_moves_the_live_network_and_marks_the_fault(shown: Tab) -> None:
     assert "hot" in (shown.page.get_attribute("#fault-0", "class") or "")
     assert "leader" in shown.page.inner_text("#live-said")
     assert shown.js("document.querySelectorAll('#live .link.cut').length") == 5
+
+
+def test_a_leader_that_lives_is_never_drawn_as_killed(tmp_path: Path, browser: Any) -> None:
+    """A fault kills a leader and its successor one after the other; between them the successor leads."""
+    files = RunFiles(recorded_run("data-lost", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        states = found.js(
+            "[...Array(300).keys()].map((step) => { page.View.point(step / 4);"
+            " return ['.leader', '.struck', '.leader.struck'].map((kind) =>"
+            " document.querySelectorAll(`#live .node${kind}`).length); })"
+        )
+    assert max(leading for leading, _, _ in states) == 1
+    assert max(struck for _, struck, _ in states) > 0
+    assert max(both for _, _, both in states) == 0
 
 
 def test_a_click_on_a_fault_zooms_to_it(shown: Tab) -> None:

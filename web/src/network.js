@@ -1,6 +1,6 @@
 // The fault under the cursor is marked in the table and among the networks; the live network shows that moment.
 
-import { leaderAt } from "./roles.js";
+import { answersAt, leaderAt } from "./roles.js";
 import { View } from "./view.js";
 
 export function wireFaults(data) {
@@ -31,14 +31,15 @@ function showMoment(data, live, seconds, fault) {
   if (live.shown !== id) {
     live.shown = id;
     live.querySelector(".links").replaceWith((shown ? shown.querySelector(".links") : live.calm).cloneNode(true));
-    for (const node of live.querySelectorAll(".node"))
-      node.classList.toggle(
-        "struck",
-        Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(node.dataset.node)}"]`)),
-      );
   }
-  for (const node of live.querySelectorAll(".node"))
-    node.classList.toggle("leader", led !== null && node.dataset.node === led.node);
+  // A fault that kills or pauses strikes one after the other: who answers is not struck yet, or not any more.
+  const silences = fault?.family === "kill" || fault?.family === "pause";
+  for (const node of live.querySelectorAll(".node")) {
+    const name = node.dataset.node;
+    const struck = Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`));
+    node.classList.toggle("struck", struck && !(silences && answersAt(data, name, seconds)));
+    node.classList.toggle("leader", led !== null && name === led.node);
+  }
   const leader = led ? `leader ${led.node}, term ${led.term}` : "no leader";
   const texts = [`${seconds.toFixed(2)} s`, leader, ...(fault ? [fault.fault] : [])];
   document.getElementById("live-said").textContent = texts.join(", ");

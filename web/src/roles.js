@@ -7,6 +7,12 @@ export function stretchAt(data, place, seconds) {
   return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
 }
 
+export function answersAt(data, node, seconds) {
+  const place = data.nodes.findIndex((one) => one.name === node);
+  const found = stretchAt(data, place, seconds);
+  return found !== undefined && ROLE_NAMES[found[0]] !== "no answer";
+}
+
 export function leaderAt(data, seconds) {
   let best = null;
   data.stretches?.forEach((_, place) => {
