@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from codecs import BOM_UTF8
@@ -318,11 +319,15 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
 
 
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
-    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none."""
+    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none.
+
+    A fault may have been recorded after the time limit, by a harness that stood still: the replay lasts until then.
+    """
     steps = replay(receipts, main_ns)
     if not steps:
         raise UsageError("that run installed no fault: there is nothing to replay; `harness run` repeats it")
-    return _with_schedule(plan, steps)
+    last_s = max(step.at_s + step.within_s + (step.for_s or 0.0) for step in steps)
+    return _with_schedule(replace(plan, time_limit=max(plan.time_limit, float(math.ceil(last_s)))), steps)
 
 
 def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:

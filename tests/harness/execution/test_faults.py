@@ -112,6 +112,17 @@ def test_a_replay_has_the_recorded_targets_at_the_recorded_moments() -> None:
     assert steps[0].targets == {"nodes": ["n2"]}
 
 
+def test_a_replay_lasts_until_the_last_recorded_fault() -> None:
+    """A harness that stood still injected it after the time limit."""
+    second = 1_000_000_000
+    late = Receipt(
+        1, "kill-all", "installed", 71 * second, ("n2",), heal_started=75 * second, healed=80 * second, witness={"x": 1}
+    )
+    plan = replayed(Plan(seed=1, time_limit=60.0), [late], 2 * second)
+    assert plan.time_limit == 73
+    assert [step.at_s for step in Faults(plan).schedule] == [69.0, 73.0]
+
+
 def test_a_run_without_faults_has_nothing_to_replay() -> None:
     with pytest.raises(UsageError, match="nothing to replay"):
         replayed(Plan(seed=1), [], 0)
