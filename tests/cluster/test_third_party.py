@@ -9,14 +9,10 @@ from tests.support.harness.toy_package import EXAMPLE, Installed, install
 
 pytestmark = pytest.mark.cluster
 
-#: The nemesis that each bug is made for.
-TWINS = {
-    "unlogged": "kill-all",
-    "unsynced": "crash-all",
-    "stale": "partition-random-node@n1",
-}
 #: What the one that holds the data stands; where it is cut off or paused nobody is served, which proves nothing.
-FAULTS = "kill-all,partition-random-node@n2,hammer-time@n3,packet-loss@n4"
+STOOD = ("kill-all,partition-random-node@n2", "hammer-time@n3,packet-loss@n4")
+#: Each bug, and the nemesis that it is made for.
+TWINS = (("unlogged", "kill-all"), ("unsynced", "crash-all"), ("stale", "partition-random-node@n1"))
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +26,20 @@ def verdict(toy: Installed, cluster: str, *more: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_right_one_is_valid_and_its_twins_are_not(toy: Installed, make_cluster: MakeCluster) -> None:
-    cluster = make_cluster().name
-    code, said = verdict(toy, cluster, "--nemesis", FAULTS, "--time-limit", "45")
+def first_now_and_the_rest_at_night(cases: tuple[object, ...]) -> list[object]:
+    """Each run takes half a minute."""
+    return [cases[0], *(pytest.param(case, marks=pytest.mark.nightly) for case in cases[1:])]
+
+
+@pytest.mark.parametrize("faults", first_now_and_the_rest_at_night(STOOD))
+def test_the_right_one_stands_it(toy: Installed, make_cluster: MakeCluster, faults: str) -> None:
+    code, said = verdict(toy, make_cluster().name, "--nemesis", faults, "--time-limit", "22")
     assert (code, "\nlinearizable: yes; recovery: yes" in said) == (0, True), said
-    for bug, nemesis in TWINS.items():
-        words = ("--nemesis", nemesis, "--time-limit", "20", "--canary", bug, "--unsafe-test-mode")
-        code, said = verdict(toy, cluster, *words)
-        assert (code, "linearizable: no" in said) == (1, True), f"{bug}\n{said}"
+
+
+@pytest.mark.parametrize("twin", first_now_and_the_rest_at_night(TWINS))
+def test_a_broken_twin_is_found_out(toy: Installed, make_cluster: MakeCluster, twin: tuple[str, str]) -> None:
+    bug, nemesis = twin
+    words = ("--nemesis", nemesis, "--time-limit", "14", "--canary", bug, "--unsafe-test-mode")
+    code, said = verdict(toy, make_cluster().name, *words)
+    assert (code, "linearizable: no" in said) == (1, True), said
