@@ -54,8 +54,8 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
-    ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged,
-    and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly failed.
+    ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged
+    before that read began, and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly failed.
     ``duplicated``: a read had it more than once.
     """
     found: defaultdict[str, list[Any]] = defaultdict(list)
@@ -75,7 +75,12 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         found["ok"] += [one for one in held if adds.get(one) in ("ok", "info")]
         found["recovered"] += [one for one in held if adds.get(one) == "info"]
         found["unexpected"] += [one for one in held if adds.get(one) in (None, "fail")]
-        found["lost"] += [one for one, outcome in adds.items() if outcome == "ok" and one not in held]
+        found["lost"] += [
+            op.value
+            for op in mine
+            if op.f == "add" and op.outcome == "ok" and op.value not in held
+            and op.return_index is not None and op.return_index < last.invoke_index
+        ]  # fmt: skip
     counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
     wrong = [name for name in ("lost", "unexpected", "duplicated") if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())

@@ -198,7 +198,9 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
-    severity: Severity = "alarm" if row["name"] == "node-logs" else "inconsistent"
+    severity: Severity = "data lost" if about.get("kind") in LOST else "inconsistent"
+    if row["name"] == "node-logs":
+        severity = "alarm"
     nodes = () if first is None else (str(first.get("node", "")),)
     return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
 

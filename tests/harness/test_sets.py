@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +49,13 @@ def test_the_last_read_decides_and_what_was_added_after_it_does_not_count() -> N
     assert elements_check([*ADDED, final(1), final(1, 2, at=11)]).verdict == "valid"
     assert elements_check([*ADDED, final(1, 2, at=11), op(12, "add", 8)]).verdict == "valid"
     assert elements_check([*ADDED, final(1, 2), final(1, at=11)]).details["elements"] == {"lost": [2]}
+
+
+def test_an_add_that_was_acknowledged_while_the_last_read_was_under_way_may_come_after_it() -> None:
+    beside = replace(op(9, "add", 5), returned=21, return_index=21)
+    last = replace(final(1, 2), return_index=22, returned=22)
+    assert elements_check([*ADDED, beside, last]).verdict == "valid"
+    assert elements_check([*ADDED, op(9, "add", 5), last]).details["elements"] == {"lost": [5]}
 
 
 def test_an_element_that_was_read_twice_in_the_main_phase_is_duplicated() -> None:

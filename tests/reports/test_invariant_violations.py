@@ -195,3 +195,11 @@ def test_what_nodes_say_of_their_state_is_told_with_its_moment(
     (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": name, "details": details}))
     assert [one.text.replace("\u2009", ",") for one in broken.moments] == [reported]
     assert (broken.picture is not None) == (kind != "replicas-differ")
+
+
+@pytest.mark.parametrize(("kind", "severity"), [("lost-element", "data lost"), ("duplicate", "inconsistent")])
+def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str, severity: str) -> None:
+    own = {"name": "elements", "kind": "check", "verdict": "invalid", "seen": "5 of 7", "details": {"kind": kind}}
+    told = diagnosis_of(with_checks(fresh("valid"), own))
+    assert told is not None
+    assert [(one.severity, one.place, one.checks) for one in told.breaks] == [(severity, "invariant-1", ("elements",))]
