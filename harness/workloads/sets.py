@@ -55,8 +55,8 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
     ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged
-    before that read began, and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly failed.
-    ``duplicated``: a read had it more than once.
+    before that read began, and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly
+    failed.  ``duplicated``: a read had it more than once.
     """
     found: defaultdict[str, list[Any]] = defaultdict(list)
     unread: list[str] = []
