@@ -26,18 +26,14 @@ def verdict(toy: Installed, cluster: str, *more: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def first_now_and_the_rest_at_night(cases: tuple[object, ...]) -> list[object]:
-    """Each run takes half a minute."""
-    return [cases[0], *(pytest.param(case, marks=pytest.mark.nightly) for case in cases[1:])]
-
-
-@pytest.mark.parametrize("faults", first_now_and_the_rest_at_night(STOOD))
+@pytest.mark.parametrize("faults", [STOOD[0], pytest.param(STOOD[1], marks=pytest.mark.nightly)])
 def test_the_right_one_stands_it(toy: Installed, make_cluster: MakeCluster, faults: str) -> None:
     code, said = verdict(toy, make_cluster().name, "--nemesis", faults, "--time-limit", "22")
     assert (code, "\nlinearizable: yes; recovery: yes" in said) == (0, True), said
 
 
-@pytest.mark.parametrize("twin", first_now_and_the_rest_at_night(TWINS))
+@pytest.mark.nightly  # a minute each; test_nemesis_toy_register.py has these twins of the same server in every run
+@pytest.mark.parametrize("twin", TWINS)
 def test_a_broken_twin_is_found_out(toy: Installed, make_cluster: MakeCluster, twin: tuple[str, str]) -> None:
     bug, nemesis = twin
     words = ("--nemesis", nemesis, "--time-limit", "14", "--canary", bug, "--unsafe-test-mode")
