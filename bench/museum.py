@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.generated import with_table
-from bench.planted import MOST_FAILURES, counts, invalid_checks
+from bench.planted import MOST_FAILURES, counts, invalid_checks, save
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "museum.md"
@@ -166,9 +166,7 @@ def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> N
         row = run_once(piece, version, asked.seed + len(rows), asked.cluster, asked.store)
         failures += not counts(row)
         rows.append(row)
-        part = asked.results.with_suffix(".part")
-        part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        part.replace(asked.results)
+        save(asked.results, results)
         what = "harness failure" if not counts(row) else row["invalid"] or "nothing"
         print(f"{piece.name} on {version}, seed {row['seed']}: {what}, {row['seconds']} s", flush=True)
 

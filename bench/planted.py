@@ -148,6 +148,13 @@ def write_page(page: Path, results: Mapping[str, Sequence[Row]]) -> None:
     page.write_text(with_table(page.read_text(), BEGIN, END, table(results)))
 
 
+def save(path: Path, results: Mapping[str, Any]) -> None:
+    """Write the results so that they are whole at any moment."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    part.replace(path)
+
+
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
     """Runs of one bug until there are as many as asked for."""
     rows = results.setdefault(trial.bug, [])
@@ -156,9 +163,7 @@ def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]])
         row = run_once(trial, asked.seed + len(rows), asked.cluster, asked.store)
         failures += not counts(row)
         rows.append(row)
-        part = asked.results.with_suffix(".part")
-        part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        part.replace(asked.results)
+        save(asked.results, results)
         what = "harness failure" if not counts(row) else "caught" if caught(trial.bug, row) else "not caught"
         print(f"{trial.bug} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
 

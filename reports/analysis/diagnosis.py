@@ -30,9 +30,9 @@ LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 """Kinds of violations in which committed entries are gone from a log."""
 GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is told as silent."""
+"""A node without an answer for so many seconds at the end of the record is called silent."""
 OUTAGE_S: Final = 10.0
-"""Seconds without a commit, until the end of the record, that are told as an outage."""
+"""Seconds without a commit, until the end of the record, that are called an outage."""
 REPEATED: Final = 100
 """A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 

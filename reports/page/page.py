@@ -202,8 +202,8 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
 
 def sections_of(diagnosis: Diagnosis | None) -> list[str]:
     """List the sections of what broke, the worst first."""
-    told = [one.place.partition("-")[0] for one in diagnosis.breaks] if diagnosis else []
-    return list(dict.fromkeys([*(name for name in told if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
+    worst = [one.place.partition("-")[0] for one in diagnosis.breaks] if diagnosis else []
+    return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:

@@ -5,37 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.workloads import (
-    AppendLog,
-    Bank,
-    CasRegister,
-    Counters,
-    Locks,
-    MixedRegisters,
-    Register,
-    Sets,
-    elements_check,
-    total_check,
-)
+from harness.systems.registers import CAS_REGISTER, REGISTER
+from harness.workloads import AppendLog, Bank, Counters, Locks, MixedRegisters, Sets, elements_check, total_check
 
 WORKLOADS: Final = (
-    Workload(
-        name="register",
-        summary="reads and writes of a few registers; every value is written once",
-        generator=lambda scale: Register(scale.keys).generator(),
-        final=lambda scale: Register(scale.keys).final_reads(),
-        model="register",
-        kinds=("read", "write"),
-        written_once=True,
-    ),
-    Workload(
-        name="cas-register",
-        summary="reads, writes, and compare-and-sets of what was last seen, of a few registers",
-        generator=lambda scale: CasRegister(scale.keys).generator(),
-        final=lambda scale: Register(scale.keys).final_reads(),
-        model="cas-register",
-        kinds=("read", "write", "cas"),
-    ),
+    REGISTER,
+    CAS_REGISTER,
     Workload(
         name="mixed-registers",
         summary="register, half of it on registers that end after a hundred operations and are replaced",
