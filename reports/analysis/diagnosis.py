@@ -151,8 +151,10 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
 def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     end = drawn.run.end / 1e9
     last = last_commit(drawn.timelines)
-    answered = [timeline.node for timeline in drawn.timelines if not _silent_since(timeline, end)]
-    behind = [name for name in map(str, about.get("behind") or ()) if _timeline(drawn, name) is not None]
+    answered = [timeline.node for timeline in drawn.timelines if _silent_since(timeline, end) is None]
+    named = set(map(str, about.get("behind") or ()))
+    behind = [timeline for timeline in drawn.timelines if timeline.node in named]
+    nodes = tuple(timeline.node for timeline in behind)
     if last is not None and end - last >= OUTAGE_S and not _served_after(drawn.run, last + 1.0):
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "nobody led"
@@ -160,16 +162,16 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         text = (
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
         )
-        return Break("no commits", text, last, "recovery", ("recovery",), tuple(behind))
+        return Break("no commits", text, last, "recovery", ("recovery",), nodes)
     if not behind:
         return Break("replica behind", row["seen"], None, "recovery", ("recovery",))
-    return _behind(drawn, behind, end)
+    return Break("replica behind", *_behind(drawn, behind, end), "recovery", ("recovery",), nodes)
 
 
-def _behind(drawn: Drawn, behind: Sequence[str], end: float) -> Break:
-    """Replicas that stopped: since when, where they stand, or that they do not answer."""
-    silent = {name: since for name in behind if (since := _silent_since(_known(drawn, name), end)) is not None}
-    stopped = {name: _last_applied(_known(drawn, name)) for name in behind if name not in silent}
+def _behind(drawn: Drawn, behind: Sequence[NodeTimeline], end: float) -> tuple[str, float]:
+    """Of replicas that stopped, where they stand, or that they do not answer; and since when (s)."""
+    silent = {one.node: since for one in behind if (since := _silent_since(one, end)) is not None}
+    stopped = {one.node: _last_applied(one) for one in behind if one.node not in silent}
     onset = min([*silent.values(), *(moment for moment, _ in stopped.values())])
     parts = []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
@@ -189,7 +191,7 @@ def _behind(drawn: Drawn, behind: Sequence[str], end: float) -> Break:
         )
     for name, since in sorted(silent.items()):
         parts.append(f"{name} has not answered since {when(since, drawn.windows)}")
-    return Break("replica behind", "; ".join(parts) + ".", onset, "recovery", ("recovery",), tuple(behind))
+    return "; ".join(parts) + ".", onset
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -231,16 +233,6 @@ def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
     answers = timeline.time[timeline.role != SILENT]
     last = float(answers[-1]) if len(answers) else 0.0
     return last if end - last >= GONE_S else None
-
-
-def _timeline(drawn: Drawn, node: str) -> NodeTimeline | None:
-    return next((timeline for timeline in drawn.timelines if timeline.node == node), None)
-
-
-def _known(drawn: Drawn, node: str) -> NodeTimeline:
-    found = _timeline(drawn, node)
-    assert found is not None
-    return found
 
 
 # -- what came then ---------------------------------------------------------------------------------------------------

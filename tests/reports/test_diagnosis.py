@@ -150,6 +150,18 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert_after(raw, told.after, first["time"] / S)
 
 
+def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], tmp_path: Path) -> None:
+    """The outage of a real run, with one node's answers taken out."""
+    for name in ("history.jsonl", "plan.json", "run.json", "results.json"):
+        (tmp_path / name).write_bytes((runs["data-lost"] / name).read_bytes())
+    header, *lines = (runs["data-lost"] / "probes.jsonl").read_text().splitlines()
+    probes = [json.loads(line) for line in lines]
+    mute = [{"time": one["time"], "node": "n2", "error": "refused"} if one["node"] == "n2" else one for one in probes]
+    (tmp_path / "probes.jsonl").write_text("\n".join([header, *map(json.dumps, mute)]) + "\n")
+    (outage,) = [one for one in diagnosis(tmp_path).breaks if one.severity == "no commits"]
+    assert "; 4 of 5 nodes answered at the end" in outage.text
+
+
 def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
     raw, told = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = told.breaks
