@@ -134,10 +134,8 @@ def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
     assert {name for name in rooms if f"``{name}``" not in reported} == set()
 
 
-# Outside harness/systems nothing names a system under test.  What is left, by file: the words that still stand there;
-# a name of the package, or a remark on old data.  The list may only get shorter.
+# Outside harness/systems nothing names a system under test.
 SYSTEM_WORDS = re.compile(r"dledger(?!-harness)|\bjars?\b|2091[12]|currterm", re.IGNORECASE)
-STILL_NAMED = {"harness/suite/cell_process.py", "harness/suite/junit.py"}
 #: These speak of the jars of Spark.
 SPARK_JARS = {"pipeline/errors.py", "pipeline/spark/hadoop_fs.py", "pipeline/spark/session.py"}
 
@@ -145,7 +143,7 @@ SPARK_JARS = {"pipeline/errors.py", "pipeline/spark/hadoop_fs.py", "pipeline/spa
 def test_nothing_but_the_systems_names_a_system() -> None:
     core = [path for path in MODULES if not path.is_relative_to(ROOT / "harness" / "systems")]
     naming = {str(path.relative_to(ROOT)) for path in core if SYSTEM_WORDS.search(path.read_text())}
-    assert naming == STILL_NAMED | SPARK_JARS
+    assert naming == SPARK_JARS
 
 
 def test_only_the_command_line_knows_click() -> None:

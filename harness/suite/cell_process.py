@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +42,10 @@ _LIBC: Final = ctypes.CDLL(None)
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run of a cell.  ``verdict`` is empty without one; ``run`` is its path below the store, or empty."""
+    """One run of a cell.  ``verdict`` is empty without one; ``run`` is its path below the store, or empty.
+
+    ``environment`` holds what the results say of system and machines, where it is a text.
+    """
 
     cell: str
     outcome: Outcome
@@ -51,7 +54,7 @@ class Attempt:
     kinds: tuple[str, ...] = ()
     sentence: str = ""
     run: str = ""
-    jar: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     retryable: bool = False
@@ -152,16 +155,17 @@ def _attempt(
 ) -> Attempt:
     where = str(run.relative_to(store)) if run is not None else ""
     if code == EXIT_INTERRUPTED and not hung:
-        return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, "", seconds)
+        return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, {}, seconds)
     if code == EXIT_USAGE:
-        return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, "", seconds)
+        return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, {}, seconds)
     results = {} if run is None else read_object_if_any(RunFiles(run).results)
     too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
     failure = too_late or _failure(code, results, last_words)
     verdict, violations = str(results.get("verdict", "")), violations_of(results)
     found = Attempt(
         cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(sorted({one.kind for one in violations})), failure,
-        where, str(results.get("environment", {}).get("jar_sha256", "")), seconds, retryable=True,
+        where, {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
+        retryable=True,
     )  # fmt: skip
     if failure and verdict != "invalid":
         return found

@@ -21,7 +21,7 @@ from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 
 FORMAT: Final = "harness-suite"
-VERSION: Final = 1
+VERSION: Final = 2
 SUITES: Final = "suites"
 
 

@@ -1,8 +1,8 @@
 """``junit.xml`` of a suite: one test case a cell.
 
 A violation, or an expected one that did not appear, is a ``failure``; what proved nothing and a failure of the harness
-is an ``error``; a cell that is listed and not meant to run is ``skipped``.  The command, the seed, the jar
-and the path of the run are properties; the counterexample is drawn as text.
+is an ``error``; a cell that is listed and not meant to run is ``skipped``.  The command, the seed, the path of the run
+and what its results say of the environment are properties; the counterexample is drawn as text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     properties: dict[str, object] = {"seed": result.cell.plan.seed, "command": result.cell.command}
     properties["expected"] = result.cell.expected.words()
     if last is not None:
-        known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "jar": last.jar, "run": last.run}
+        known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "run": last.run, **last.environment}
         properties |= {key: value for key, value in known.items() if value}
         properties["attempts"] = len(result.attempts)
     _properties(case, properties)

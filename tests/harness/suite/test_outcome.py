@@ -30,7 +30,7 @@ def journal(tmp_path: Path) -> Journal:
     journal = begin(tmp_path, begun(*cells), NOW)
     run = leave_run(tmp_path, cells[1].plan, verdict="invalid", keys=[{"counterexamples": [EXAMPLE] * 5}])
     for one in (
-        attempt("good", run="somewhere/1", jar="ab12"),
+        attempt("good", run="somewhere/1", environment={"jar_sha256": "ab12"}),
         attempt("bad", "violation", run=str(run.relative_to(tmp_path))),
         attempt("green", "missing-violation"),
         attempt("doubt", "unknown"),
@@ -108,7 +108,7 @@ def test_junit_tells_how_to_do_it_again_and_draws_the_counterexample(journal: Jo
     assert properties["seed"] == "2"
     assert properties["kinds"] == "stale-read"
     assert properties["run"] == "register-no-fault-0.4.0/20260101T000000.000Z-2"
-    assert {one.get("name"): one.get("value") for one in cases["good"].iter("property")}["jar"] == "ab12"
+    assert {one.get("name"): one.get("value") for one in cases["good"].iter("property")}["jar_sha256"] == "ab12"
     failure = cases["bad"].find("failure")
     assert failure is not None
     assert failure.text is not None

@@ -21,7 +21,7 @@ from harness.suite.expectation import Expectation
 from tests.support.harness.suite_toys import EXAMPLE, cell
 
 VALID: dict[str, Any] = {"verdict": "valid", "sentence": "linearizable: yes", "checks": [], "keys": [],
-                         "environment": {"jar_sha256": "ab12"}}  # fmt: skip
+                         "environment": {"system": "S 1", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}}  # fmt: skip
 INVALID = {**VALID, "verdict": "invalid", "sentence": "linearizable: no", "keys": [{"counterexamples": [EXAMPLE]}],
            "checks": [{"name": "linearizable", "verdict": "invalid"}]}  # fmt: skip
 
@@ -49,7 +49,8 @@ def go(tmp_path: Path) -> Go:
 
 def test_a_valid_run_passes_and_is_found(go: Go) -> None:
     found = go(0, VALID)
-    assert (found.outcome, found.verdict, found.jar) == ("passed", "valid", "ab12")
+    assert (found.outcome, found.verdict, found.environment["jar_sha256"]) == ("passed", "valid", "ab12")
+    assert set(found.environment) == {"system", "jar_sha256"}
     assert found.run == "register-no-fault-0.4.0/now-1"
     assert not found.retryable
 
