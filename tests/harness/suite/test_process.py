@@ -20,8 +20,9 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import Expectation
 from tests.support.harness.suite_toys import EXAMPLE, cell
 
+ENVIRONMENT = {"system": "DLedger 0.4.0", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}
 VALID: dict[str, Any] = {"verdict": "valid", "sentence": "linearizable: yes", "checks": [], "keys": [],
-                         "environment": {"system": "S 1", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}}  # fmt: skip
+                         "environment": ENVIRONMENT}  # fmt: skip
 INVALID = {**VALID, "verdict": "invalid", "sentence": "linearizable: no", "keys": [{"counterexamples": [EXAMPLE]}],
            "checks": [{"name": "linearizable", "verdict": "invalid"}]}  # fmt: skip
 
