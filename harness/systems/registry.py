@@ -9,6 +9,7 @@ was just added is found without installing anything again.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -81,15 +82,16 @@ def split_version(text: str) -> tuple[str, str]:
     return name, version
 
 
-def _announced() -> dict[str, EntryPoint]:
+@cache
+def _announced() -> Mapping[str, EntryPoint]:
+    """Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     return points | {point.name: point for point in _of_source_tree()}
 
 
-@cache
-def _of_source_tree() -> tuple[EntryPoint, ...]:
+def _of_source_tree() -> Iterable[EntryPoint]:
     """The entry points in the ``pyproject.toml`` of the tree that this module lies in, if it lies in one."""
     if not _PYPROJECT.is_file():
         return ()
     groups = tomllib.loads(_PYPROJECT.read_text()).get("project", {}).get("entry-points", {})
-    return tuple(EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items())
+    return (EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items())
