@@ -224,11 +224,11 @@ class _Check:
         while key < wanted.size and not self.limits.over():
             key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
         COMPILED.mark_ready()
-        told = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
-        verdicts.counts[told] = np.diff(keyed.starts)[told]
-        verdicts.timed[told] = True
-        self._wrong(np.flatnonzero(told & (state == kernel.INVALID)), AUTOMATON, verdicts)
-        return np.flatnonzero(wanted & ~told)
+        decided = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
+        verdicts.counts[decided] = np.diff(keyed.starts)[decided]
+        verdicts.timed[decided] = True
+        self._wrong(np.flatnonzero(decided & (state == kernel.INVALID)), AUTOMATON, verdicts)
+        return np.flatnonzero(wanted & ~decided)
 
     def _verdicts(self, counts: IntArray) -> _Verdicts:
         return _Verdicts(self.columns.keys, counts, self._seconds(), np.zeros(counts.size, np.bool_))
@@ -301,8 +301,8 @@ class _Check:
         if found.written[1:].all():
             return self.verdict(self._automaton(found, rows), key, rows.size)
         strays = _never_written(columns, rows)
-        told = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
-        rest = self._automaton(_gathered(columns, told), told) if told.size else EngineResult("valid", VALUES)
+        kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
+        rest = self._automaton(_gathered(columns, kept), kept) if kept.size else EngineResult("valid", VALUES)
         cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
         violations = int(strays.size) + rest.violations
         answer = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
@@ -319,8 +319,8 @@ class _Check:
         # What nothing explains is always a return.
         events = np.array([answer.last, *answer.further])
         lasts = self.columns.ret[rows[~found.code[events]]].tolist()
-        told = lasts[:_CORES] if self.proofs else ()
-        found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in told]
+        shown = lasts[:_CORES] if self.proofs else ()
+        found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in shown]
         cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
         return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
 

@@ -366,15 +366,15 @@ def _with_huge(columns: OperationColumns, value: int) -> OperationColumns:
 
 @dataclass(frozen=True, slots=True)
 class ManyKeys:
-    """Several keys for the automaton in one pass; ``told`` is by key what may be said of it.
+    """Several keys for the automaton in one pass; ``sound`` is by key what may be said of it.
 
-    And the same for zones and automaton together, which say one of ``all_told``.
+    And the same for zones and automaton together, which say one of ``all_sound``.
     """
 
     columns: OperationColumns
     wanted: list[bool]
-    told: list[set[int]]
-    all_told: list[set[int]]
+    sound: list[set[int]]
+    all_sound: list[set[int]]
     counts: list[int]
     budget: int
     far: bool
@@ -382,12 +382,12 @@ class ManyKeys:
 
     def passes(self) -> bool:
         keys_kernel.__dict__["_PATIENCE"] = self.patience
-        columns, keys = self.columns, len(self.told)
+        columns, keys = self.columns, len(self.sound)
         fields = (columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret)
         return self._by_automaton(fields) and self._together(fields, keys)
 
     def _by_automaton(self, fields: tuple[Any, ...]) -> bool:
-        keys = len(self.told)
+        keys = len(self.sound)
         keyed = keys_kernel.arrange_keys(*fields, np.array(self.wanted))
         if keyed is None:
             return self.far
@@ -397,7 +397,9 @@ class ManyKeys:
             if key <= before or (self.budget == 1 and key != before + 1):
                 return False
         right = all(
-            found in told for found, told, wanted in zip(state.tolist(), self.told, self.wanted, strict=True) if wanted
+            found in sound
+            for found, sound, wanted in zip(state.tolist(), self.sound, self.wanted, strict=True)
+            if wanted
         )
         counts = [count * wanted for count, wanted in zip(self.counts, self.wanted, strict=True)]
         return right and np.diff(keyed.starts).tolist() == counts
@@ -410,8 +412,8 @@ class ManyKeys:
         if present != sum(1 << which for which in set(state.tolist())):
             return False
         plain = [keys > 1 or which != keys_kernel.REPEATED for which in state.tolist()]
-        return all(which in told for which, told in zip(state.tolist(), self.all_told, strict=True)) and all(
-            mine == right for mine, right, told in zip(counts.tolist(), self.counts, plain, strict=True) if told
+        return all(which in sound for which, sound in zip(state.tolist(), self.all_sound, strict=True)) and all(
+            mine == right for mine, right, sound in zip(counts.tolist(), self.counts, plain, strict=True) if sound
         )
 
 
@@ -444,10 +446,10 @@ def of_keys(random: Random, samples: int) -> list[Trial]:
         counts = [sum(map(_counts, operations)) for operations in objects]
         far = apart == 10**6 and len(objects) > 1
         trials.append(TooFar(_with_huge(columns, random.choice([1 << 62, -(1 << 62), (1 << 63) - 1]))))
-        told, all_told = [_told(operations) for operations in objects], [_all_told(some) for some in objects]
+        sound, all_sound = [_sound(operations) for operations in objects], [_all_sound(some) for some in objects]
         if patience < 100_000:
-            told, all_told = [some | {keys_kernel.OPEN} for some in told], [set(range(5)) for _ in told]
-        trials.append(ManyKeys(columns, wanted, told, all_told, counts, budget, far, patience))
+            sound, all_sound = [some | {keys_kernel.OPEN} for some in sound], [set(range(5)) for _ in sound]
+        trials.append(ManyKeys(columns, wanted, sound, all_sound, counts, budget, far, patience))
     return trials
 
 
@@ -500,7 +502,7 @@ def _repeating(random: Random) -> list[Operation]:
     )
 
 
-def _told(operations: Sequence[Operation]) -> set[int]:
+def _sound(operations: Sequence[Operation]) -> set[int]:
     """What the automaton may say of a key; where writes of two values are pending, it need not know."""
     made = [operation for operation in operations if operation.f != "read" and _counts(operation)]
     read = {operation.result for operation in operations if operation.f == "read" and _counts(operation)}
@@ -511,7 +513,7 @@ def _told(operations: Sequence[Operation]) -> set[int]:
     return {truth, keys_kernel.OPEN} if len(doubtful) > 1 else {truth}
 
 
-def _all_told(operations: Sequence[Operation]) -> set[int]:
+def _all_sound(operations: Sequence[Operation]) -> set[int]:
     by_zones = _zoned(operations)
     if by_zones != zones_kernel.REPEATED:
         return {keys_kernel.AGREED if by_zones == zones_kernel.VALID else keys_kernel.CONTRADICTED}
@@ -520,7 +522,7 @@ def _all_told(operations: Sequence[Operation]) -> set[int]:
         keys_kernel.INVALID: keys_kernel.UNEXPLAINED,
         keys_kernel.OPEN: keys_kernel.REPEATED,
     }
-    return {words[word] for word in _told(operations)}
+    return {words[word] for word in _sound(operations)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,12 +530,12 @@ class Chained:
     """A cas register for the chains, by the columns that gathering makes."""
 
     columns: gathering_kernel.Gathered
-    told: int
+    sound: int
 
     def passes(self) -> bool:
         found = self.columns
         fields = (found.kind, found.value, found.old, found.invoke, found.ret)
-        return bool(chains_kernel.judge_chains(*fields, found.names.size) == self.told)
+        return bool(chains_kernel.judge_chains(*fields, found.names.size) == self.sound)
 
 
 def of_chains(random: Random, samples: int) -> list[Trial]:

@@ -3,7 +3,7 @@
     python bench/checker/mutants.py [--every N] [--samples N] [--only TEXT] [--again FILE] [KERNEL …]
 
 numba is told not to compile.  One place is changed at a time (comparisons, operators, constants, ``min`` and ``max``,
-an assignment left out), and a battery of random small histories, whose truth the definition has told, is judged by what
+an assignment left out), and a battery of random small histories, whose truth the definition gives, is judged by what
 uses the kernel, in a process of its own.  A mutant that answers wrongly, raises, takes too much memory or does not come
 back is killed.  Of what survives, ``survivors.toml`` says why it changes no verdict; what it does not name is printed,
 to be looked at by a person, and the exit code is 1.
@@ -212,7 +212,7 @@ def examine(name: str, trials: list[Trial], chosen: argparse.Namespace) -> int:
     original = Path(str(KERNELS[name][0].__file__)).read_text()
     if (wrong := killer(name, original, trials)) is not None:
         sys.exit(f"the battery finds something wrong with {name} as it is: {trials[wrong]}")
-    told, total, explained, new = known(), 0, 0, 0
+    known_survivors, total, explained, new = known(), 0, 0, 0
     again = chosen.again.read_text() if chosen.again else ""
     for mutant in mutants(original, chosen.every, chosen.only):
         if chosen.again and f"{name}.{mutant.function}:{mutant.line} survived: {mutant.name}\n" not in again:
@@ -222,7 +222,7 @@ def examine(name: str, trials: list[Trial], chosen: argparse.Namespace) -> int:
         if place is not None:
             # What killed one mutant is likely to kill the next.
             trials.insert(0, trials.pop(place))
-        elif (name, mutant.function, mutant.name) in told:
+        elif (name, mutant.function, mutant.name) in known_survivors:
             explained += 1
         else:
             new += 1

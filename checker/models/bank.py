@@ -19,8 +19,8 @@ class Bank(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "transfer":
-            told = result is UNKNOWN or result is None or _are_balances(result)
-            wrong = not (told and isinstance(value, tuple) and len(value) == 3 and type(value[2]) is int)
+            possible = result is UNKNOWN or result is None or _are_balances(result)
+            wrong = not (possible and isinstance(value, tuple) and len(value) == 3 and type(value[2]) is int)
         elif f == "read":
             wrong = not _are_balances(result)
         else:
@@ -35,8 +35,8 @@ class Bank(Model):
         whence, whither, amount = value
         balances[whence] = balances.get(whence, 0) - amount
         balances[whither] = balances.get(whither, 0) + amount
-        told = () if result is UNKNOWN or result is None else result
-        if any(balances.get(account, 0) != balance for account, balance in told):
+        observed = () if result is UNKNOWN or result is None else result
+        if any(balances.get(account, 0) != balance for account, balance in observed):
             return ILLEGAL
         return _present(balances.items())
 

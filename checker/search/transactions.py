@@ -82,8 +82,8 @@ def transactions_of(shapes: Shapes) -> Transactions | None:
     asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
     if not set(map(type, asked)) <= _LISTS:
         pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
-        told = zip(shapes.value, shapes.result, strict=True)
-        asked = [value if result is UNKNOWN or result is None else result for value, result in told]
+        pairs = zip(shapes.value, shapes.result, strict=True)
+        asked = [value if result is UNKNOWN or result is None else result for value, result in pairs]
     parts = _parts(asked)
     if parts is None:
         return None

@@ -117,10 +117,10 @@ def figures(srvr: str) -> dict[str, Any]:
 
     It applies a transaction when it learns that it is committed, and tells of no other index.
     """
-    told = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
-    if not {"Mode", "Zxid"} <= told.keys():
+    fields = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
+    if not {"Mode", "Zxid"} <= fields.keys():
         raise ValueError(srvr.strip()[:100] or "no answer")
-    zxid, role = int(told["Zxid"], 16), "follower" if told["Mode"] == "follower" else "leader"
+    zxid, role = int(fields["Zxid"], 16), "follower" if fields["Mode"] == "follower" else "leader"
     return {"role": role, "term": zxid >> 32, "committed": zxid, "applied": zxid}
 
 
@@ -128,7 +128,7 @@ class Prober:
     """Asks one server by a four-letter word.
 
     A server tells the epoch of its last transaction, and the one it leads in before that has any.  So one that led and
-    was killed goes back by its word and not by its disk: the highest that it told counts.
+    was killed goes back by its word and not by its disk: the highest that it has answered counts.
     """
 
     def __init__(self, address: str) -> None:
@@ -140,11 +140,11 @@ class Prober:
             reader, writer = await asyncio.open_connection(self._address, PORT)
             try:
                 writer.write(b"srvr")
-                told = figures((await reader.read()).decode())
+                fields = figures((await reader.read()).decode())
             finally:
                 writer.close()
-        self._epoch = max(self._epoch, told["term"])
-        return {**told, "term": self._epoch}
+        self._epoch = max(self._epoch, fields["term"])
+        return {**fields, "term": self._epoch}
 
     async def close(self) -> None:
         """Nothing: every question has a connection of its own."""
@@ -152,10 +152,10 @@ class Prober:
 
 async def answer(asked: Any) -> Any:
     """Await the answer to a request of kazoo, which a thread of its own delivers.  Raises KazooException."""
-    told: Future[Any] = Future()
-    told.set_running_or_notify_cancel()  # who waits may give up; the thread may still deliver
-    asked.rawlink(told.set_result)
-    await asyncio.wrap_future(told)
+    answered: Future[Any] = Future()
+    answered.set_running_or_notify_cancel()  # who waits may give up; the thread may still deliver
+    asked.rawlink(answered.set_result)
+    await asyncio.wrap_future(answered)
     return asked.get(block=False)
 
 

@@ -41,9 +41,9 @@ def test_as_json_standard_output_is_one_document(tmp_path: Path, pipeline: str) 
     """With Spark, too: its JVM inherits the stream."""
     words = [*RUN.replace("--no-spark", pipeline).split(), "--json", "--store", str(tmp_path)]
     done = subprocess.run([HARNESS, *words], capture_output=True, text=True, timeout=240)
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["verdict"]) in JUDGED, done.stderr
-    assert (told["exit_code"], told["harness_failure"]) == (done.returncode, None)
-    assert told["run"] == str((tmp_path / "latest").resolve())
-    for piece in ("  main  ", told["verdict"].upper(), "report: "):
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["verdict"]) in JUDGED, done.stderr
+    assert (document["exit_code"], document["harness_failure"]) == (done.returncode, None)
+    assert document["run"] == str((tmp_path / "latest").resolve())
+    for piece in ("  main  ", document["verdict"].upper(), "report: "):
         assert piece in done.stderr

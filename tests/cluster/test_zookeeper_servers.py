@@ -92,9 +92,9 @@ def test_each_kind_of_operation_and_the_figures(servers: Callable[..., Servers])
         assert await until_ok(third, Invocation("list", "sequence")) == [10, 11, 12]
         added = {await add(client) for client in clients}
         assert set(await until_ok(second, Invocation("read", "set"))) == added
-        told = [await zk.Prober(node.address).ask(5.0) for node in three.setup.nodes]
-        assert sorted(one["role"] for one in told) == ["follower", "follower", "leader"]
-        assert {one["term"] for one in told} == {1}
+        answers = [await zk.Prober(node.address).ask(5.0) for node in three.setup.nodes]
+        assert sorted(one["role"] for one in answers) == ["follower", "follower", "leader"]
+        assert {one["term"] for one in answers} == {1}
 
     talk(three, words)
 

@@ -78,39 +78,39 @@ def numbers(text: str) -> list[float]:
 
 def assert_when(raw: Raw, text: str, moment: float) -> None:
     """The moment, and the fault that stood or had been healed then, as "29.3 s, 0.2 s after #1 x was healed"."""
-    told = re.search(r"([\d.]+) s, ([\d.]+) s (into|after) #(\d+) (\S+?)(?: was healed)?[,;.]", text)
-    assert told is not None, text
-    name, began, healed = raw.fault(int(told[4]))
-    assert name == told[5]
-    assert float(told[1]) == pytest.approx(moment, abs=0.06)
-    assert float(told[2]) == pytest.approx(moment - (began if told[3] == "into" else healed), abs=0.11)
-    assert (began <= moment <= healed) == (told[3] == "into")
+    match = re.search(r"([\d.]+) s, ([\d.]+) s (into|after) #(\d+) (\S+?)(?: was healed)?[,;.]", text)
+    assert match is not None, text
+    name, began, healed = raw.fault(int(match[4]))
+    assert name == match[5]
+    assert float(match[1]) == pytest.approx(moment, abs=0.06)
+    assert float(match[2]) == pytest.approx(moment - (began if match[3] == "into" else healed), abs=0.11)
+    assert (began <= moment <= healed) == (match[3] == "into")
 
 
 def assert_after(raw: Raw, text: str, onset: float) -> None:
     """Rates before and after, the end of the service, the leaders since."""
     served, load = raw.served(), raw.asked(final=False)
-    if told := re.search(r"([\d.]+) operations a second succeeded before ([\d.]+) s, ([\d.]+) from then", text):
+    if match := re.search(r"([\d.]+) operations a second succeeded before ([\d.]+) s, ([\d.]+) from then", text):
         before = sum(moment < onset for moment in served) / (onset - load[0])
         since = sum(onset <= moment <= load[-1] for moment in served) / (load[-1] - onset)
-        assert [float(told[1]), float(told[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
-        assert float(told[2]) == pytest.approx(onset, abs=0.06)
-    if told := re.search(r"[Nn]o operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s", text):
-        assert float(told[1]) in (pytest.approx(max(served), abs=0.06), pytest.approx(onset, abs=0.06))
-        assert max(served) <= float(told[1]) + 0.06
-        assert float(told[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
-    told = re.search(r"(\d+|[Nn]o) new leaders? since then, at the end (\w+) led", text)
-    assert told is not None
+        assert [float(match[1]), float(match[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
+        assert float(match[2]) == pytest.approx(onset, abs=0.06)
+    if match := re.search(r"[Nn]o operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s", text):
+        assert float(match[1]) in (pytest.approx(max(served), abs=0.06), pytest.approx(onset, abs=0.06))
+        assert max(served) <= float(match[1]) + 0.06
+        assert float(match[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
+    match = re.search(r"(\d+|[Nn]o) new leaders? since then, at the end (\w+) led", text)
+    assert match is not None
     led = {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S >= onset}
     led -= {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S < onset}
-    assert (0 if told[1] in ("No", "no") else int(told[1])) == len(led)
+    assert (0 if match[1] in ("No", "no") else int(match[1])) == len(led)
     last = max((p for p in raw.answers if p["role"] == "leader"), key=lambda p: (p["term"], p["time"]))
-    assert told[2] == last["node"]
+    assert match[2] == last["node"]
 
 
 def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
-    raw, told = Raw(runs["replica-behind"]), diagnosis(runs["replica-behind"])
-    (one,) = told.breaks
+    raw, diagnosed = Raw(runs["replica-behind"]), diagnosis(runs["replica-behind"])
+    (one,) = diagnosed.breaks
     behind = [node for node in raw.nodes if raw.end - raw.last_rise(node, "applied") > 10]
     assert (one.severity, one.place, one.checks, list(one.nodes)) == (
         "replica behind",
@@ -123,13 +123,13 @@ def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs
     assert_when(raw, one.text, min(raw.last_rise(node, "applied") for node in behind))
     target = max(probe["committed"] for probe in raw.answers)
     assert numbers(one.text.partition("resumed:")[2]) == [*stands.values(), target]
-    assert_after(raw, told.after, min(raw.last_rise(node, "applied") for node in behind))
-    assert "n3, n5" in told.step
+    assert_after(raw, diagnosed.after, min(raw.last_rise(node, "applied") for node in behind))
+    assert "n3, n5" in diagnosed.step
 
 
 def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path]) -> None:
-    raw, told = Raw(runs["data-lost"]), diagnosis(runs["data-lost"])
-    lost, outage = told.breaks
+    raw, diagnosed = Raw(runs["data-lost"]), diagnosis(runs["data-lost"])
+    lost, outage = diagnosed.breaks
     assert (lost.severity, outage.severity) == ("data lost", "no commits")
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.checks[name].get("details", {}).get("moments", ())]
@@ -147,7 +147,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"({raw.end - last:.1f} s later)" in outage.text
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.text
     assert max(raw.served()) <= last + 1
-    assert_after(raw, told.after, first["time"] / S)
+    assert_after(raw, diagnosed.after, first["time"] / S)
 
 
 def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], 
 
 
 def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
-    raw, told = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
-    (one,) = told.breaks
+    raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
+    (one,) = diagnosed.breaks
     assert one.text.endswith("; at the end every log holds them again.")
     moments = [m for name in ("log-order", "committed-kept") for m in raw.checks[name]["details"]["moments"]]
     assert_when(raw, one.text, min(moment["time"] for moment in moments) / S)
@@ -172,7 +172,7 @@ def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Pa
         last = raw.of(node)[-1]
         known = max(p["committed"] for p in raw.answers if p["time"] <= last["time"] - S)
         assert last["ledger_end"] >= known
-    assert_after(raw, told.after, min(moment["time"] for moment in moments) / S)
+    assert_after(raw, diagnosed.after, min(moment["time"] for moment in moments) / S)
 
 
 def test_a_write_that_was_overwritten_is_no_lost_data(runs: dict[str, Path]) -> None:
@@ -192,9 +192,9 @@ def test_a_write_that_was_overwritten_is_no_lost_data(runs: dict[str, Path]) -> 
 
 
 def missed_by(example: Counterexample) -> object:
-    told = re.search(r"missed the write of (\S+?),", example.sentence)
-    assert told is not None
-    return json.loads(told[1])
+    match = re.search(r"missed the write of (\S+?),", example.sentence)
+    assert match is not None
+    return json.loads(match[1])
 
 
 def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs: dict[str, Path]) -> None:

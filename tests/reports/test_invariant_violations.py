@@ -57,9 +57,9 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     drawn = with_checks(files, DELETED, {"name": "recovery", "verdict": "unknown", "seen": "cut"})
     files.results.write_text(json.dumps({**drawn.run.results, "harness_failure": "no SSH"}))
     drawn = prepare(read_run(files))
-    told = diagnosis_of(drawn)
-    assert told is not None
-    assert [one.checks for one in told.breaks] == [("committed-kept",)]
+    diagnosed = diagnosis_of(drawn)
+    assert diagnosed is not None
+    assert [one.checks for one in diagnosed.breaks] == [("committed-kept",)]
     assert undecided_of(drawn.run) == []
     assert "a finding about the system under test all the same" in meaning_of(drawn.run)
     text = reports.render_run(files)
@@ -143,15 +143,15 @@ def test_checks_with_sections_of_their_own_and_good_ones_are_not_listed(made: Ma
 def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tuple[str, str]]) -> None:
     files = made(kind)
     drawn = prepare(read_run(files))
-    told = diagnosis_of(drawn)
-    found = [(*one.checks, one.place) for one in told.breaks] if told else []
+    diagnosed = diagnosis_of(drawn)
+    found = [(*one.checks, one.place) for one in diagnosed.breaks] if diagnosed else []
     assert found + [(name, "") for name, _ in undecided_of(drawn.run)] == heads
     reports.write_report(files)
     page = files.report.read_text()
     assert all(f'id="{place}"' in page for _, place in heads if place)
     if kind == "invalid":
-        assert told is not None
-        assert "stale read. process" in told.breaks[0].text
+        assert diagnosed is not None
+        assert "stale read. process" in diagnosed.breaks[0].text
     meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
     assert meanings.get(kind, "") in page
 
@@ -200,6 +200,8 @@ def test_what_nodes_say_of_their_state_is_told_with_its_moment(
 @pytest.mark.parametrize(("kind", "severity"), [("lost-element", "data lost"), ("duplicate", "inconsistent")])
 def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str, severity: str) -> None:
     own = {"name": "elements", "kind": "check", "verdict": "invalid", "seen": "5 of 7", "details": {"kind": kind}}
-    told = diagnosis_of(with_checks(fresh("valid"), own))
-    assert told is not None
-    assert [(one.severity, one.place, one.checks) for one in told.breaks] == [(severity, "invariant-1", ("elements",))]
+    diagnosed = diagnosis_of(with_checks(fresh("valid"), own))
+    assert diagnosed is not None
+    assert [(one.severity, one.place, one.checks) for one in diagnosed.breaks] == [
+        (severity, "invariant-1", ("elements",))
+    ]

@@ -98,8 +98,8 @@ def serve(link, role):
             request = json.loads(line)
             if not request:  # a peer's heartbeat
                 continue
-            told = {"ok": True, "value": time.time()} if request["op"] == "clock" else role.answer(request)
-            link.sendall(json.dumps({**told, "id": request.get("id")}).encode() + b"\n")
+            answer = {"ok": True, "value": time.time()} if request["op"] == "clock" else role.answer(request)
+            link.sendall(json.dumps({**answer, "id": request.get("id")}).encode() + b"\n")
     except OSError:
         role.went_wrong()
 

@@ -28,8 +28,8 @@ class RegisterTwin:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         op = request["op"]
         self.log.append((request["key"], request["value"]) if op == "append" else None)
-        told = self._change(op, request) if op in CHANGES else self._read(op, request)
-        return {"ok": True, "applied": True, "term": 1, "leader": "n1", **told}
+        answer = self._change(op, request) if op in CHANGES else self._read(op, request)
+        return {"ok": True, "applied": True, "term": 1, "leader": "n1", **answer}
 
     def _strikes(self) -> bool:
         self._count += 1
@@ -46,11 +46,11 @@ class RegisterTwin:
                 self._make(again["op"], again)
         if self._bug == "lose" and self._strikes():
             before = dict(self.registers)
-            told = self._make(op, request)
+            answer = self._make(op, request)
             self.registers = before
             if op == "append":
                 self.log[-1] = None
-            return {"acquired": True, "token": len(self.log)} if op == "acquire" else told
+            return {"acquired": True, "token": len(self.log)} if op == "acquire" else answer
         if self._bug == "twice" and self._strikes():
             self._again, self._wait = request, LATER
         return self._make(op, request)

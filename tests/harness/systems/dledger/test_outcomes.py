@@ -169,53 +169,53 @@ HOLDER, TRANSFER = Invocation("read", "lock-0"), Invocation("transfer", "bank-0"
 DONE = {"ok": True, "applied": True}
 
 
-def told(invocation: Invocation, **answer: Any) -> tuple[str, Any]:
+def completed(invocation: Invocation, **answer: Any) -> tuple[str, Any]:
     outcome = completion_of(invocation, {**DONE, **answer}, "n1")
     return outcome.type, outcome.value
 
 
 def test_rule_an_append_has_its_index_applied_or_not() -> None:
-    assert told(APPEND, index=8) == ("ok", 8)
-    assert told(APPEND, index=8, applied=False) == ("ok", 8)
-    assert [told(APPEND, **answer)[0] for answer in ({}, {"index": None}, {"index": -1}, {"index": "8"})] == [
+    assert completed(APPEND, index=8) == ("ok", 8)
+    assert completed(APPEND, index=8, applied=False) == ("ok", 8)
+    assert [completed(APPEND, **answer)[0] for answer in ({}, {"index": None}, {"index": -1}, {"index": "8"})] == [
         "info"
     ] * 4
 
 
 def test_rule_a_get_of_what_is_not_committed_claims_nothing() -> None:
-    assert told(GET, value=5) == ("ok", 5)
-    assert told(GET, value=None) == told(GET) == ("fail", None)
+    assert completed(GET, value=5) == ("ok", 5)
+    assert completed(GET, value=None) == completed(GET) == ("fail", None)
 
 
 def test_rule_a_list_has_all_entries_by_their_indexes() -> None:
-    assert told(LIST, values={"10": 1, "9": 2}) == ("ok", [[9, 2], [10, 1]])
-    assert told(LIST, values={}) == ("ok", [])
-    assert told(LIST, values=None) == ("fail", None)
+    assert completed(LIST, values={"10": 1, "9": 2}) == ("ok", [[9, 2], [10, 1]])
+    assert completed(LIST, values={}) == ("ok", [])
+    assert completed(LIST, values=None) == ("fail", None)
 
 
 def test_rule_an_acquire_or_release_says_who_holds_the_lock() -> None:
-    assert told(ACQUIRE, acquired=True, token=9) == ("ok", ["acquired", 9])
-    assert told(ACQUIRE, acquired=False, token=9) == ("ok", ["held", 9])
-    assert told(RELEASE, released=True) == ("ok", ["released", 7])
-    assert told(RELEASE, released=False, token=9) == ("ok", ["held", 9])
-    assert told(RELEASE, released=False, token=None) == ("ok", ["free", None])
+    assert completed(ACQUIRE, acquired=True, token=9) == ("ok", ["acquired", 9])
+    assert completed(ACQUIRE, acquired=False, token=9) == ("ok", ["held", 9])
+    assert completed(RELEASE, released=True) == ("ok", ["released", 7])
+    assert completed(RELEASE, released=False, token=9) == ("ok", ["held", 9])
+    assert completed(RELEASE, released=False, token=None) == ("ok", ["free", None])
 
 
 def test_rule_a_lock_without_a_clear_result_is_info() -> None:
-    assert told(ACQUIRE)[0] == told(RELEASE)[0] == told(ACQUIRE, acquired=True)[0] == "info"
+    assert completed(ACQUIRE)[0] == completed(RELEASE)[0] == completed(ACQUIRE, acquired=True)[0] == "info"
     for unclear in (None, "yes", 1):
-        assert told(ACQUIRE, acquired=unclear)[0] == told(RELEASE, released=unclear)[0] == "info"
-    assert told(ACQUIRE, acquired=True, token=9, applied=False)[0] == "info"
-    assert told(RELEASE, released=True, applied=False)[0] == "info"
+        assert completed(ACQUIRE, acquired=unclear)[0] == completed(RELEASE, released=unclear)[0] == "info"
+    assert completed(ACQUIRE, acquired=True, token=9, applied=False)[0] == "info"
+    assert completed(RELEASE, released=True, applied=False)[0] == "info"
 
 
 def test_rule_a_lock_refused_without_a_word_of_the_holder_is_fail() -> None:
-    assert told(ACQUIRE, acquired=False)[0] == "fail"
-    assert told(RELEASE, released=False, token="x")[0] == "fail"
+    assert completed(ACQUIRE, acquired=False)[0] == "fail"
+    assert completed(RELEASE, released=False, token="x")[0] == "fail"
 
 
 def test_rule_a_lock_that_was_given_back_is_free() -> None:
-    assert [told(HOLDER, value=value) for value in (7, -7, None, 0)] == [
+    assert [completed(HOLDER, value=value) for value in (7, -7, None, 0)] == [
         ("ok", 7),
         ("ok", None),
         ("ok", None),
@@ -225,10 +225,10 @@ def test_rule_a_lock_that_was_given_back_is_free() -> None:
 
 def test_rule_a_transfer_has_the_balances_that_it_left() -> None:
     left = {"bank-0/0": -5, "bank-0/1": 5}
-    assert told(TRANSFER, values=left) == ("ok", [[0, -5], [1, 5]])
-    assert told(TRANSFER, values=None) == ("ok", None)
-    assert told(TRANSFER, values=left, applied=False) == ("ok", None)
-    assert told(Invocation("read", "bank-0"), values=left) == ("ok", [[0, -5], [1, 5]])
+    assert completed(TRANSFER, values=left) == ("ok", [[0, -5], [1, 5]])
+    assert completed(TRANSFER, values=None) == ("ok", None)
+    assert completed(TRANSFER, values=left, applied=False) == ("ok", None)
+    assert completed(Invocation("read", "bank-0"), values=left) == ("ok", [[0, -5], [1, 5]])
 
 
 @pytest.mark.parametrize("one", [APPEND, ACQUIRE, RELEASE, TRANSFER])
