@@ -33,8 +33,8 @@ from history import RunFiles, read_history
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HARNESS: Final = (sys.executable, "-m", "harness")
-#: These wait for something that a run of seconds need not bring.
-TOO_LONG: Final = {"isolate-until-snapshot"}
+#: These wait for something that a run of seconds need not bring, or need five nodes.
+UNFIT: Final = {"isolate-until-snapshot", "kill-leader-then-successor", "rolling-kill"}
 WHOLE_S: Final = 300.0
 #: The main phase of a run, in seconds: the first fault comes after two.
 MAIN_S: Final = 6.0
@@ -225,7 +225,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         store = options.store or Path(directory)
         table = examine_faults(options.cluster)
-        usable = tuple(fault.name for fault in table.faults if fault.available and fault.name not in TOO_LONG)
+        usable = tuple(fault.name for fault in table.faults if fault.available and fault.name not in UNFIT)
         bench, rng = Bench(options.cluster, store, usable), random.Random(options.seed)
         moments = on_a_warm_cluster(bench, options.moments, rng) + on_a_cold_one(bench, options.cold, rng)
         left = bench.left()
