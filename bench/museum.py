@@ -10,28 +10,19 @@ again.  The runs that say what they should are removed; the others stay in the s
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import shutil
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.generated import with_table
-from bench.planted import MOST_FAILURES, counts, invalid_checks, save
+from bench.series import MOST_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+COMMAND: Final = "python -m bench.museum"
 PAGE: Final = ROOT / "docs" / "museum.md"
-RESULTS: Final = Path(__file__).with_suffix(".json")
-BEGIN: Final = "<!-- made by python -m bench.museum -->"
-END: Final = "<!-- end -->"
 
-Row = dict[str, Any]
 #: By version, the rows of a piece.
 Rows = dict[str, list[Row]]
 
@@ -53,12 +44,13 @@ class Piece:
     words: tuple[str, ...]
     found_by: tuple[str, ...] = ("linearizable",)
 
-    def command(self, version: str, seed: int, cluster: str, store: Path) -> list[str]:
-        """The command line of one run, without the program."""
-        return [
-            "run", "--system", f"{self.system}@{version}", *self.words, "--no-spark",
-            "--seed", str(seed), "--cluster", cluster, "--store", str(store),
-        ]  # fmt: skip
+    def command(self, version: str, cluster: str) -> list[str]:
+        """The command line of one run, without the program, the seed and the store."""
+        return ["run", "--system", f"{self.system}@{version}", *self.words, "--no-spark", "--cluster", cluster]
+
+    def as_it_should(self, version: str, row: Row) -> bool:
+        """Whether the bad release was found out, or nothing was said of another."""
+        return self.found(row) if version == self.bad else not row["invalid"]
 
     def found(self, row: Row) -> bool:
         """Whether a check that looks for this bug said so."""
@@ -89,25 +81,6 @@ PIECES: Final = (
         (*_SET, "--nemesis", "kill-random-processes", *_SHORT), _BY,
     ),
 )  # fmt: skip
-
-
-def run_once(piece: Piece, version: str, seed: int, cluster: str, store: Path) -> Row:
-    """One run; what of it the table needs."""
-    store = store / f"{piece.name.replace(' ', '-')}-{version}-{seed}"
-    shutil.rmtree(store, ignore_errors=True)
-    began = time.monotonic()
-    words = [sys.executable, "-m", "harness", *piece.command(version, seed, cluster, store)]
-    done = subprocess.run(words, cwd=ROOT, text=True, capture_output=True, check=False)
-    row: Row = {"seed": seed, "exit": done.returncode, "seconds": round(time.monotonic() - began, 1)}
-    found = next((path for path in store.glob("*/*/results.json") if not path.parent.is_symlink()), None)
-    if found is None:
-        return {**row, "said": (done.stdout + done.stderr)[-500:]}
-    results = json.loads(found.read_text())
-    row["invalid"] = invalid_checks(results)
-    row["sentence"] = str(results.get("sentence", ""))[:500]
-    if piece.found(row) if version == piece.bad else not row["invalid"]:
-        shutil.rmtree(store, ignore_errors=True)
-    return row
 
 
 def interval(hits: int, of: int) -> tuple[float, float]:
@@ -148,11 +121,6 @@ def _twins(piece: Piece) -> tuple[str, str]:
     return piece.bad, piece.good
 
 
-def write_page(page: Path, results: Mapping[str, Mapping[str, Sequence[Row]]]) -> None:
-    """Write the table of today into the page."""
-    page.write_text(with_table(page.read_text(), BEGIN, END, table(results)))
-
-
 def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> None:
     """Runs of one bug and its twin in turns, until there are as many of each as asked for."""
     of_piece = results.setdefault(piece.name, {})
@@ -163,7 +131,9 @@ def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> N
         if made[version] >= asked.runs:
             return
         rows = of_piece.setdefault(version, [])
-        row = run_once(piece, version, asked.seed + len(rows), asked.cluster, asked.store)
+        seed = asked.seed + len(rows)
+        store = asked.store / f"{piece.name.replace(' ', '-')}-{version}-{seed}"
+        row = run_once(piece.command(version, asked.cluster), seed, store, partial(piece.as_it_should, version))
         failures += not counts(row)
         rows.append(row)
         save(asked.results, results)
@@ -172,24 +142,12 @@ def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10, help="Runs of each version; with 0 only the page is written.")
-    names = [piece.name for piece in PIECES]
-    parser.add_argument("--pieces", default=",".join(names), help="Which, separated by commas.")
-    parser.add_argument("--cluster", default="netns")
-    parser.add_argument("--store", type=Path, default=ROOT / "store" / "museum")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--seed", type=int, default=1, help="Of the first run of each version; each next one adds 1.")
-    asked = parser.parse_args()
-    pieces = asked.pieces.split(",")
-    if unknown := sorted(set(pieces) - set(names)):
-        parser.error(f"--pieces: {', '.join(unknown)} is not among {', '.join(names)}")
-    results: dict[str, Rows] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
+    asked = options(__doc__, "pieces", [piece.name for piece in PIECES], runs=10, of=Path(__file__), page=PAGE)
+    results: dict[str, Rows] = known(asked.results)
     for piece in PIECES:
-        if piece.name in pieces:
+        if piece.name in asked.chosen:
             make(piece, asked, results)
-    write_page(asked.page, results)
+    write_table(asked.page, COMMAND, table(results))
 
 
 if __name__ == "__main__":

@@ -11,35 +11,21 @@ there is ``none``: the runs in which 0.4.0 has defects of its own, without a bug
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.generated import with_table
+from bench.series import MOST_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 from harness.systems.dledger import SYSTEM
 
 #: Each bug that the server can be told to have, and the checks that look for it.
 PLANTED_BUGS: Final = {canary.name: canary.found_by for canary in SYSTEM.canaries}
-ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
-RESULTS: Final = Path(__file__).with_suffix(".json")
-BEGIN: Final = "<!-- made by python -m bench.planted -->"
-END: Final = "<!-- end -->"
+COMMAND: Final = "python -m bench.planted"
 #: The name of the runs without a planted bug.
 NONE: Final = "none"
-#: Exit codes of a run that was judged; any other is a failure of the harness.
-JUDGED: Final = (0, 1, 2)
-#: So many harness failures of one bug, and the bench gives up on it.
-MOST_FAILURES: Final = 5
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +40,14 @@ class Trial:
     workload: str = "register"
     more: tuple[str, ...] = ()
 
-    def words(self, seed: int, cluster: str, store: Path) -> list[str]:
-        """The command line of one run, without the program."""
+    def words(self, cluster: str) -> list[str]:
+        """The command line of one run, without the program, the seed and the store."""
         planted = ("--unsafe-test-mode", "--canary", self.bug) if self.bug != NONE else ()
         turns = ("--nemesis", self.nemesis) if self.nemesis else ()
         return [
             "run", *planted, "--dledger-version", self.version,
             "--workload", self.workload, *turns, "--time-limit", f"{self.seconds:g}",
-            "--interval", f"{self.interval:g}", "--recovery-time", "20", "--no-spark", *self.more,
-            "--seed", str(seed), "--cluster", cluster, "--store", str(store),
+            "--interval", f"{self.interval:g}", "--recovery-time", "20", "--no-spark", *self.more, "--cluster", cluster,
         ]  # fmt: skip
 
 
@@ -81,35 +66,6 @@ TRIALS: Final = (
     Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),
     Trial("deposed-reads", nemesis="partition-leader-minority", seconds=20, interval=5),
 )
-
-
-def run_once(trial: Trial, seed: int, cluster: str, store: Path) -> Row:
-    """One run; what of it the table needs."""
-    store = store / f"{trial.bug}-{seed}"
-    shutil.rmtree(store, ignore_errors=True)
-    began = time.monotonic()
-    words = [sys.executable, "-m", "harness", *trial.words(seed, cluster, store)]
-    done = subprocess.run(words, cwd=ROOT, text=True, capture_output=True, check=False)
-    row: Row = {"seed": seed, "exit": done.returncode, "seconds": round(time.monotonic() - began, 1)}
-    found = next((path for path in store.glob("*/*/results.json") if not path.parent.is_symlink()), None)
-    if found is None:
-        return {**row, "said": (done.stdout + done.stderr)[-500:]}
-    results = json.loads(found.read_text())
-    row["invalid"] = invalid_checks(results)
-    row["sentence"] = str(results.get("sentence", ""))[:500]
-    if caught(trial.bug, row):
-        shutil.rmtree(store, ignore_errors=True)
-    return row
-
-
-def invalid_checks(results: Mapping[str, Any]) -> list[str]:
-    """Names of the checks of a run that say invalid."""
-    return [check["name"] for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
-
-
-def counts(row: Row) -> bool:
-    """Whether the run came to a judgement of the system, whatever it is."""
-    return row["exit"] in JUDGED and "invalid" in row
 
 
 def caught(bug: str, row: Row) -> bool:
@@ -143,24 +99,14 @@ def must_name(bug: str) -> str:
     return f"`{PLANTED_BUGS[bug][0]}`" if bug in PLANTED_BUGS else "nobody"
 
 
-def write_page(page: Path, results: Mapping[str, Sequence[Row]]) -> None:
-    """Write the table of today into the page."""
-    page.write_text(with_table(page.read_text(), BEGIN, END, table(results)))
-
-
-def save(path: Path, results: Mapping[str, Any]) -> None:
-    """Write the results so that they are whole at any moment."""
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    part.replace(path)
-
-
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
     """Runs of one bug until there are as many as asked for."""
     rows = results.setdefault(trial.bug, [])
     failures = 0
     while sum(map(counts, rows)) < asked.runs and failures < MOST_FAILURES:
-        row = run_once(trial, asked.seed + len(rows), asked.cluster, asked.store)
+        seed = asked.seed + len(rows)
+        store = asked.store / f"{trial.bug}-{seed}"
+        row = run_once(trial.words(asked.cluster), seed, store, lambda row: caught(trial.bug, row))
         failures += not counts(row)
         rows.append(row)
         save(asked.results, results)
@@ -169,24 +115,12 @@ def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20, help="Runs of each bug; with 0 only the page is written.")
-    names = [trial.bug for trial in TRIALS]
-    parser.add_argument("--bugs", default=",".join(names), help="Which, separated by commas.")
-    parser.add_argument("--cluster", default="netns")
-    parser.add_argument("--store", type=Path, default=ROOT / "store" / "planted")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--seed", type=int, default=1, help="Of the first run of each bug; each next one adds 1.")
-    asked = parser.parse_args()
-    bugs = asked.bugs.split(",")
-    if unknown := sorted(set(bugs) - set(names)):
-        parser.error(f"--bugs: {', '.join(unknown)} is not among {', '.join(names)}")
-    results: dict[str, list[Row]] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
+    asked = options(__doc__, "bugs", [trial.bug for trial in TRIALS], runs=20, of=Path(__file__), page=PAGE)
+    results: dict[str, list[Row]] = known(asked.results)
     for trial in TRIALS:
-        if trial.bug in bugs:
+        if trial.bug in asked.chosen:
             make(trial, asked, results)
-    write_page(asked.page, results)
+    write_table(asked.page, COMMAND, table(results))
 
 
 if __name__ == "__main__":

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from bench import planted
+from bench.series import write_table
 from harness.cli.run import run
-
-STORE = Path("store")
 
 
 def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
     assert {trial.bug for trial in planted.TRIALS} == {*planted.PLANTED_BUGS, planted.NONE}
     for trial in planted.TRIALS:
-        words = trial.words(7, "netns:x", STORE)
+        words = trial.words("netns:x")
         context = run.make_context("run", words[1:])
         assert context.params["canary"] == (trial.bug if trial.bug != planted.NONE else "")
 
@@ -38,7 +37,7 @@ def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
 ) -> None:
     made: list[int] = []
 
-    def run_once(trial: planted.Trial, seed: int, cluster: str, store: Path) -> dict[str, Any]:
+    def run_once(words: list[str], seed: int, store: Path, as_expected: object) -> dict[str, Any]:
         made.append(seed)
         return row(seed, 255 if seed == 2 else 1, "linearizable")
 
@@ -52,11 +51,12 @@ def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
 
 def test_the_page_keeps_its_words_around_the_table(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{planted.BEGIN}\nan old table\n{planted.END}\nafter\n")
+    begin, end = f"<!-- made by {planted.COMMAND} -->", "<!-- end -->"
+    page.write_text(f"before\n{begin}\nan old table\n{end}\nafter\n")
     for _ in range(2):
-        planted.write_page(page, {})
+        write_table(page, planted.COMMAND, planted.table({}))
     text = page.read_text()
     assert text.startswith("before\n")
-    assert text.endswith(f"{planted.END}\nafter\n")
+    assert text.endswith(f"{end}\nafter\n")
     assert text.count("`vote-twice`") == 1
     assert "an old table" not in text

@@ -1,0 +1,89 @@
+"""Series of real runs whose results make a table of the docs: made once, kept, and gone on with by a later call."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bench.generated import with_table
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+#: Exit codes of a run that was judged; any other is a failure of the harness.
+JUDGED: Final = (0, 1, 2)
+#: So many harness failures of one series, and the bench gives up on it.
+MOST_FAILURES: Final = 5
+
+#: What the table needs of one run.
+Row = dict[str, Any]
+
+
+def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable[[Row], bool]) -> Row:
+    """One run of the harness with a store of its own, which is removed when the run went as expected."""
+    shutil.rmtree(store, ignore_errors=True)
+    began = time.monotonic()
+    command = [sys.executable, "-m", "harness", *words, "--seed", str(seed), "--store", str(store)]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+    row: Row = {"seed": seed, "exit": done.returncode, "seconds": round(time.monotonic() - began, 1)}
+    found = next((path for path in store.glob("*/*/results.json") if not path.parent.is_symlink()), None)
+    if found is None:
+        return {**row, "said": (done.stdout + done.stderr)[-500:]}
+    results = json.loads(found.read_text())
+    row["invalid"] = invalid_checks(results)
+    row["sentence"] = str(results.get("sentence", ""))[:500]
+    if as_expected(row):
+        shutil.rmtree(store, ignore_errors=True)
+    return row
+
+
+def invalid_checks(results: Mapping[str, Any]) -> list[str]:
+    """Names of the checks of a run that say invalid."""
+    return [check["name"] for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
+
+
+def counts(row: Row) -> bool:
+    """Whether the run came to a judgement of the system, whatever it is."""
+    return row["exit"] in JUDGED and "invalid" in row
+
+
+def save(path: Path, results: Mapping[str, Any]) -> None:
+    """Write the results so that they are whole at any moment."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    part.replace(path)
+
+
+def write_table(page: Path, command: str, table: str) -> None:
+    """Write the table into the page, between the marks of the command that makes it."""
+    page.write_text(with_table(page.read_text(), f"<!-- made by {command} -->", "<!-- end -->", table))
+
+
+def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: Path, page: Path) -> argparse.Namespace:
+    """The command line of such a bench: ``chosen`` is the list of series asked for by ``--kind``.
+
+    ``of`` is the bench's module: results lie beside it, runs in a store of its name.
+    """
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0 only the page is written.")
+    parser.add_argument(f"--{kind}", dest="chosen", default=",".join(names), help="Which, separated by commas.")
+    parser.add_argument("--cluster", default="netns")
+    parser.add_argument("--store", type=Path, default=ROOT / "store" / of.stem)
+    parser.add_argument("--results", type=Path, default=of.with_suffix(".json"))
+    parser.add_argument("--page", type=Path, default=page)
+    parser.add_argument("--seed", type=int, default=1, help="Of the first run of each; each next one adds 1.")
+    asked = parser.parse_args()
+    asked.chosen = asked.chosen.split(",")
+    if unknown := sorted(set(asked.chosen) - set(names)):
+        parser.error(f"--{kind}: {', '.join(unknown)} is not among {', '.join(names)}")
+    return asked
+
+
+def known(path: Path) -> Any:
+    """The results so far; none where there is no file."""
+    return json.loads(path.read_text()) if path.exists() else {}
