@@ -160,7 +160,7 @@ class Plan:
         """What the plan chose of the system, on these machines."""
         return Setup(
             version=self.version, options=self.options, canary=self.canary, nodes=tuple(nodes),
-            client_timeout=self.client_timeout,
+            client_timeout=self.client_timeout, workload=self.workload,
         )  # fmt: skip
 
     @property

@@ -8,7 +8,7 @@
 ``artifacts``   files that systems run from, fetched once and kept
 ``ready``       when a process is ready
 ``deployment``  any system on its nodes: install, start, kill, collect
-``registers``   the workloads on registers that any system may have
+``workloads``   the workloads that any system may have
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
 ``zookeeper``   Apache ZooKeeper

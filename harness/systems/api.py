@@ -118,7 +118,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What was chosen for a run: version, options (all of them, with their values), canary (empty: none), machines.
+    """What was chosen for a run: version, options (all of them), canary (empty: none), machines, name of the workload.
 
     ``nodes`` is empty where a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
     """
@@ -128,6 +128,7 @@ class Setup:
     canary: str = ""
     nodes: tuple[Machine, ...] = ()
     client_timeout: float = 4.0
+    workload: str = ""
 
     def node(self, name: str) -> Machine:
         """Raises KeyError for an unknown name."""

@@ -3,7 +3,7 @@
 ``system``     the system that a file describes
 ``file_type``  what may stand in the file
 ``templates``  the command lines in it, with their placeholders
-``workloads``  the workloads that it can name
+``workloads``  the workloads that it can name, and their answers
 ``client``     operations through the client program, and which outcomes its answers prove
 ``child``      a child process that answers lines of JSON, started anew when it fails
 ``skeleton``   the files that ``harness system new`` writes

@@ -8,14 +8,18 @@ operation starts it anew.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 from harness.clients.wire import LostError, NotSentError
 from harness.systems.api import Machine
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.program.child import LineProgram
 from harness.workloads import Invocation
-from history.records.operations import contradiction
+from history.records.operations import ECHOED, contradiction
 
 UNUSABLE: Final = "unusable"
 LAW: Final = Law(
@@ -27,16 +31,23 @@ LAW: Final = Law(
 #: The program is to answer within an operation's timeout; so much (s) later it is killed.
 GRACE_S: Final = 0.5
 _LONGEST_ERROR: Final = 300
+_ANY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class ProgramClient:
-    """One worker's way to the cluster, through a client program of its own or a shared one."""
+    """One worker's way to the cluster, through a client program of its own or a shared one.
 
-    def __init__(self, program: LineProgram, home: Machine, worker: int, *, timeout: float) -> None:
+    ``answers`` is by function the type of what an ok answer returns, where not every value will do.
+    """
+
+    def __init__(
+        self, program: LineProgram, home: Machine, worker: int, *, timeout: float, answers: Mapping[str, Any] = _ANY
+    ) -> None:
         self._program = program
         self._home = home
         self._worker = worker
         self._timeout = timeout
+        self._answers = answers
 
     @property
     def home(self) -> str:
@@ -58,7 +69,7 @@ class ProgramClient:
             return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
         except LostError as error:
             return LAW.outcome(LOST, invocation, self.home, str(error))
-        if why := unusable(invocation, answer):
+        if why := unusable(invocation, answer, self._answers):
             self._program.restart(why)
             return LAW.outcome(UNUSABLE, invocation, self.home, why)
         return completion_of(invocation, answer, self.home)
@@ -67,7 +78,7 @@ class ProgramClient:
         self._program.close()
 
 
-def unusable(invocation: Invocation, answer: dict[str, Any]) -> str:
+def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[str, Any] = _ANY) -> str:
     """Why an answer cannot be one to this operation; empty if it can."""
     kind, error = answer.get("type"), answer.get("error")
     if kind not in ("ok", "fail", "info"):
@@ -78,6 +89,11 @@ def unusable(invocation: Invocation, answer: dict[str, Any]) -> str:
         return ""
     if invocation.f in LAW.reads and "value" not in answer:  # null means absent, which is a statement
         return "a read that is ok without a value"
+    if invocation.f in answers:
+        try:
+            msgspec.convert(answer.get("value"), answers[invocation.f])
+        except msgspec.ValidationError as refused:
+            return f"a {invocation.f} that is ok with a value of another kind: {refused}"
     return contradiction(invocation.f, invocation.value, answer.get("value")) or ""
 
 
@@ -88,6 +104,6 @@ def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> 
     if kind != "ok":
         return LAW.outcome(kind, invocation, node, error)
     value = answer.get("value")
-    if value is None and invocation.f not in LAW.reads:
+    if value is None and invocation.f in ECHOED:
         value = invocation.value
     return LAW.outcome(kind, invocation, node, error, value=value)

@@ -14,7 +14,7 @@ from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import LAW, ProgramClient
 from harness.systems.program.file_type import Command, RoleTable, SystemFile, read_system_file
 from harness.systems.program.templates import fill, words_of
-from harness.systems.program.workloads import WORKLOADS
+from harness.systems.program.workloads import ANSWERS, WORKLOADS
 from harness.systems.ready import listening, logged, succeeds
 
 #: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.
@@ -104,7 +104,7 @@ class _FromFile:
         return [
             ProgramClient(
                 shared or LineProgram(self._program(setup, self.file.client.command, home)), home, worker,
-                timeout=setup.client_timeout,
+                timeout=setup.client_timeout, answers=ANSWERS.get(setup.workload, {}),
             )
             for worker, home in ((worker, homes[worker % len(homes)]) for worker in range(number))
         ]  # fmt: skip

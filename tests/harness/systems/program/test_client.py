@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checker.core.calls import freeze
+from checker.models.registry import model_named
 from harness.systems.api import Machine
 from harness.systems.law import Outcome
 from harness.systems.program import child, client
 from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import ProgramClient, completion_of, unusable
+from harness.systems.program.workloads import ANSWERS as SHAPES
+from harness.systems.program.workloads import WORKLOADS
 from harness.workloads import Invocation
 from tests.support.harness.line_programs import WAYS, misbehaving, program
 
@@ -134,6 +138,39 @@ def test_whatever_is_answered_fail_needs_the_word_and_a_read_is_never_in_doubt(
         assert outcome.type != "info"
     if outcome.type == "ok" and invocation.f == "write":
         assert (type(outcome.value), outcome.value) == (int, 3)
+
+
+@pytest.mark.parametrize(
+    ("workload", "invocation", "right", "wrong"),
+    [
+        ("set", Invocation("read", "set-0"), [[], [3, 1]], [None, 3, "1,3", [1, "2"], [True], [1.5]]),
+        ("set", Invocation("add", "set-0", 3), [None, 3], [4, [3]]),
+        ("counter", Invocation("read", "counter-0"), [0, -7], [None, "7", 1.5, True, [7]]),
+        ("counter", Invocation("add", "counter-0", 3), [None, 3], [4]),
+        ("bank", Invocation("read", "bank-0"), [[], [[0, -5], [1, 5]]], [None, 5, {"0": 5}, [[0]], [[0, "5"]], [0, 5]]),
+        ("bank", Invocation("transfer", "bank-0", [0, 1, 5]), [None, [[0, -5], [1, 5]]], [True, [0, 1, 5], 5]),
+        ("register", Invocation("read", "k0"), [None, 3, "three"], []),
+    ],
+)
+def test_an_answer_of_another_kind_than_the_workloads_proves_nothing(
+    workload: str, invocation: Invocation, right: list[Any], wrong: list[Any]
+) -> None:
+    answers = SHAPES.get(workload, {})
+    model = model_named(WORKLOADS[workload].model)
+    for value in right:
+        answer = {"type": "ok", "value": value}
+        assert unusable(invocation, answer, answers) == ""
+        result = completion_of(invocation, answer, "n1").value
+        model.admit(invocation.f, freeze(invocation.value), freeze(result))
+    for value in wrong:
+        assert unusable(invocation, {"type": "ok", "value": value}, answers), value
+        assert not unusable(invocation, {"type": "info", "value": value}, answers)
+
+
+def test_a_transfer_that_names_no_balances_claims_none() -> None:
+    transfer = Invocation("transfer", "bank-0", [0, 1, 5])
+    assert completion_of(transfer, {"type": "ok"}, "n1") == Outcome("ok", None, "n1")
+    assert completion_of(transfer, {"type": "info", "error": "?"}, "n1") == Outcome("info", [0, 1, 5], "n1", "?")
 
 
 def test_every_way_to_misbehave_is_tried() -> None:

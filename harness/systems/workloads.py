@@ -1,0 +1,61 @@
+"""The workloads that any system may have: what clients do, and how it is judged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Workload
+from harness.workloads import Bank, CasRegister, Counters, MixedRegisters, Register, Sets, elements_check, total_check
+
+REGISTER: Final = Workload(
+    name="register",
+    summary="reads and writes of a few registers; every value is written once",
+    generator=lambda scale: Register(scale.keys).generator(),
+    final=lambda scale: Register(scale.keys).final_reads(),
+    model="register",
+    kinds=("read", "write"),
+    written_once=True,
+)
+CAS_REGISTER: Final = Workload(
+    name="cas-register",
+    summary="reads, writes, and compare-and-sets of what was last seen, of a few registers",
+    generator=lambda scale: CasRegister(scale.keys).generator(),
+    final=lambda scale: Register(scale.keys).final_reads(),
+    model="cas-register",
+    kinds=("read", "write", "cas"),
+)
+MIXED_REGISTERS: Final = Workload(
+    name="mixed-registers",
+    summary="register, half of it on registers that end after a hundred operations and are replaced",
+    generator=lambda scale: MixedRegisters(scale.keys).generator(),
+    final=lambda scale: MixedRegisters(scale.keys).final_reads(scale.used),
+    model="register",
+    kinds=("read", "write"),
+    written_once=True,
+)
+SET: Final = Workload(
+    name="set",
+    summary="unique integers are added to sets, which are read now and then, and at the end by every node",
+    generator=lambda scale: Sets(scale.keys).generator(),
+    final=lambda scale: Sets.final_reads(scale.used),
+    model="set",
+    kinds=("add", "read"),
+    checks=(lambda evidence: elements_check(evidence.operations),),
+)
+COUNTER: Final = Workload(
+    name="counter",
+    summary="adds to a few counters, and reads",
+    generator=lambda scale: Counters(scale.keys).generator(),
+    final=lambda scale: Counters(scale.keys).final_reads(),
+    model="counter",
+    kinds=("add", "read"),
+)
+BANK: Final = Workload(
+    name="bank",
+    summary="transfers between a few accounts, and reads of all at once",
+    generator=lambda scale: Bank(scale.keys).generator(),
+    final=lambda scale: Bank(scale.keys).final_reads(),
+    model="bank",
+    kinds=("transfer", "read"),
+    checks=(lambda evidence: total_check(evidence.operations),),
+)
