@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis import figures, node_timeline
+from reports.analysis import figures, node_timeline, outages
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow
@@ -43,6 +43,7 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
         ("counterexamples", lambda: _examples(drawn, columns, paint)),
         ("findings about nodes", lambda: _invariant_violations(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
+        ("outages", lambda: _outages(run, columns, paint)),
         ("sparklines", lambda: _sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
         ("commands", lambda: _commands(run, paint)),
@@ -150,6 +151,18 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
         seconds(gap / 1000 if gap is not None else None),
         "never" if window.never_recovered else milliseconds(window.recovered_ms),
     )
+
+
+def _outages(run: Run, columns: int, paint: Paint) -> str:
+    """Write for each kind of operation the longest time without a success, wherever phases and faults begin and end."""
+    lines = []
+    for one in outages.services_of(run.operations, run.end):
+        after = "" if one.longest.ended else ", none after it"
+        more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
+        span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"
+        lines.append((one_line(one.kind, 20), f"{one.longest.length:.2f} s", span))
+    head = paint("Longest time without a success, while clients asked", "strong")
+    return f"{head}\n{table(lines, right=(1,), columns=columns)}" if lines else ""
 
 
 def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
