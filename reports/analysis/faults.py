@@ -1,7 +1,7 @@
 """Fault windows: what each fault did to the cluster's links and to its clients.
 
-The figures (``history.metrics.recovery``) are taken here from the operations that a node had applied, all by one rule, so
-that none contradicts another; those of the pipeline's table ``faults`` only where there are no operations.
+The figures (``history.metrics.recovery``) are taken here from the operations that a node had applied, all by one rule,
+so that none contradicts another; those of the pipeline's table ``faults`` only where there are no operations.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def prepare(run: Run) -> Drawn:
     no_nodes: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
     found = run.notes.attempt(
-        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes), no_timelines
+        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts), no_timelines
     )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)

@@ -398,6 +398,7 @@
         ticks: { show: false },
         font: Ink.font,
         size: GUTTER,
+        values: (_, ticks) => ticks.map((tick) => figure(tick, Number.isInteger(tick) ? 0 : 1)),
         ...options
       }
     ];
@@ -499,7 +500,7 @@
       width: 1.25,
       points: { show: false },
       spanGaps: false,
-      value: (_, v) => v === null || v === void 0 ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 }),
+      value: (_, v) => figure(v, Number.isInteger(v) ? 0 : 1),
       ...more
     };
   }

@@ -193,6 +193,11 @@
     if (className) made.className = className;
     return made;
   }
+  function figure(value, digits) {
+    if (value === null || value === void 0 || value === "") return "–";
+    const text = Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return text.replaceAll(",", " ");
+  }
   function option(value, text) {
     const made = el("option", text);
     made.value = value;
@@ -635,6 +640,7 @@
         ticks: { show: false },
         font: Ink.font,
         size: GUTTER,
+        values: (_, ticks) => ticks.map((tick) => figure(tick, Number.isInteger(tick) ? 0 : 1)),
         ...options
       }
     ];
@@ -736,7 +742,7 @@
       width: 1.25,
       points: { show: false },
       spanGaps: false,
-      value: (_, v) => v === null || v === void 0 ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 }),
+      value: (_, v) => figure(v, Number.isInteger(v) ? 0 : 1),
       ...more
     };
   }
@@ -981,16 +987,14 @@
     const series = () => data.nodes.map(
       (node, i) => line(node.name, () => node.colour, {
         width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
-        dash: NODE_DASHES[i % NODE_DASHES.length]
+        dash: NODE_DASHES[i % NODE_DASHES.length],
+        paths: uPlot.paths.stepped({ align: 1 })
       })
     );
-    const thousands = (kind) => [
-      progress.time,
-      ...progress[kind].map((row) => row.map((v) => v === null ? null : v / 1e3))
-    ];
-    const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
-    makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
-    document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(thousands(event.target.value)));
+    const rows = (kind) => [progress.time, ...progress[kind]];
+    const plot = makePlot(data, "c-applied", 190, series(), rows("applied"), {});
+    makePlot(data, "c-lag", 150, series(), rows("lag"), {});
+    document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(rows(event.target.value)));
   }
   function hideEmpty(ids) {
     for (const id of ids) {

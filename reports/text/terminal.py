@@ -175,7 +175,7 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     if (response := figures.response_of(run.operations, run.end)) is not None:
         rows.append((f"{figures.RESPONSE_NAME}, ms", np.nan_to_num(response), False))
     if run.probes:
-        lag = node_timeline.progress_of(drawn.timelines, run.end / 1e9).lag
+        lag = node_timeline.progress_at(drawn.timelines, np.linspace(0.0, run.end / 1e9, 1000)).lag
         rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
     lines = [

@@ -1,7 +1,7 @@
 // Line charts by uPlot, all of them on the shared time axis.
 
 import { GUTTER, Ink, MARGIN, timeText, timeTicks } from "./canvas.js";
-import { svg } from "./dom.js";
+import { figure, svg } from "./dom.js";
 import { drawBands, drawPhases, drawViolationMarks, namePhases } from "./marks.js";
 import { View } from "./view.js";
 
@@ -24,6 +24,7 @@ function axes(options) {
       ticks: { show: false },
       font: Ink.font,
       size: GUTTER,
+      values: (_, ticks) => ticks.map((tick) => figure(tick, Number.isInteger(tick) ? 0 : 1)),
       ...options,
     },
   ];
@@ -129,7 +130,7 @@ export function line(label, colour, more) {
     width: 1.25,
     points: { show: false },
     spanGaps: false,
-    value: (_, v) => (v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 })),
+    value: (_, v) => figure(v, Number.isInteger(v) ? 0 : 1),
     ...more,
   };
 }
