@@ -19,6 +19,7 @@ from markupsafe import Markup
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     Drawn,
     checks_of,
@@ -236,19 +237,6 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]
-
-
-def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
-    found = {}
-    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
-    for window in run.results.get("windows", ()):
-        until = "by the end" if window.get("id") == last else "before the next"
-        nodes = (window.get("caught_up") or {}).get("nodes") or {}
-        late = [str(node) for node, took in nodes.items() if took is None]
-        if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
-    return found
 
 
 def _mapping(run: Run, name: str) -> Mapping[str, Any]:

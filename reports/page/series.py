@@ -55,7 +55,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
         "progress": part("replica progress", lambda: _progress(drawn.timelines, end)) if drawn.run.probes else None,
-        **part("marks of violations", lambda: marks_data(marks_of(drawn)), {"violations": [], "findings": []}),
+        **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
 
 
@@ -75,6 +75,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
             }
             for mark in marks.violations
         ],
+        "violated": marks.violated,
         "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
     }
 

@@ -11,9 +11,9 @@ import pytest
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
+from reports.analysis.faults import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
-from reports.page.page import late_of
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
 from tests.support.reports.made import Maker
