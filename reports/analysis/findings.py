@@ -193,7 +193,7 @@ def _register_of(run: Run, key: Any) -> RegisterHistory | None:
 def _legal(
     example: Counterexample, picture: Picture | None, history: RegisterHistory | None, blamed: set[int]
 ) -> Legal:
-    """Name every legal answer as far as the key's history tells; else those beside the counterexample."""
+    """Name every legal answer, else those beside the counterexample."""
     if len(example.suspects) == 1 and history is not None:
         culprit = example.suspects[0].invoke_index
         answers = legal_answers(history, culprit, sorted(blamed - {culprit}))

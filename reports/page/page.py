@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 import jinja2
 from markupsafe import Markup
@@ -33,6 +34,7 @@ from reports.analysis.findings import (
 )
 from reports.analysis.invariant_violations import invariant_violations
 from reports.load import logs
+from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
@@ -152,6 +154,8 @@ def render(drawn: Drawn) -> str:
         "run": run,
         "word": word_of(run),
         "verdict_class": run.verdict.replace(" ", "-"),
+        "place": f"{run.files.root.resolve().parent.name}/{run.name}",
+        "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "violations": drawn.violations,
@@ -194,6 +198,16 @@ def render(drawn: Drawn) -> str:
     }
     context["warnings"] = [*run.notes.warnings, *run.results.get("warnings", ())]
     return environment().get_template("report.html.j2").render(context)
+
+
+def before_of(run: Run) -> dict[str, str] | None:
+    """Link to the last valid run of the same plan, and to the comparison with it; None if there is none."""
+    name = last_valid_run(run.files, run.plan)
+    if name is None:
+        return None
+    test = run.files.root.resolve().parent.name
+    pair = urlencode({"a": f"{test}/{name}", "b": f"{test}/{run.name}"})
+    return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
 
 
 def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:

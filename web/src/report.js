@@ -1,6 +1,7 @@
 // The page of one run: unpacks the data, draws it, then wires keys, buttons, links and the address.
 
 import { readHash, writeHash } from "./address.js";
+import { wireBackLinks } from "./back_links.js";
 import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
@@ -48,6 +49,7 @@ async function start() {
   wireTheme(redrawAll);
   wireButtons();
   wireWords();
+  wireBackLinks();
   readInk();
   const packed = document.getElementById("packed").textContent;
   if (!packed.trim()) {
@@ -71,6 +73,7 @@ async function start() {
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
+  document.getElementById("progress-kind").addEventListener("input", writeHash);
   redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");

@@ -14,6 +14,7 @@ import {
 } from "./canvas.js";
 import { describe, hideCard, showCard } from "./details.js";
 import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
+import { drawHits } from "./hits.js";
 import { drawBands, triangle } from "./marks.js";
 import { drawMinimap, minimapPointer } from "./minimap.js";
 import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, visibleRange } from "./operations.js";
@@ -101,6 +102,7 @@ function drawOperations(area, toX) {
   }
   drawBins(area, bins, columns);
   for (const i of wide) drawBox(area, i, ops.t[i] * scale + offset, endOf(data, i) * scale + offset);
+  drawHits(area, toX);
   drawMarked(area, toX);
 }
 
