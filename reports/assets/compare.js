@@ -59,29 +59,31 @@ let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),conte
 1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step/2-.5;context.fillRect(from,top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){
 context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
 lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var Charts={plots:[],syncing:!1};function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},font:Ink.font,size:28,splits:u=>timeTicks(
-u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.quiet,grid:{stroke:()=>Ink.rule,width:1},
-ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}function makePlot(data,id,height,series,values,more){
-let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},
-drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[
-0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.scatter,live:!0},
-hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.background??drawBands)(
-context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),more.scatter(u,context,
-ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,data,toX,left,left+width,
-top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.
-left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||
-(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);return plot.over.addEventListener("dblcli\
-ck",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){
-plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||
-typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(
-plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){
-return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[
-Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.
-log10(tick)%1)<1e-6?tick:null),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%
-1)<1e-6?tick.toLocaleString("en"):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),
-View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,
-top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.
-max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
+context.lineWidth=1}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
+font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
+quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
+function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
+MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[
+View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(
+2)},...series],legend:{show:!more.scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.
+valToPos(seconds,"x",!0);(more.background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),
+more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,
+"x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
+u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
+u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
+host);return plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(
+event.clientX-box.left,"x"),(View.to-View.from)/box.width)}),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.
+point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
+let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
+ 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
+[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
+spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
+max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={
+filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};
+function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
+if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
+seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
+height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
 host.replaceChildren(el("p","No fault of either run was healed with a rate before it.","quiet"));return}let{time}=drawn[0].curve,top=Math.max(1.25,...drawn.flatMap(
 ({curve})=>curve.share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(WIDTH-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),
 picture=svg("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around the heals \

@@ -162,29 +162,31 @@ let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),conte
 value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){
 context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
 lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var Charts={plots:[],syncing:!1};function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},font:Ink.font,size:28,splits:u=>timeTicks(
-u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.quiet,grid:{stroke:()=>Ink.rule,width:1},
-ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}function makePlot(data,id,height,series,values,more){
-let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},
-drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[
-0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.scatter,live:!0},
-hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.background??drawBands)(
-context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),more.scatter(u,context,
-ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,data,toX,left,left+width,
-top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.
-left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||
-(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);return plot.over.addEventListener("dblcli\
-ck",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){
-plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||
-typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(
-plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){
-return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[
-Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.
-log10(tick)%1)<1e-6?tick:null),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%
-1)<1e-6?tick.toLocaleString("en"):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),
-View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,
-top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.
-max(host.clientWidth,200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+context.lineWidth=1}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
+font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
+quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
+function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
+MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[
+View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(
+2)},...series],legend:{show:!more.scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.
+valToPos(seconds,"x",!0);(more.background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),
+more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,
+"x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
+u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
+u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
+host);return plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(
+event.clientX-box.left,"x"),(View.to-View.from)/box.width)}),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.
+point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
+let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
+ 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
+[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
+spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
+max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={
+filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};
+function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
+if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
+seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
+height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
@@ -235,9 +237,9 @@ kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.da
 kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById(
 "charts")).scrollIntoView()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(-1),h:()=>stepHit(1),H:()=>stepHit(
 -1),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"center"}),box.focus()},Escape:()=>{
-unpinAll(),document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{View.selected!==null&&pin(View.selected)}};function wireKeys(){
-addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!Timeline.data||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.
-tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+unpinAll(),Timeline.range=null,document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{View.selected!==null&&pin(
+View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!Timeline.data||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.
+test(event.target.tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
 bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
 let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
@@ -248,7 +250,13 @@ let out=new Float64Array(n);for(let i=0;i<n;i++){let raw=0,weight=1;for(let plan
 name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);return Object.defineProperty(columns,entry.name,{value,enumerable:!0}),value}})}async function unpack(text){
 let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
 4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
-data}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
+at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
+best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
+finding.check),row=[...section?.querySelectorAll("[data-at]")??[]].reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0);show(row??section);
+return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function show(element){
+if(element){for(let fold=element.closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".sh\
+own"))other.classList.remove("shown");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
@@ -256,31 +264,64 @@ querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1
 .links").replaceWith((shown?shown.querySelector(".links"):live.calm).cloneNode(!0)));let silences=fault?.family==="kill"||fault?.family==="pause";for(let node of live.
 querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
 ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}, term ${led.
-term}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}let draw=()=>drawStrips(
-data,canvas);View.listeners.push(draw),followPointer(canvas,!0),stripPointer(data,canvas),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=18,AVAILABILITY=[
-"nothing was answered","some were answered ok","answered, but none ok"];function stripPointer(data,canvas){canvas.addEventListener("pointermove",event=>{let box=canvas.
-getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/
-STRIP_STEP)-1;showCard(event.buttons||seconds<View.from||seconds>View.to?null:stripRows(data,place,seconds),event.clientX,event.clientY)}),canvas.addEventListener(
-"pointerleave",hideCard)}function stripRows(data,place,seconds){let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.state==="installe\
-d"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.
-floor(seconds/data.available[0])]]??"–"],fault]:null;let found=place<data.nodes.length?stretchAt(data,place,seconds):void 0;if(place>=data.nodes.length)return null;
-if(!found)return[at,["node",data.nodes[place].name],["role","was not asked"]];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
-["term",role===4||term<0?"–":String(term)],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault]}function drawStrips(data,canvas){let rows=data.nodes,
-step2=STRIP_STEP,height=(rows.length+1)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,View.from,View.to);drawBands(context,data,toX,
-area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline="middle",drawAvailability(data,area,toX,step2);
-for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(data,area,toX,step2),drawViolationMarks(
-context,data,toX,area.left,area.right,0,height-22,1),drawTimeAxis(area,toX,height-22)}function drawAvailability(data,area,toX,step2){if(rowLabel(area,"any ok",step2/
-2),!data.available)return;let[width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;){let stop=start2+1;for(;stop<cells.length&&cells[stop]===
-cells[start2];)stop++;let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(context,cells[start2],Ink.ok,a,b,0,step2),
-start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,term,from,to]of stretches){
-let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),
-step2-6),context.fillStyle=luminance(node.colour)>.5?"#000":"#fff",context.textAlign="left";let label=clip(context,`term ${term}`,b-a-8);label&&!label.endsWith(
-"…")&&context.fillText(label,a+4,middle)}else if(role===1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=
-Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else{context.fillStyle=Ink.quiet;for(let x=a;x<b;x+=
-5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??
-[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,
-context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.
-lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+term}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
+data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
+"by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
+fill),document.getElementById("b-range").addEventListener("click",()=>chooseRange(null))}function chooseRange(range){Timeline.range=range,range&&(document.getElementById(
+"as-table").open=!0),View.changed()}function groupsIn(data,from,to,by){let{mask,reach}=Timeline,{ops}=data,nameOfGroup=BY[by](data),groups=new Map;for(let i=lowerBound(
+reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++){if(!mask[i]||endOf(data,i)<from*1e6)continue;let name=nameOfGroup(i),group=groups.get(name);group||(group=
+{name,counts:[0,0,0],took:[],errors:new Map},groups.set(name,group)),group.counts[ops.o[i]]++,ops.o[i]===0&&ops.d[i]>=0&&group.took.push(ops.d[i]/1e3),ops.e[i]>=
+0&&group.errors.set(ops.e[i],(group.errors.get(ops.e[i])??0)+1)}return[...groups.values()].sort((a,b)=>inOrder(a.name,b.name))}function quantile(sorted,share){return sorted.
+length?sorted[Math.ceil(share*sorted.length)-1]:null}function fillTable(by){let{data,range}=Timeline,[from,to]=range??[View.from,View.to],groups=groupsIn(data,from,
+to,by),table=document.createElement("table"),head=table.createTHead().insertRow();for(let[place,name]of HEADS.entries()){let cell=el("th",name||by,place&&place<
+9?"num":"");cell.scope="col",head.append(cell)}let body=table.createTBody();for(let{name,counts,took,errors}of groups.slice(0,MOST_ROWS)){let row=body.insertRow(),
+[code,times]=[...errors].sort((a,b)=>b[1]-a[1])[0]??[];took.sort((a,b)=>a-b);let numbers=[counts[0]+counts[1]+counts[2],...counts].map(count=>figure(count,0)),took4=[
+.5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
+el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
+getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
+hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries"],MOST_ARROWS=40,REACH2=5,rowOf=(data,place)=>place<0?data.nodes.
+length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
+context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
+lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
+tall)}}let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),
+kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?
+4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),
+context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+
+(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
+if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
+ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-
+Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...arrows,...lines].slice(0,
+6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),followPointer(canvas,
+!0),stripPointer(data,canvas),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, \
+but none ok"];function stripPointer(data,canvas){canvas.addEventListener("pointermove",event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-
+box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-
+MARGIN),outside=event.buttons||seconds<View.from||seconds>View.to;canvas.style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(
+data,place,seconds,perPixel),event.clientX,event.clientY)});let down=null;canvas.addEventListener("pointerdown",event=>{down=event.clientX}),canvas.addEventListener(
+"click",event=>{if(down===null||Math.abs(event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),
+mark2=markNear(data,View.from+(event.clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){
+let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||
+"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
+data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
+node",data.nodes[place].name],["role","was not asked"],...events];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
+["term",role===4||term<0?"–":String(term)],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
+nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
+View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline=
+"middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(
+data,area,toX,step2),harness&&rowLabel(area,"harness",(rows.length+1.5)*step2),drawTrack(data,area,toX,step2),drawViolationMarks(context,data,toX,area.left,area.
+right,0,height-22,1),drawTimeAxis(area,toX,height-22)}function drawAvailability(data,area,toX,step2){if(rowLabel(area,"any ok",step2/2),!data.available)return;let[
+width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;){let stop=start2+1;for(;stop<cells.length&&cells[stop]===cells[start2];)stop++;
+let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(context,cells[start2],Ink.ok,a,b,0,step2),start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){
+let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,term,from,to]of stretches){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),
+area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?
+"#000":"#fff",context.textAlign="left";let label=clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
+1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.
+strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else{context.fillStyle=Ink.quiet;for(let x=a;x<b;x+=5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){
+let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>
+area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/
+2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=
+Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
 querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
 let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
 let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(
@@ -339,48 +380,52 @@ layFaults();let{data,canvas,rows,rowHeight}=Timeline,faults=Timeline.faultRows.l
 height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),context.
 strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,row.
 label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
-1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawOperations(area,toX);for(let[
-place,row]of Timeline.faultRows.entries())drawFaultRow(area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,"faults",bottom-faults+
-FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawOperations(area,toX){let{data,row,rows,mask}=Timeline,{ops}=data,[first,last]=visibleRange(),columns=Math.
-ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length),wide=[],scale=(area.right-area.left)/((View.to-View.from)*1e6),offset=area.left-View.from*1e6*
-scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=rows.length)continue;let end=endOf(data,i);if((end-ops.t[i])*scale>=2){end*scale+offset>=area.left&&wide.
-push(i);continue}let x=ops.t[i]*scale+offset-area.left|0;if(x<0||x>=columns)continue;let place=row[i]*columns+x;BADNESS[ops.o[i]]>bins[place]&&(bins[place]=BADNESS[ops.
-o[i]])}drawBins(area,bins,columns);for(let i of wide)drawBox(area,i,ops.t[i]*scale+offset,endOf(data,i)*scale+offset);drawHits(area,toX),drawMarked(area,toX)}function drawBins(area,bins,columns){
-let{context}=area,{rows,rowHeight}=Timeline,colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let row=0;row<rows.length;row++)for(let x=0;x<columns;){let value=bins[row*
-columns+x],stop=x+1;for(;stop<columns&&bins[row*columns+stop]===value;)stop++;value&&(context.fillStyle=colours[value],context.fillRect(area.left+x,row*rowHeight+
-3,stop-x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){let{data,row,rowHeight}=Timeline,{ops}=data,{context}=area,outcome=ops.o[i],a=Math.max(x0,area.left-
-4),b=Math.min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.
-strokeRect(a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=
-Ink[name],context.globalAlpha=outcome?.55:.85,context.fillRect(a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===
-1&&w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign=
-"left",context.textBaseline="middle",context.fillText(clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,
-framed=new Map;data.violations.forEach(({ops},place)=>{for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){
-let i=placeOfIndex(index);i<0||!Timeline.mask[i]||(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.
-globalAlpha=1,data.violations.some(({suspects},place)=>suspects.includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(
-area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,away=0){let{data,row,rows,rowHeight}=Timeline,{context}=area;if(row[i]>=rows.length)
-return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[
-a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=
-colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/
-1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.
-floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),
-best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.
-t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||
-!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||
-event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&
-(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(
--1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1}),canvas.addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,
-moved:!1},canvas.setPointerCapture(event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-
-GUTTER-MARGIN)*(drag.to-drag.from);Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),drag.moved&&(hideCard(),View.set(drag.from+shift,drag.to+shift));return}let box=canvas.
-getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),event.clientX,event.clientY)}),canvas.addEventListener(
-"pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(
-null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
+1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawRange(context,toX,bottom),drawOperations(
+area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,"\
+faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
+context.globalAlpha=.16,context.fillStyle=Ink.link,context.fillRect(a,0,b-a,bottom),context.globalAlpha=1}function drawOperations(area,toX){let{data,row,rows,mask}=Timeline,
+{ops}=data,[first,last]=visibleRange(),columns=Math.ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length),wide=[],scale=(area.right-area.left)/((View.
+to-View.from)*1e6),offset=area.left-View.from*1e6*scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=rows.length)continue;let end=endOf(data,i);if((end-ops.
+t[i])*scale>=2){end*scale+offset>=area.left&&wide.push(i);continue}let x=ops.t[i]*scale+offset-area.left|0;if(x<0||x>=columns)continue;let place=row[i]*columns+
+x;BADNESS[ops.o[i]]>bins[place]&&(bins[place]=BADNESS[ops.o[i]])}drawBins(area,bins,columns);for(let i of wide)drawBox(area,i,ops.t[i]*scale+offset,endOf(data,i)*
+scale+offset);drawHits(area,toX),drawMarked(area,toX)}function drawBins(area,bins,columns){let{context}=area,{rows,rowHeight}=Timeline,colours=[null,Ink.ok,Ink["\
+fail-ink"],Ink["info-ink"]];for(let row=0;row<rows.length;row++)for(let x=0;x<columns;){let value=bins[row*columns+x],stop=x+1;for(;stop<columns&&bins[row*columns+
+stop]===value;)stop++;value&&(context.fillStyle=colours[value],context.fillRect(area.left+x,row*rowHeight+3,stop-x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){
+let{data,row,rowHeight}=Timeline,{ops}=data,{context}=area,outcome=ops.o[i],a=Math.max(x0,area.left-4),b=Math.min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-
+3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.strokeRect(a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),
+context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=Ink[name],context.globalAlpha=outcome?.55:.85,context.fillRect(
+a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===1&&w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,
+2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign="left",context.textBaseline="middle",context.fillText(
+clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,framed=new Map;data.violations.forEach(({ops},place)=>{
+for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){let i=placeOfIndex(index);i<0||!Timeline.mask[i]||
+(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.globalAlpha=1,data.violations.some(({suspects},place)=>suspects.
+includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,away=0){
+let{data,row,rows,rowHeight}=Timeline,{context}=area;if(row[i]>=rows.length)return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(
+data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=
+Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}
+function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+
+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.
+to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==
+line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=
+distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.
+from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(
+canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.
+move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1}),canvas.
+addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(
+event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);
+if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(
+event)].sort((a,b)=>a-b));return}let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),
+event.clientX,event.clientY)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-
+box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerle\
+ave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;
 if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById(
 "waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),initStrips(
-data),Timeline.data&&(fillFilters(data),initText()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),
-document.getElementById("progress-kind").addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.
-ready="yes",performance.mark("usable")}window.page={applyFilters,Charts,drawTimeline,endOf,GUTTER,groupRows,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,
-select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=
-`The charts could not be drawn: ${error.message}`,console.error(error)});})();
+data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),initText(),initRangeTable()),
+wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById("progress-kind").addEventListener(
+"input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,
+Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(
+error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.
+message}`,console.error(error)});})();

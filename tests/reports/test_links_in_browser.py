@@ -165,3 +165,85 @@ def test_any_two_runs_can_be_chosen_and_what_does_not_differ_is_not_coloured(ser
         assert found.page.locator("#cmp-figures .red").count() == 0
         assert found.page.locator("#cmp-figures .differs").count() == 0
         assert [text for text in found.complaints if "favicon" not in text and "compare.html?" not in text] == []
+
+
+TABLE = """(([from, to, by]) => { const { data, mask } = page.Timeline, { ops, names } = data, found = {};
+    for (let i = 0; i < ops.t.length; i++) {
+        if (!mask[i] || ops.t[i] > to * 1e6 || page.endOf(data, i) < from * 1e6) continue;
+        const row = found[names[by][ops[by][i]]] ??= { counts: [0, 0, 0], took: [] };
+        row.counts[ops.o[i]]++;
+        if (ops.o[i] === 0) row.took.push(ops.d[i] / 1000);
+    }
+    for (const row of Object.values(found)) row.took.sort((a, b) => a - b);
+    return found; })"""
+"""Counts and latencies in a stretch by a column of names, one operation after the other."""
+
+
+def test_a_stretch_of_time_is_a_table_of_counts_quantiles_and_errors(page: Tab) -> None:
+    page.page.locator("#c-timeline").scroll_into_view_if_needed()
+    box = page.page.locator("#c-timeline").bounding_box()
+    page.page.keyboard.down("Shift")
+    page.page.mouse.move(box["x"] + 300, box["y"] + 30)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + 700, box["y"] + 30, steps=4)
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    page.settle()
+    start, stop = page.js("page.Timeline.range")
+    assert page.js("page.View.from === 0 && page.View.to === page.View.end")
+    for by, column in (("kind", "f"), ("node", "n")):
+        page.page.select_option("#by-table", by)
+        page.settle()
+        wanted = page.page.evaluate(TABLE, [start, stop, column])
+        rows = page.page.locator("#as-table tbody tr").all_inner_texts()
+        assert [row.split("\t")[0] for row in rows] == sorted(wanted)
+        for row in rows:
+            name, count, ok, info, fail, p50, _, _, most, *_ = row.split("\t")
+            counts, took = wanted[name]["counts"], wanted[name]["took"]
+            assert [int(ok), int(info), int(fail), int(count)] == [*counts, sum(counts)]
+            assert float(p50.replace("\u2009", "")) == pytest.approx(took[-(-len(took) // 2) - 1], abs=0.06)
+            assert float(most.replace("\u2009", "")) == pytest.approx(took[-1], abs=0.06)
+    page.page.click("#b-range")
+    page.settle()
+    assert "as in view" in page.page.inner_text("#said-table")
+    for by in ("outcome", "client", "key", "phase"):
+        page.page.select_option("#by-table", by)
+        assert page.page.locator("#as-table tbody tr").count() > 1
+
+
+def test_a_mark_in_a_chart_opens_its_evidence(page: Tab) -> None:
+    at, left, width = page.js(
+        "(() => { const { plot } = page.Charts.plots[1], box = plot.over.getBoundingClientRect();"
+        " const at = page.Timeline.data.violations[1].at; page.View.set(at - 0.2, at + 0.2);"
+        " return [at, box.left, box.width]; })()"
+    )
+    page.settle()
+    page.page.locator("#c-rate").scroll_into_view_if_needed()
+    top = page.page.locator("#c-rate .u-over").bounding_box()["y"]
+    assert at > 0
+    page.page.mouse.click(left + width / 2, top + 6)
+    page.until("document.querySelectorAll('article.violation')[1].classList.contains('shown')")
+    assert page.js("document.querySelectorAll('article.violation')[1].closest('details').open")
+
+
+def test_a_mark_of_a_broken_rule_opens_the_moment_in_its_section(page: Tab) -> None:
+    finding = page.js("page.Timeline.data.findings[0]")
+    page.js(f"page.View.set({finding['at']} - 3, {finding['at']} + 3)")
+    page.settle()
+    page.page.locator("#c-leaders").scroll_into_view_if_needed()
+    box = page.page.locator("#c-leaders").bounding_box()
+    page.page.mouse.click(box["x"] + 64 + (box["width"] - 80) / 2, box["y"] + 8)
+    page.until("document.querySelector('.invariant tr.shown') !== null")
+    shown = page.js("[document.querySelector('tr.shown').dataset.at, document.querySelector('.shown th').textContent]")
+    assert float(shown[0]) == pytest.approx(finding["at"], abs=1e-3)
+
+
+def test_elections_and_lost_entries_can_be_read_in_the_strip(page: Tab) -> None:
+    kind, at, _, to, text = page.js("page.Timeline.data.track.arrows.find(([kind]) => kind === 1)")
+    assert kind == 1
+    page.js(f"page.View.set({at} - 3, {at} + 3)")
+    page.settle()
+    page.page.locator("#c-leaders").scroll_into_view_if_needed()
+    box = page.page.locator("#c-leaders").bounding_box()
+    page.page.mouse.move(box["x"] + 64 + (box["width"] - 80) / 2, box["y"] + (to + 1.5) * 22)
+    assert text in page.page.inner_text("#card")

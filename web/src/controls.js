@@ -119,6 +119,7 @@ const Keys = {
   },
   Escape: () => {
     unpinAll();
+    Timeline.range = null;
     if (document.activeElement === Timeline.canvas) Timeline.canvas.blur();
   },
 };

@@ -5,7 +5,10 @@ import { figure, svg } from "./dom.js";
 import { drawBands, drawPhases, drawViolationMarks, namePhases } from "./marks.js";
 import { View } from "./view.js";
 
-export const Charts = { plots: [], syncing: false };
+// onMark: called with a moment and the seconds of a pixel, where the strip of marks above a chart is clicked.
+export const Charts = { plots: [], syncing: false, onMark: null };
+
+const MARKS_HEIGHT = 16;
 
 function axes(options) {
   return [
@@ -95,6 +98,11 @@ export function makePlot(data, id, height, series, values, more) {
     values,
     host,
   );
+  plot.over.addEventListener("click", (event) => {
+    const box = plot.over.getBoundingClientRect();
+    if (event.clientY - box.top <= MARKS_HEIGHT)
+      Charts.onMark?.(plot.posToVal(event.clientX - box.left, "x"), (View.to - View.from) / box.width);
+  });
   plot.over.addEventListener("dblclick", () => View.whole());
   plot.over.addEventListener("pointerleave", () => View.point(null));
   Charts.plots.push({ plot, host, height });

@@ -6,10 +6,12 @@ import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
+import { markNear, openEvidence } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
 import { Charts, resizeCharts } from "./plots.js";
+import { chooseRange, groupsIn, initRangeTable } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { search } from "./search.js";
 import { Selection, select } from "./selection.js";
@@ -64,9 +66,14 @@ async function start() {
   initTimeline(data);
   initCharts(data);
   initStrips(data);
+  Charts.onMark = (seconds, perPixel) => {
+    const mark = markNear(data, seconds, perPixel);
+    if (mark) openEvidence(mark);
+  };
   if (Timeline.data) {
     fillFilters(data);
     initText();
+    initRangeTable();
   }
   wireKeys();
   wireFaults(data);
@@ -83,10 +90,12 @@ async function start() {
 window.page = {
   applyFilters,
   Charts,
+  chooseRange,
   drawTimeline,
   endOf,
   GUTTER,
   groupRows,
+  groupsIn,
   isError,
   lowerBound,
   MARGIN,
