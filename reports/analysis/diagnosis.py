@@ -12,8 +12,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from history import UNAPPLIED
-from history.codes import OK
 from reports.analysis.faults import when
 from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of, violation_count
 from reports.analysis.lagging_nodes import AGE_S
@@ -276,9 +274,7 @@ def _leaders_since(drawn: Drawn, onset: float) -> int:
 
 def _served(run: Run) -> Floats:
     """When operations were acknowledged by a node that had applied them, in seconds, in order."""
-    operations = run.operations
-    served = operations.which(OK) & (operations.error.codes != operations.error.code(UNAPPLIED))
-    return np.sort(operations.returned[served]) / 1e9
+    return np.sort(run.operations.returned[run.operations.served]) / 1e9
 
 
 def _served_after(run: Run, seconds: float) -> bool:

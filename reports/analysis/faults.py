@@ -1,19 +1,18 @@
 """Fault windows: what each fault did to the cluster's links and to its clients.
 
-The pipeline's table ``faults`` is taken where it exists; otherwise the same figures (``history.metrics.recovery``) are
-taken here from the operations, so that a run without tables has its fault table too.
+The figures (``history.metrics.recovery``) are taken here from the operations that a node had applied, all by one rule,
+so that none contradicts another; those of the pipeline's table ``faults`` only where there are no operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from history import SECOND, Receipt
-from history.codes import OK
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Ints, Operations
@@ -63,6 +62,9 @@ class FaultWindow:
     measured_s: float | None = None
     """Seconds over which ``rate_during`` was measured, where they are a small part of the fault."""
 
+    kinds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    """The same figures for each kind of operation alone."""
+
     @property
     def installed(self) -> bool:
         return self.state == "installed"
@@ -91,13 +93,15 @@ def when(seconds: float, windows: Sequence[FaultWindow]) -> str:
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """List the faults in the order in which they were started."""
     oks = _ok_times(run.operations)
+    kinds = {kind: _ok_times(run.operations, code) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
-        own = figures(receipt, around.get(receipt.id), oks, load)
-        costs = {**dict.fromkeys(FIGURES), **own, **_recorded(run.fault_rows.get(receipt.id))}
-        found.append(_window(receipt, costs, timelines, run.nodes, load))
+        here = around.get(receipt.id)
+        own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
+        by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
+        found.append(_window(receipt, {**dict.fromkeys(FIGURES), **own}, by_kind, timelines, run.nodes, load))
     return found
 
 
@@ -130,6 +134,7 @@ def measured_for(receipt: Receipt, load: Load) -> float | None:
 def _window(
     receipt: Receipt,
     costs: Mapping[str, float | None],
+    by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
     nodes: Sequence[str],
     load: Load,
@@ -155,8 +160,22 @@ def _window(
         reason=receipt.reason if receipt.state != "installed" else None,
         witness=receipt.witness if isinstance(receipt.witness, dict) else {"seen": receipt.witness},
         never_recovered=never_recovered({**costs, "state": receipt.state}),
+        kinds=by_kind,
         **costs,
     )
+
+
+def late_of(run: Run) -> dict[int, str]:
+    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
+    found = {}
+    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
+    for window in run.results.get("windows", ()):
+        until = "by the end" if window.get("id") == last else "before the next"
+        nodes = (window.get("caught_up") or {}).get("nodes") or {}
+        late = [str(node) for node, took in nodes.items() if took is None]
+        if late and isinstance(window.get("id"), int):
+            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
+    return found
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:
@@ -213,12 +232,14 @@ def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: S
     return len(set(nodes) - dropped) < len(nodes) // 2 + 1
 
 
-def _ok_times(operations: Operations) -> Ints:
-    return np.sort(operations.returned[operations.which(OK)])
+def _ok_times(operations: Operations, kind: int | None = None) -> Ints:
+    """When operations, of one kind or of all, were acknowledged by a node that had applied them."""
+    chosen = operations.served if kind is None else operations.served & (operations.f.codes == kind)
+    return np.sort(operations.returned[chosen])
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:
-    """Take the pipeline's figures for the same fault, which are the authority."""
+    """Take the pipeline's figures of the same fault."""
     return {} if row is None else {name: row.get(name) for name in FIGURES}
 
 

@@ -88,13 +88,17 @@ def response_of(operations: Operations, end_ns: int) -> Floats | None:
 
 
 def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
-    """Compute the strip's cells: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok)."""
+    """Compute the strip's cells: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok).
+
+    An acknowledgement of what was never applied is a completion and not an ok.
+    """
     width = max(STRIP_NS, bin_width(end_ns, 14400) // 4)
     count = int(end_ns // width) + 1
     done = operations.returned != NONE
     when = operations.returned[done] // width
-    ok = np.bincount(when[operations.outcome[done] == OK], minlength=count)[:count]
-    other = np.bincount(when[operations.outcome[done] != OK], minlength=count)[:count]
+    served = operations.served[done]
+    ok = np.bincount(when[served], minlength=count)[:count]
+    other = np.bincount(when[~served], minlength=count)[:count]
     return width / SECOND, np.where(ok > 0, 1, np.where(other > 0, 2, 0)).astype(np.int64)
 
 
@@ -155,15 +159,6 @@ def _counted(operations: Operations) -> list[tuple[str, str, int]]:
         (OUTCOMES[int(place) % len(OUTCOMES)], operations.error.names[int(place) // len(OUTCOMES)], int(numbers[place]))
         for place in order
     ]
-
-
-def longest_gap(operations: Operations, start_ns: int, end_ns: int) -> tuple[float, float]:
-    """Find the longest time without an ok in a window: (its start, its length), in seconds."""
-    oks = np.sort(operations.returned[operations.which(OK)])
-    inside = oks[(oks >= start_ns) & (oks <= end_ns)]
-    edges = np.concatenate(([start_ns], inside, [end_ns])).astype(np.float64)
-    place = int(np.diff(edges).argmax())
-    return float(edges[place]) / SECOND, float(edges[place + 1] - edges[place]) / SECOND
 
 
 def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:

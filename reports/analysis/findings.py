@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
 from history.records.violation_times import occasions_text
 from reports.analysis import faults, node_timeline
-from reports.analysis.counterexample import Picture, picture_of
+from reports.analysis.counterexample import Picture, picture_of, text_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
+from reports.analysis.register_history import RegisterHistory, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
@@ -36,7 +38,8 @@ class Violation:
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
     operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
     stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
-    last acknowledged change that a single one shows no sign of.
+    last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
+    history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
     """
 
     key: Any
@@ -54,6 +57,16 @@ class Violation:
     logged: logs.Excerpt | None
     suspects: list[Response]
     missed: Response | None
+    legal: Legal
+    prefix: tuple[float, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn."""
+
+    answers: tuple[str, ...]
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ def prepare(run: Run) -> Drawn:
     no_nodes: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
     found = run.notes.attempt(
-        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes), no_timelines
+        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts), no_timelines
     )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
@@ -151,7 +164,42 @@ def judged_without_suspects(run: Run) -> bool:
 
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
     """List the counterexamples that are drawn, earliest first."""
-    return [_violation(run, found, windows, key, example) for key, example in examples_of(run)[:MAX_EXAMPLES]]
+    every = examples_of(run)
+    blamed: dict[str, set[int]] = {}
+    for key, example in every:
+        blamed.setdefault(str(key), set()).update(one.invoke_index for one in example.suspects)
+    histories: dict[str, RegisterHistory | None] = {}
+    shown = []
+    for key, example in every[:MAX_EXAMPLES]:
+        name, prefix = str(key), None
+        if name not in histories:
+            histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, key), None)
+            prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
+        one = _violation(run, found, windows, key, example)
+        legal = _legal(example, one.picture, histories[name], blamed[name])
+        shown.append(replace(one, legal=legal, prefix=prefix))
+    return shown
+
+
+def _prefix(history: RegisterHistory | None) -> tuple[float, int] | None:
+    found = prefix_of(history) if history else None
+    return (found[0] / 1e9, found[1]) if found else None
+
+
+def _register_of(run: Run, key: Any) -> RegisterHistory | None:
+    return history_of(run.operations, key) if run.header.get("model") == "register" else None
+
+
+def _legal(
+    example: Counterexample, picture: Picture | None, history: RegisterHistory | None, blamed: set[int]
+) -> Legal:
+    """Name every legal answer, else those beside the counterexample."""
+    if len(example.suspects) == 1 and history is not None:
+        culprit = example.suspects[0].invoke_index
+        answers = legal_answers(history, culprit, sorted(blamed - {culprit}))
+        if answers:
+            return Legal(tuple(text_of(answer) for answer in answers), whole=True)
+    return Legal(picture.legal if picture else (), whole=False)
 
 
 def _violation(
@@ -191,6 +239,8 @@ def _violation(
         ),
         suspects=[response(operation) for operation in example.suspects],
         missed=response(missed) if missed else None,
+        legal=Legal((), whole=False),
+        prefix=None,
     )
 
 

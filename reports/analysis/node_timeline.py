@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from history import Probe
+from history import Probe, Receipt
 from history.records.probes import leader_among
 from reports.load.columns import Floats, Ints
 
@@ -44,12 +44,29 @@ class Stretch:
     end: float
 
 
-def timelines_of(probes: Sequence[Probe], nodes: Sequence[str]) -> list[NodeTimeline]:
-    """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one."""
+def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = ()) -> list[NodeTimeline]:
+    """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
+
+    A killed node is silent from when the fault saw that it was gone, and not only from its next probe.
+    """
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
     for probe in probes:
         by_node.setdefault(probe.node, []).append(probe)
+    for node, pid, gone in _kills(receipts):
+        rows = by_node.get(node, [])
+        if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
+            rows.append(Probe(gone, node, error="killed"))
+            rows.sort(key=lambda row: row.time)
     return [_timeline(node, rows) for node, rows in by_node.items()]
+
+
+def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
+    """Yield (node, process, by when at the latest it was gone, in ns) of the processes that faults saw die."""
+    for receipt in receipts:
+        gone = receipt.witness.get("pids_gone") if isinstance(receipt.witness, dict) else None
+        if isinstance(gone, dict) and receipt.stood is not None:
+            for node, pid in gone.items():
+                yield str(node), pid, receipt.stood
 
 
 def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
@@ -178,7 +195,7 @@ def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Replica progress on one time grid: rows are nodes; NaN: the node was silent."""
+    """Replica progress at some moments: rows are nodes; NaN: the node was silent."""
 
     time: Floats
     log_end: Floats
@@ -187,10 +204,22 @@ class Progress:
     lag: Floats
 
 
-def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 3000) -> Progress:
-    """Resample to about ``points`` moments.  ``lag``: the highest commit index of any node minus the node's applied."""
-    step = max(0.25, end_s / points)
-    time = np.arange(0.0, end_s + step, step)
+def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Progress:
+    """Take the progress at the moments of the probes themselves, every other one and so on beyond ``points``."""
+    moments = [np.array([0.0, end_s]), *(_moments(timeline) for timeline in timelines)]
+    time = np.unique(np.ceil(np.concatenate(moments) * 1e4) / 1e4)
+    time = time[time <= end_s + 1e-4]
+    return progress_at(timelines, time[:: -(-len(time) // points)])
+
+
+def _moments(timeline: NodeTimeline) -> Floats:
+    """List a node's probes, and where the one before a long silence ceases to count."""
+    stale = np.diff(timeline.time, append=np.inf) > STALE_S
+    return np.concatenate((timeline.time, timeline.time[stale] + STALE_S + 1e-4))
+
+
+def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
+    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied."""
 
     def rows(name: str) -> Floats:
         found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from reports.analysis.faults import FaultWindow
-from reports.analysis.node_timeline import NodeTimeline, progress_of
+from reports.analysis.node_timeline import NodeTimeline, progress_at
 from reports.load.columns import Floats
 from reports.style.format import number
 from reports.style.palette import node_colour
@@ -20,6 +20,7 @@ HEIGHT: Final = 190.0
 LEFT: Final = 52.0
 RIGHT: Final = 132.0
 BOTTOM: Final = 22.0
+POINTS: Final = 361
 LABEL: Final = 14.0
 """Least distance between two labels."""
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
@@ -61,7 +62,7 @@ def sketch_of(
     index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
     """Draw an index of every node over the run, with the ``late`` nodes' lines thick; None without probes."""
-    progress = progress_of(timelines, end, points=360)
+    progress = progress_at(timelines, np.linspace(0.0, end, POINTS))
     rows: Floats = getattr(progress, index)
     if not len(timelines) or not np.isfinite(rows).any():
         return None

@@ -15,6 +15,7 @@ FIGURES: Final = {
     "p99_ms": ("p99 latency", "ms", 1.0),
 }
 """Title, unit, and the factor to it."""
+INVALID: Final = "verdict became invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,16 @@ class Regression:
     since: tuple[tuple[str, float | None], ...]
 
 
+def planted_in(version: str) -> bool:
+    """Whether runs of a version, as ``history.records.plans.system_version`` names it, had a bug planted."""
+    return " canary " in f" {version} "
+
+
 def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:
     """A regression of a kind of run in the figure's unit.  Raises KeyError for an unknown figure."""
     runs = (found.onset, found.found, found.closed)
     if found.figure == regressions.VERDICT:
-        return Regression(nemesis, version, workload, "verdict became invalid", "", *runs, None, None, (), ())
+        return Regression(nemesis, version, workload, INVALID, "", *runs, None, None, (), ())
     title, unit, factor = FIGURES[found.figure]
     medians = (_scaled(found.median_before, factor), _scaled(found.median_since, factor))
     before, since = (
@@ -89,8 +95,9 @@ def drawn(nemesis: str, version: str, workload: str, found: regressions.Regressi
 
 
 def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
-    """The open ones before the closed ones, the newest of each first."""
-    newest = sorted(found, key=lambda one: one.found.rpartition("/")[2], reverse=True)
+    """The open ones before the closed ones, the newest of each first; that a planted bug was found is none."""
+    real = [one for one in found if one.metric != INVALID or not planted_in(one.version)]
+    newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
     return tuple(sorted(newest, key=lambda one: one.closed is not None))
 
 

@@ -17,7 +17,7 @@ from history.metrics.regressions import Measured, find_regressions
 from history.metrics.survival import Times, quantile
 from history.records.settings import series_names
 from reports.analysis import warehouse
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
+from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first, planted_in
 from reports.load.run import HARNESS_FAILURE
 from reports.load.store_index import RunRow
 
@@ -117,7 +117,9 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
         back = "no time until the rate was back" if y is None else f"rate back after {sample.recovery_s:.2f} s"
-        text = f"{sample.place}: {sample.verdict}, {back}"
+        bug = planted_in(group.version) and sample.verdict in ("valid", "invalid")
+        said = ("found, as intended" if sample.verdict == "invalid" else "not found") if bug else sample.verdict
+        text = f"{sample.place}: {'planted bug ' if bug else ''}{said}, {back}"
         dots.append(Dot(6 + step * number, y, sample.verdict, sample.place, text))
     return dots, top
 

@@ -1,2107 +1,431 @@
-(() => {
-  // src/view.js
-  var View = {
-    from: 0,
-    to: 1,
-    start: 0,
-    end: 1,
-    cursor: null,
-    selected: null,
-    listeners: [],
-    cursorListeners: [],
-    pending: false,
-    reset(end, start2 = 0) {
-      this.from = this.start = start2;
-      this.to = this.end = end;
-    },
-    set(from, to) {
-      const span = Math.min(Math.max(to - from, 1e-4), this.end - this.start);
-      const start2 = Math.min(Math.max(from, this.start), this.end - span);
-      if (!Number.isFinite(start2) || !Number.isFinite(span)) return;
-      if (Math.abs(start2 - this.from) < 1e-9 && Math.abs(start2 + span - this.to) < 1e-9) return;
-      this.from = start2;
-      this.to = start2 + span;
-      this.changed();
-    },
-    // One redraw a frame, however many events asked for it.
-    changed() {
-      if (this.pending) return;
-      this.pending = true;
-      requestAnimationFrame(() => {
-        this.pending = false;
-        for (const listener of this.listeners) listener();
-      });
-    },
-    whole() {
-      this.set(this.start, this.end);
-    },
-    zoom(factor, at) {
-      this.set(at - (at - this.from) * factor, at + (this.to - at) * factor);
-    },
-    move(seconds) {
-      this.set(this.from + seconds, this.to + seconds);
-    },
-    point(seconds) {
-      if (seconds === this.cursor) return;
-      this.cursor = seconds;
-      for (const listener of this.cursorListeners) listener(seconds);
-    }
-  };
-  var ViewKeys = {
-    ArrowLeft: () => View.move((View.from - View.to) / 8),
-    ArrowRight: () => View.move((View.to - View.from) / 8),
-    "+": () => View.zoom(1 / 1.5, (View.from + View.to) / 2),
-    "=": () => View.zoom(1 / 1.5, (View.from + View.to) / 2),
-    "-": () => View.zoom(1.5, (View.from + View.to) / 2),
-    0: () => View.whole(),
-    Home: () => View.whole()
-  };
-
-  // src/operations.js
-  function textOfValue(data, letter, i) {
-    const { ops, names } = data;
-    const kind = ops[`${letter}k`][i];
-    const a = ops[`${letter}a`][i];
-    const b = ops[`${letter}b`][i];
-    if (kind === 1) return String(a);
-    if (kind === 2) return `${a} → ${b}`;
-    if (kind === 3) return names.texts[a] ?? "…";
-    if (kind === 4) return `absent → ${b}`;
-    return "";
-  }
-  function nameOf(data, column2, i) {
-    const code = data.ops[column2][i];
-    return code < 0 ? "" : data.names[column2][code];
-  }
-  function plainKey(text) {
-    return text.length > 1 && text[0] === '"' && text.at(-1) === '"' ? text.slice(1, -1) : text;
-  }
-  var OUTCOMES = ["ok", "info", "fail"];
-  function lowerBound(array, value) {
-    let low = 0;
-    let high = array.length;
-    while (low < high) {
-      const middle = low + high >> 1;
-      if (array[middle] < value) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-  var Timeline = {
-    data: null,
-    canvas: null,
-    row: null,
-    rows: [],
-    mask: null,
-    reach: null,
-    focus: null,
-    rowHeight: 18
-  };
-  var BADNESS = [1, 3, 2];
-  function endOf(data, i) {
-    return data.ops.d[i] < 0 ? data.end * 1e6 : data.ops.t[i] + data.ops.d[i];
-  }
-  function reachOf(data) {
-    const reach = new Float64Array(data.ops.t.length);
-    let latest = 0;
-    for (let i = 0; i < reach.length; i++) {
-      latest = Math.max(latest, endOf(data, i));
-      reach[i] = latest;
-    }
-    return reach;
-  }
-  function visibleRange() {
-    const { ops } = Timeline.data;
-    return [lowerBound(Timeline.reach, View.from * 1e6), lowerBound(ops.t, View.to * 1e6 + 1)];
-  }
-  function boxLabel(i, named = true) {
-    const { data } = Timeline;
-    const kind = data.names.f[data.ops.f[i]];
-    const key = named ? plainKey(nameOf(data, "k", i)) : "";
-    const value = kind === "read" ? data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "" : textOfValue(data, "v", i);
-    return `${kind} ${key ? `${key} ` : ""}${value}`;
-  }
-  function placeOfIndex(index) {
-    const { ops } = Timeline.data;
-    const place = lowerBound(ops.i, index);
-    return place < ops.i.length && ops.i[place] === index ? place : -1;
-  }
-
-  // src/rows.js
-  var ORDER = new Intl.Collator("en", { numeric: true });
-  function inOrder(a, b) {
-    return ORDER.compare(a, b);
-  }
-  var MAX_ROWS = 1500;
-  function groupRows(by) {
-    const { data } = Timeline;
-    const { ops } = data;
-    if (by === "process") {
-      Timeline.row = ops.lane;
-      Timeline.rows = processLabels(data);
-    } else Object.assign(Timeline, packRows(data, by === "node" ? "n" : "k"));
-    Timeline.by = by;
-    const count = Math.max(Timeline.rows.length, 1);
-    Timeline.rowHeight = Math.max(5, Math.min(20, Math.floor(520 / count)));
-  }
-  function processLabels(data) {
-    const first = new Array(data.lanes).fill(null);
-    const many = new Array(data.lanes).fill(0);
-    const last = new Array(data.lanes).fill(-1);
-    for (let i = 0; i < data.ops.t.length; i++) {
-      const lane = data.ops.lane[i];
-      const process = data.ops.p[i];
-      first[lane] ??= process;
-      if (process !== last[lane]) {
-        many[lane]++;
-        last[lane] = process;
-      }
-    }
-    return first.map((process, lane) => ({ label: many[lane] > 1 ? `${process} +${many[lane] - 1}` : String(process) }));
-  }
-  function packRows(data, column2) {
-    const { ops, names } = data;
-    const row = new Int32Array(ops.t.length);
-    const groups = /* @__PURE__ */ new Map();
-    for (let i = 0; i < row.length; i++) {
-      const code = ops[column2][i];
-      let group = groups.get(code);
-      if (!group) {
-        group = { code, free: [] };
-        groups.set(code, group);
-      }
-      let lane = group.free.findIndex((end) => end <= ops.t[i]);
-      if (lane < 0) lane = Math.min(group.free.length, 63);
-      group.free[lane] = endOf(data, i);
-      row[i] = lane;
-    }
-    const rows = [];
-    const title = (code) => code < 0 ? "–" : plainKey(names[column2][code]);
-    const order = [...groups.values()].map((group) => ({ group, name: title(group.code) })).sort((a, b) => inOrder(a.name, b.name));
-    for (const { group, name } of order) {
-      group.start = rows.length;
-      for (const lane of group.free.keys()) rows.push({ label: lane ? "" : name, first: lane === 0 });
-    }
-    for (let i = 0; i < row.length; i++) row[i] += groups.get(ops[column2][i]).start;
-    return { row, rows: rows.slice(0, MAX_ROWS) };
-  }
-
-  // src/dom.js
-  function el(name, text, className) {
-    const made = document.createElement(name);
-    if (text !== void 0 && text !== null) made.textContent = text;
-    if (className) made.className = className;
-    return made;
-  }
-  function option(value, text) {
-    const made = el("option", text);
-    made.value = value;
-    return made;
-  }
-  function svg(name, attributes) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  }
-  function button(name, action) {
-    const made = el("button", name);
-    made.type = "button";
-    made.addEventListener("click", action);
-    return made;
-  }
-
-  // src/roles.js
-  var ROLE_NAMES = ["leader", "follower", "candidate", "unknown", "no answer"];
-  function stretchAt(data, place, seconds) {
-    return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
-  }
-  function answersAt(data, node, seconds) {
-    const place = data.nodes.findIndex((one) => one.name === node);
-    const found = stretchAt(data, place, seconds);
-    return found !== void 0 && ROLE_NAMES[found[0]] !== "no answer";
-  }
-  function leaderAt(data, seconds) {
-    let best = null;
-    data.stretches?.forEach((_, place) => {
-      const found = stretchAt(data, place, seconds);
-      if (found && found[0] === 0 && (best === null || found[1] > best.term))
-        best = { node: data.nodes[place].name, term: found[1] };
-    });
-    return best;
-  }
-
-  // src/details.js
-  function describe(i) {
-    const { data } = Timeline;
-    const { ops } = data;
-    const ms = ops.d[i] / 1e3;
-    const rows = [
-      ["operation", boxLabel(i)],
-      ["outcome", OUTCOMES[ops.o[i]]],
-      ["error", nameOf(data, "e", i)],
-      ["process", String(ops.p[i])],
-      ["node", nameOf(data, "n", i)],
-      ["key", plainKey(nameOf(data, "k", i))],
-      ["invoked", secondsText(ops.t[i])],
-      ["completed", ops.d[i] < 0 ? "" : secondsText(ops.t[i] + ops.d[i])],
-      ["took", ops.d[i] < 0 ? "never answered" : `${ms.toLocaleString("en", { maximumFractionDigits: 3 })} ms`],
-      ["index", ops.r[i] < 0 ? String(ops.i[i]) : `${ops.i[i]} to ${ops.i[i] + ops.r[i]}`],
-      ["phase", nameOf(data, "ph", i)],
-      ["leader then", leaderText(data, Math.min(endOf(data, i), data.end * 1e6) / 1e6)],
-      ["its node then", roleText(data, nameOf(data, "n", i), endOf(data, i) / 1e6)],
-      ["violation", violationText(data, ops.i[i])],
-      [
-        "fault",
-        data.faults.filter((f) => f.state !== "skipped" && f.start <= endOf(data, i) / 1e6 && f.end >= ops.t[i] / 1e6).map((f) => f.fault).join(", ")
-      ]
-    ];
-    return rows.filter(([, text]) => text !== "");
-  }
-  function secondsText(microseconds) {
-    return `${(microseconds / 1e6).toFixed(6)} s`;
-  }
-  function leaderText(data, seconds) {
-    if (!data.stretches?.length) return "";
-    const led = leaderAt(data, seconds);
-    return led ? `${led.node}, term ${led.term}` : "none";
-  }
-  function roleText(data, name, seconds) {
-    const place = data.nodes.findIndex((node) => node.name === name);
-    const found = place < 0 ? void 0 : stretchAt(data, place, seconds);
-    return found ? `${ROLE_NAMES[found[0]]}${found[1] >= 0 && found[0] < 4 ? `, term ${found[1]}` : ""}` : "";
-  }
-  function violationText(data, index) {
-    const texts = [];
-    for (const [place, { kind, ops, suspects }] of data.violations.entries()) {
-      if (!ops.includes(index)) continue;
-      const blame = suspects.length > 1 ? ", one of those that cannot all be placed" : ", cannot be placed";
-      texts.push(`${kind} (${place + 1})${suspects.includes(index) ? blame : ""}`);
-    }
-    return texts.slice(0, 4).join("; ");
-  }
-  function listOf(rows) {
-    const list = el("dl");
-    for (const [name, text] of rows) {
-      list.append(el("dt", name), el("dd", text));
-    }
-    return list;
-  }
-  function showCard(rows, x, y) {
-    const card = document.getElementById("card");
-    card.hidden = rows === null;
-    if (rows === null) return;
-    card.replaceChildren(listOf(rows));
-    const box = card.getBoundingClientRect();
-    card.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
-    card.style.top = `${y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18}px`;
-  }
-  function hideCard() {
-    document.getElementById("card").hidden = true;
-  }
-
-  // src/selection.js
-  var Selection = { pins: [] };
-  var MOST_PINS = 12;
-  function select(i) {
-    View.selected = i;
-    drawPins();
-    if (i !== null) View.point(Timeline.data.ops.t[i] / 1e6);
-    View.changed();
-  }
-  function pin(i) {
-    Selection.pins = [i, ...Selection.pins.filter((other) => other !== i)].slice(0, MOST_PINS);
-    select(i);
-  }
-  function unpinAll() {
-    Selection.pins = [];
-    Timeline.focus = null;
-    hideCard();
-    select(null);
-  }
-  function unpin(i) {
-    Selection.pins = Selection.pins.filter((other) => other !== i);
-    if (View.selected === i) select(null);
-    else drawPins();
-  }
-  function drawPins() {
-    const { selected } = View;
-    const { pins } = Selection;
-    const host = document.getElementById("pinned");
-    const cards = pins.map((i) => pinCard(i, "Unpin", () => unpin(i)));
-    if (selected !== null && !pins.includes(selected)) cards.unshift(pinCard(selected, "Pin", () => pin(selected)));
-    if (pins.length > 1) cards.unshift(button("Unpin all (Escape)", unpinAll));
-    host.replaceChildren(...cards);
-  }
-  function pinCard(i, name, action) {
-    const { data } = Timeline;
-    const culprit = data.violations.some((violation) => violation.suspects.includes(data.ops.i[i]));
-    const box = el("div", "", `pin${i === View.selected ? " chosen" : ""}${culprit ? " culprit" : ""}`);
-    box.append(
-      listOf(describe(i)),
-      button(name, action),
-      button("Show", () => reveal(i))
-    );
-    return box;
-  }
-  function reveal(i) {
-    const { data, canvas, row, rowHeight } = Timeline;
-    const at = data.ops.t[i] / 1e6;
-    const span = Math.min(View.to - View.from, Math.max(1, data.ops.d[i] / 1e6 * 3));
-    if (at < View.from || at > View.to || View.to - View.from > 20) View.set(at - span / 2, at + span / 2);
-    const host = canvas.parentElement;
-    const y = row[i] * rowHeight;
-    const box = host.getBoundingClientRect();
-    if (y < host.scrollTop || y > host.scrollTop + host.clientHeight - rowHeight)
-      host.scrollTop = y - host.clientHeight / 2;
-    if (box.bottom < 120 || box.top > innerHeight - 120) document.getElementById("timeline").scrollIntoView();
-    select(i);
-  }
-
-  // src/address.js
-  function readHash() {
-    const parts = new URLSearchParams(location.hash.slice(1));
-    const [from, to] = (parts.get("t") ?? "").split("-").map(Number);
-    if (parts.has("t") && to > from) View.set(from, to);
-    if (parts.has("rows") && ["process", "node", "key"].includes(parts.get("rows")) && Timeline.data) {
-      document.getElementById("f-rows").value = parts.get("rows");
-      groupRows(parts.get("rows"));
-    }
-    if (parts.has("op") && Timeline.data) {
-      const i = placeOfIndex(Number(parts.get("op")));
-      if (i >= 0) select(i);
-    }
-  }
-  var hashTimer = 0;
-  function writeHash() {
-    clearTimeout(hashTimer);
-    hashTimer = setTimeout(() => {
-      const parts = [];
-      if (View.from > 0 || View.to < View.end) parts.push(`t=${View.from.toFixed(4)}-${View.to.toFixed(4)}`);
-      if (Timeline.by && Timeline.by !== "process") parts.push(`rows=${Timeline.by}`);
-      if (View.selected !== null && Timeline.data) parts.push(`op=${Timeline.data.ops.i[View.selected]}`);
-      const wanted = parts.length ? `#${parts.join("&")}` : location.pathname + location.search;
-      if (parts.length || location.hash.includes("=")) history.replaceState(null, "", wanted);
-    }, 200);
-  }
-
-  // src/canvas.js
-  var GUTTER = 64;
-  var MARGIN = 16;
-  var Ink = {};
-  var INKS = "paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");
-  function readInk() {
-    const style = getComputedStyle(document.documentElement);
-    for (const name of INKS) Ink[name] = style.getPropertyValue(`--${name}`).trim();
-    Ink.dark = luminance(Ink.paper) < 0.5;
-    Ink.font = `12px ${style.getPropertyValue("--sans").trim()}`;
-  }
-  function luminance(colour) {
-    const hex = colour.replace("#", "");
-    return (parseInt(hex.slice(0, 2), 16) * 0.3 + parseInt(hex.slice(2, 4), 16) * 0.59 + parseInt(hex.slice(4, 6), 16) * 0.11) / 255;
-  }
-  function prepareCanvas(canvas, height) {
-    const width = Math.max(canvas.parentElement.clientWidth, 120);
-    const ratio = window.devicePixelRatio || 1;
-    canvas.style.height = `${height}px`;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    context.font = Ink.font;
-    return { context, width, height, left: GUTTER, right: width - MARGIN };
-  }
-  function scaleX(area, from, to) {
-    return (seconds) => area.left + (seconds - from) / (to - from) * (area.right - area.left);
-  }
-  function niceStep(span, wanted) {
-    const rough = span / wanted;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    for (const factor of [1, 2, 2.5, 5, 10]) if (factor * power >= rough) return factor * power;
-    return 10 * power;
-  }
-  function timeText(seconds, step2) {
-    let digits = 0;
-    while (digits < 6 && Math.abs(step2 * 10 ** digits - Math.round(step2 * 10 ** digits)) > 1e-6) digits++;
-    return seconds.toFixed(digits);
-  }
-  function timeTicks(width) {
-    const step2 = niceStep(View.to - View.from, Math.max(2, width / 90));
-    const ticks = [];
-    for (let tick = Math.ceil(View.from / step2 - 1e-9) * step2; tick <= View.to + step2 * 1e-6; tick += step2)
-      ticks.push(tick);
-    return ticks;
-  }
-  function drawTimeAxis(area, toX, y) {
-    const { context } = area;
-    const ticks = timeTicks(area.right - area.left);
-    const step2 = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
-    context.fillStyle = Ink.quiet;
-    context.strokeStyle = Ink.rule;
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const tick of ticks) {
-      const x = Math.round(toX(tick)) + 0.5;
-      context.beginPath();
-      context.moveTo(x, y);
-      context.lineTo(x, y + 4);
-      context.stroke();
-      context.fillText(timeText(tick, step2), x, y + 6);
-    }
-  }
-  function clip(context, text, width) {
-    if (width < 12) return "";
-    if (context.measureText(text).width <= width) return text;
-    let low = 0;
-    let high = text.length;
-    while (low < high) {
-      const middle = low + high + 1 >> 1;
-      if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
-      else high = middle - 1;
-    }
-    return low > 0 ? `${text.slice(0, low)}…` : "";
-  }
-  function cursorLine(host) {
-    const line2 = document.createElement("div");
-    line2.setAttribute("aria-hidden", "true");
-    Object.assign(line2.style, {
-      position: "absolute",
-      top: "0",
-      bottom: "0",
-      width: "0",
-      borderLeft: "1px dashed var(--quiet)",
-      pointerEvents: "none",
-      display: "none"
-    });
-    host.style.position = "relative";
-    host.append(line2);
-    const place = (seconds) => {
-      const inside = seconds !== null && seconds >= View.from && seconds <= View.to;
-      line2.style.display = inside ? "block" : "none";
-      if (inside)
-        line2.style.left = `${scaleX({ left: GUTTER, right: host.clientWidth - MARGIN }, View.from, View.to)(seconds)}px`;
-    };
-    View.cursorListeners.push(place);
-    View.listeners.push(() => place(View.cursor));
-  }
-  function followPointer(canvas, dragZoom) {
-    const secondsAt = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return View.from + (event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN) * (View.to - View.from);
-    };
-    let start2 = null;
-    canvas.addEventListener("pointermove", (event) => View.point(secondsAt(event)));
-    canvas.addEventListener("pointerleave", () => View.point(null));
-    if (!dragZoom) return secondsAt;
-    canvas.addEventListener("pointerdown", (event) => {
-      start2 = secondsAt(event);
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      const stop = secondsAt(event);
-      if (start2 !== null && Math.abs(stop - start2) > (View.to - View.from) * 0.01)
-        View.set(Math.min(start2, stop), Math.max(start2, stop));
-      start2 = null;
-    });
-    canvas.addEventListener("dblclick", () => View.whole());
-    return secondsAt;
-  }
-  function rowLabel(area, text, y) {
-    const { context } = area;
-    context.fillStyle = Ink.quiet;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    context.fillText(clip(context, text, GUTTER - 12), area.left - 8, y);
-  }
-
-  // src/marks.js
-  function drawBands(context, data, toX, left, right, top, height) {
-    context.save();
-    context.globalAlpha = Ink.dark ? 0.26 : 0.45;
-    for (const fault of data.faults) {
-      if (fault.state === "skipped") continue;
-      const a = Math.max(toX(fault.start), left);
-      const b = Math.min(Math.max(toX(fault.end), a + 1), right);
-      if (b <= left || a >= right) continue;
-      context.fillStyle = data.faultColours[fault.family];
-      const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
-      const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
-      const full = context.globalAlpha;
-      context.fillRect(stood, top, Math.max(heal - stood, 1), height);
-      context.globalAlpha = full / 2;
-      context.fillRect(a, top, stood - a, height);
-      context.fillRect(heal, top, b - heal, height);
-      context.globalAlpha = full;
-    }
-    context.restore();
-  }
-  function drawPhases(context, data, toX, left, right, top, height, ratio) {
-    context.save();
-    context.strokeStyle = Ink.quiet;
-    context.lineWidth = ratio;
-    context.setLineDash([2 * ratio, 3 * ratio]);
-    for (const phase of data.phases) {
-      const x = toX(phase.start);
-      if (x < left || x > right) continue;
-      context.beginPath();
-      context.moveTo(x, top);
-      context.lineTo(x, top + height);
-      context.stroke();
-    }
-    context.restore();
-  }
-  function namePhases(context, data, toX, left, right, top, ratio) {
-    context.save();
-    context.fillStyle = Ink.quiet;
-    context.strokeStyle = Ink.paper;
-    context.lineWidth = 3 * ratio;
-    context.lineJoin = "round";
-    context.setLineDash([]);
-    context.font = Ink.font.replace("12px", `${11 * ratio}px`);
-    context.textBaseline = "top";
-    for (const { name, start: start2 } of data.phases) {
-      const x = toX(start2);
-      const room = right - x > context.measureText(name).width + 6 * ratio;
-      if (x < left || x > right) continue;
-      const at = [x + (room ? 3 : -3) * ratio, top + (data.findings?.length || data.violations?.length ? 11 : 1) * ratio];
-      context.textAlign = room ? "left" : "right";
-      context.strokeText(name, ...at);
-      context.fillText(name, ...at);
-    }
-    context.restore();
-  }
-  function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
-    context.save();
-    context.strokeStyle = Ink.mark;
-    context.lineWidth = ratio;
-    context.setLineDash([]);
-    const marked = [
-      ...(data.findings ?? []).map(({ at }) => [at, true]),
-      ...(data.violations ?? []).map(({ at }) => [at, false])
-    ];
-    for (const [at, hollow] of marked) {
-      const x = toX(at);
-      if (x < left || x > right) continue;
-      context.globalAlpha = 0.4;
-      context.beginPath();
-      context.moveTo(x, top);
-      context.lineTo(x, top + height);
-      context.stroke();
-      context.globalAlpha = 1;
-      triangle(context, x, top + (hollow ? 7 : 6) * ratio, 4 * ratio, hollow);
-    }
-    context.restore();
-  }
-  function drawAvailable(context, value, colour, from, to, top, step2) {
-    context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
-    const inset = value === 1 ? 5 : value === 2 ? 3 : step2 / 2 - 0.5;
-    context.fillRect(from, top + inset, to - from, step2 - 2 * inset);
-  }
-  function triangle(context, x, y, size, hollow = false) {
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x - size, y - size * 1.5);
-    context.lineTo(x + size, y - size * 1.5);
-    context.closePath();
-    context.strokeStyle = Ink.paper;
-    context.lineWidth = 3;
-    context.stroke();
-    context.fillStyle = hollow ? Ink.paper : Ink.mark;
-    context.strokeStyle = Ink.mark;
-    context.lineWidth = 1.25;
-    context.fill();
-    if (hollow) context.stroke();
-    context.lineWidth = 1;
-  }
-
-  // src/plots.js
-  var Charts = { plots: [], syncing: false };
-  function axes(options) {
-    return [
-      {
-        stroke: () => Ink.quiet,
-        grid: { show: false },
-        ticks: { stroke: () => Ink.rule, size: 4 },
-        font: Ink.font,
-        size: 28,
-        splits: (u) => timeTicks(u.width - GUTTER - MARGIN),
-        values: (_, ticks) => ticks.map((tick) => timeText(tick, ticks.length > 1 ? ticks[1] - ticks[0] : 1))
-      },
-      {
-        stroke: () => Ink.quiet,
-        grid: { stroke: () => Ink.rule, width: 1 },
-        ticks: { show: false },
-        font: Ink.font,
-        size: GUTTER,
-        ...options
-      }
-    ];
-  }
-  function makePlot(data, id, height, series, values, more) {
-    const host = document.getElementById(id);
-    const plot = new uPlot(
-      {
-        width: Math.max(host.clientWidth, 200),
-        height,
-        padding: [8, MARGIN, 0, 0],
-        pxAlign: 1,
-        cursor: {
-          sync: { key: "run", setSeries: false },
-          drag: { x: true, y: false, setScale: false },
-          points: { show: !more.scatter },
-          y: Boolean(more.scatter)
-        },
-        scales: {
-          x: { time: false, range: () => [View.from, View.to] },
-          y: more.scale ?? { range: (_, _low, high) => [0, Math.max(high, 1) * 1.05] }
-        },
-        axes: axes(more.axis),
-        series: [{ label: "second", value: (_, v) => v === null || v === void 0 ? "–" : v.toFixed(2) }, ...series],
-        legend: { show: !more.scatter, live: true },
-        hooks: {
-          drawClear: [
-            (u) => {
-              const ratio = uPlot.pxRatio;
-              const context = u.ctx;
-              const { left, top, width, height: height2 } = u.bbox;
-              const toX = (seconds) => u.valToPos(seconds, "x", true);
-              (more.background ?? drawBands)(context, data, toX, left, left + width, top, height2);
-              drawPhases(context, data, toX, left, left + width, top, height2, ratio);
-              if (more.scatter) {
-                context.save();
-                more.scatter(u, context, ratio);
-                context.restore();
-              }
-            }
-          ],
-          draw: [
-            (u) => {
-              const { left, top, width, height: height2 } = u.bbox;
-              const toX = (seconds) => u.valToPos(seconds, "x", true);
-              namePhases(u.ctx, data, toX, left, left + width, top, uPlot.pxRatio);
-              drawViolationMarks(u.ctx, data, toX, left, left + width, top, height2, uPlot.pxRatio);
-            }
-          ],
-          setSelect: [
-            (u) => {
-              if (u.select.width > 4)
-                View.set(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
-              u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-            }
-          ],
-          setCursor: [
-            (u) => {
-              if (Charts.syncing || !u.over.matches(":hover")) return;
-              Charts.syncing = true;
-              View.point(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null);
-              Charts.syncing = false;
-            }
-          ]
-        }
-      },
-      values,
-      host
-    );
-    plot.over.addEventListener("dblclick", () => View.whole());
-    plot.over.addEventListener("pointerleave", () => View.point(null));
-    Charts.plots.push({ plot, host, height });
-    drawKeys(plot);
-    return plot;
-  }
-  function drawKeys(plot) {
-    plot.root.querySelectorAll(".u-legend .u-series").forEach((row, place) => {
-      const { stroke, dash, width } = plot.series[place];
-      const marker = row.querySelector(".u-marker");
-      if (!marker || typeof stroke !== "function") return;
-      const picture = svg("svg", { viewBox: "0 0 28 10", class: "line-key", "aria-hidden": "true" });
-      const drawn = svg("line", {
-        x1: 0,
-        x2: 28,
-        y1: 5,
-        y2: 5,
-        stroke: stroke(plot, place),
-        "stroke-width": width,
-        "stroke-dasharray": (dash ?? []).join(" ") || "none"
-      });
-      picture.append(drawn);
-      marker.replaceChildren(picture);
-    });
-  }
-  function line(label, colour, more) {
-    return {
-      label,
-      stroke: colour,
-      width: 1.25,
-      points: { show: false },
-      spanGaps: false,
-      value: (_, v) => v === null || v === void 0 ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 }),
-      ...more
-    };
-  }
-  function logScale() {
-    return {
-      distr: 3,
-      range: (_, low, high) => [
-        Math.max(10 ** Math.floor(Math.log10(Math.max(low, 0.01))), 0.01),
-        10 ** Math.ceil(Math.log10(Math.max(high, 1.01)))
-      ]
-    };
-  }
-  var decades = (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick : null);
-  var logAxis = {
-    filter: decades,
-    grid: { stroke: () => Ink.rule, width: 1, filter: decades },
-    values: (_, ticks) => ticks.map((tick) => Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toLocaleString("en") : null)
-  };
-  function shareView() {
-    View.listeners.push(() => {
-      for (const { plot } of Charts.plots) plot.setScale("x", { min: View.from, max: View.to });
-    });
-    View.cursorListeners.push((seconds) => {
-      if (Charts.syncing || !Charts.plots.length) return;
-      Charts.syncing = true;
-      for (const { plot } of Charts.plots)
-        plot.setCursor(
-          seconds === null ? { left: -10, top: -10 } : { left: plot.valToPos(seconds, "x"), top: 10 },
-          false
-        );
-      Charts.syncing = false;
-    });
-  }
-  function resizeCharts() {
-    for (const { plot, host, height } of Charts.plots) {
-      plot.setSize({ width: Math.max(host.clientWidth, 200), height });
-      drawKeys(plot);
-    }
-  }
-
-  // src/scatter.js
-  function scatterChart(data) {
-    const { ops } = data;
-    const count = ops.t.length;
-    if (!count) {
-      document.getElementById("c-scatter").parentElement.hidden = true;
-      return;
-    }
-    let top = 1;
-    let bottom = Infinity;
-    for (let i = 0; i < count; i++)
-      if (ops.d[i] > 0) {
-        top = Math.max(top, ops.d[i]);
-        bottom = Math.min(bottom, ops.d[i]);
-      }
-    const scale = {
-      distr: 3,
-      range: () => [
-        10 ** Math.floor(Math.log10(Math.max(bottom / 1e3, 0.01))),
-        10 ** Math.ceil(Math.log10(Math.max(top / 1e3, 1.01)))
-      ]
-    };
-    const plot = makePlot(
-      data,
-      "c-scatter",
-      240,
-      [{ label: "latency", show: true, points: { show: false }, paths: () => null }],
-      [
-        [0, View.end],
-        [Math.max(bottom, 10) / 1e3, top / 1e3]
-      ],
-      { scale, axis: logAxis, scatter: (u, context, ratio) => drawScatter(data, u, context, ratio) }
-    );
-    scatterPointer(data, plot);
-  }
-  function scatterAt(data, u, x, y) {
-    const { ops } = data;
-    const scale = (View.to - View.from) / u.over.clientWidth * 1e6;
-    const at = View.from * 1e6 + x * scale;
-    const reach = 8;
-    const yTop = Math.log10(u.scales.y.max);
-    const perPixel = (yTop - Math.log10(u.scales.y.min)) / u.over.clientHeight;
-    let best = -1;
-    let nearest = reach * reach;
-    for (let i = lowerBound(ops.t, at - reach * scale), last = lowerBound(ops.t, at + reach * scale); i < last; i++) {
-      if (ops.d[i] < 0) continue;
-      const dx = (ops.t[i] - at) / scale;
-      const dy = (yTop - Math.log10(Math.max(ops.d[i], 1) / 1e3)) / perPixel - y;
-      const away = dx * dx + dy * dy - BADNESS[ops.o[i]] * 0.1;
-      if (away < nearest) {
-        best = i;
-        nearest = away;
-      }
-    }
-    return best;
-  }
-  function scatterPointer(data, plot) {
-    const { over } = plot;
-    const at = (event) => {
-      const box = over.getBoundingClientRect();
-      return scatterAt(data, plot, event.clientX - box.left, event.clientY - box.top);
-    };
-    let down = null;
-    over.addEventListener("pointermove", (event) => {
-      const i = event.buttons ? -1 : at(event);
-      over.style.cursor = i < 0 ? "" : "pointer";
-      showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
-    });
-    over.addEventListener("pointerdown", (event) => {
-      down = event.clientX;
-    });
-    over.addEventListener("pointerup", (event) => {
-      const i = down !== null && Math.abs(event.clientX - down) <= 3 ? at(event) : -1;
-      down = null;
-      if (i >= 0) {
-        hideCard();
-        pin(i);
-        reveal(i);
-      }
-    });
-    over.addEventListener("pointerleave", hideCard);
-  }
-  function drawScatter(data, u, context, ratio) {
-    const { ops } = data;
-    const box = u.bbox;
-    const first = lowerBound(ops.t, View.from * 1e6);
-    const last = lowerBound(ops.t, View.to * 1e6);
-    const yTop = Math.log10(u.scales.y.max);
-    const yBottom = Math.log10(u.scales.y.min);
-    const across = box.width / ((View.to - View.from) * 1e6);
-    const start2 = View.from * 1e6;
-    const down = box.height / (yTop - yBottom);
-    context.beginPath();
-    context.rect(box.left, box.top, box.width, box.height);
-    context.clip();
-    if (last - first > 2e4) {
-      drawDense(ops, context, box, { start: start2, across, yTop, down }, first, last, Math.max(2, Math.round(1.5 * ratio)));
-      return;
-    }
-    const x = (i) => box.left + (ops.t[i] - start2) * across;
-    const y = (i) => box.top + (yTop - Math.log10(Math.max(ops.d[i], 1) / 1e3)) * down;
-    for (const outcome of [0, 2, 1]) {
-      context.fillStyle = context.strokeStyle = Ink[OUTCOMES[outcome] + (outcome ? "-ink" : "")];
-      context.globalAlpha = outcome ? 1 : 0.75;
-      context.lineWidth = ratio;
-      for (let i = first; i < last; i++)
-        if (ops.o[i] === outcome && ops.d[i] >= 0) mark(context, data.names.f[ops.f[i]], outcome, x(i), y(i), 2 * ratio);
-    }
-  }
-  function mark(context, kind, outcome, x, y, r) {
-    context.beginPath();
-    if (kind === "read") context.arc(x, y, r, 0, 7);
-    else if (kind === "write") context.rect(x - r, y - r, 2 * r, 2 * r);
-    else {
-      context.moveTo(x, y - r * 1.3);
-      context.lineTo(x + r * 1.2, y + r);
-      context.lineTo(x - r * 1.2, y + r);
-      context.closePath();
-    }
-    if (outcome === 0) context.fill();
-    else context.stroke();
-  }
-  function rowTable(yTop, down, cell) {
-    const rows = new Int32Array(32 * 64);
-    for (let place = 0; place < rows.length; place++) {
-      const octave = place >> 6;
-      const microseconds = 2 ** octave * (1 + ((place & 63) + 0.5) / 64);
-      rows[place] = Math.floor((yTop - Math.log10(microseconds / 1e3)) * down / cell);
-    }
-    return rows;
-  }
-  function drawDense(ops, context, box, { start: start2, across, yTop, down }, first, last, cell) {
-    const columns = Math.ceil(box.width / cell);
-    const rows = Math.ceil(box.height / cell);
-    const worst = new Uint8Array(columns * rows);
-    const many = new Uint16Array(columns * rows);
-    const { t, d, o } = ops;
-    const heights = rowTable(yTop, down, cell);
-    const scale = across / cell;
-    for (let i = first; i < last; i++) {
-      const took = d[i];
-      if (took < 0) continue;
-      const octave = took < 1 ? 0 : 31 - Math.clz32(took);
-      const cx = (t[i] - start2) * scale | 0;
-      const cy = heights[took < 1 ? 0 : (octave << 6) + ((octave >= 6 ? took >> octave - 6 : took << 6 - octave) & 63)];
-      if (cx < 0 || cy < 0 || cx >= columns || cy >= rows) continue;
-      const place = cy * columns + cx;
-      const bad = BADNESS[o[i]];
-      if (bad > worst[place]) worst[place] = bad;
-      if (many[place] < 65535) many[place]++;
-    }
-    const colours = [null, Ink.ok, Ink["fail-ink"], Ink["info-ink"]];
-    for (let bad = 1; bad <= 3; bad++) {
-      context.fillStyle = colours[bad];
-      for (let place = 0; place < worst.length; place++) {
-        if (worst[place] !== bad) continue;
-        context.globalAlpha = bad > 1 ? 1 : Math.min(1, 0.35 + many[place] / 12);
-        context.fillRect(box.left + place % columns * cell, box.top + (place / columns | 0) * cell, cell, cell);
-      }
-    }
-  }
-
-  // src/charts.js
-  function initCharts(data) {
-    const { rates, quantiles, progress } = data;
-    scatterChart(data);
-    if (rates)
-      makePlot(
-        data,
-        "c-rate",
-        170,
-        OUTCOMES.map(
-          (name) => line(name, () => Ink[`${name}-ink`], {
-            dash: name === "ok" ? [] : name === "info" ? [6, 3] : [2, 3],
-            paths: uPlot.paths.stepped({ align: 1 })
-          })
-        ),
-        [rates.time.map((t) => t - rates.width / 2), ...rates.rows],
-        {}
-      );
-    if (quantiles)
-      makePlot(
-        data,
-        "c-quantiles",
-        170,
-        quantiles.names.map(
-          (name, i) => line(name, () => Ink[i < 4 ? "ok-ink" : "info-ink"], {
-            width: [2, 1.25, 1, 1, 1.25][i],
-            dash: [[], [8, 3], [4, 3], [1, 3], [10, 3, 2, 3]][i]
-          })
-        ),
-        [quantiles.time, ...quantiles.rows],
-        { scale: logScale(), axis: logAxis }
-      );
-    if (progress) progressCharts(data, progress);
-    hideEmpty(["c-rate", "c-quantiles", "c-applied", "c-lag"]);
-    shareView();
-  }
-  var NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]];
-  var NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
-  function progressCharts(data, progress) {
-    const series = () => data.nodes.map(
-      (node, i) => line(node.name, () => node.colour, {
-        width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
-        dash: NODE_DASHES[i % NODE_DASHES.length]
-      })
-    );
-    const thousands = (kind) => [
-      progress.time,
-      ...progress[kind].map((row) => row.map((v) => v === null ? null : v / 1e3))
-    ];
-    const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
-    makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
-    document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(thousands(event.target.value)));
-  }
-  function hideEmpty(ids) {
-    for (const id of ids) {
-      const host = document.getElementById(id);
-      if (!host.firstChild) host.parentElement.hidden = true;
-    }
-  }
-
-  // src/filters.js
-  function say(text) {
-    document.getElementById("f-said").textContent = text;
-  }
-  function clearFilters() {
-    for (const id of ["f-key", "f-kind", "f-outcome", "f-process"]) document.getElementById(id).value = "";
-  }
-  function applyFilters() {
-    const { ops } = Timeline.data;
-    const { mask } = Timeline;
-    const chosen = (id) => document.getElementById(id).value.trim();
-    const key = chosen("f-key");
-    const kind = chosen("f-kind");
-    const outcome = chosen("f-outcome");
-    const process = chosen("f-process");
-    let shown = 0;
-    for (let i = 0; i < mask.length; i++) {
-      const keep = (key === "" || ops.k[i] === +key) && (kind === "" || ops.f[i] === +kind) && (process === "" || String(ops.p[i]) === process) && (outcome === "" || (outcome === "errors" ? ops.o[i] !== 0 : ops.o[i] === +outcome));
-      mask[i] = keep ? 1 : 0;
-      shown += mask[i];
-    }
-    document.getElementById("b-clear").hidden = shown === mask.length;
-    say(shown === mask.length ? "" : `${shown.toLocaleString("en")} of ${mask.length.toLocaleString("en")}`);
-    View.changed();
-  }
-
-  // src/search.js
-  var Finding = { last: null };
-  function search(direction) {
-    const text = document.getElementById("f-search").value.trim().toLowerCase();
-    if (!text) return;
-    const again = Finding.last === text;
-    Finding.last = text;
-    if (/^#\d+$/.test(text)) {
-      revealIndex(Number(text.slice(1)));
-      return;
-    }
-    for (const [name, accepts] of [
-      ["by value", holding(text)],
-      ["by error", failingWith(text)]
-    ]) {
-      const { found, hidden } = matches(accepts);
-      if (found.length) {
-        revealMatch(found, direction, again, name);
-        return;
-      }
-      if (hidden) {
-        say(`${hidden.toLocaleString("en")} ${name}, but none passes the filters`);
-        return;
-      }
-    }
-    if (/^\d+$/.test(text)) revealIndex(Number(text));
-    else say("nothing holds it");
-  }
-  function matches(accepts) {
-    const { mask } = Timeline;
-    const found = [];
-    let hidden = 0;
-    for (let i = 0; i < mask.length; i++)
-      if (accepts(i)) {
-        if (mask[i]) found.push(i);
-        else hidden++;
-      }
-    return { found, hidden };
-  }
-  function revealMatch(found, direction, again, name) {
-    const { ops } = Timeline.data;
-    const here = again && View.selected !== null ? View.selected : null;
-    let place = here === null ? lowerBound(found, lowerBound(ops.t, View.from * 1e6)) : lowerBound(found, direction > 0 ? here + 1 : here) - (direction > 0 ? 0 : 1);
-    place = (place + found.length) % found.length;
-    reveal(found[place]);
-    say(`${place + 1} of ${found.length.toLocaleString("en")} ${name}`);
-  }
-  function revealIndex(index) {
-    const { data, mask } = Timeline;
-    const { ops } = data;
-    const place = lowerBound(ops.i, index + 1) - 1;
-    for (let i = place; i >= 0 && i > place - 5e3; i--) {
-      if (ops.i[i] !== index && !(ops.r[i] >= 0 && ops.i[i] + ops.r[i] === index)) continue;
-      if (!mask[i]) {
-        say(`the operation with index ${index} does not pass the filters`);
-        return;
-      }
-      reveal(i);
-      say("by index");
-      return;
-    }
-    say("nothing holds it");
-  }
-  function holding(text) {
-    const { ops, names } = Timeline.data;
-    const number = /^-?\d+$/.test(text) ? Number(text) : null;
-    const word = number === null ? null : new RegExp(`(^|[^\\d.-])${text.replace("-", "\\-")}(?![\\d.])`);
-    const texts = names.texts.map((value) => word ? word.test(value) : value.toLowerCase().includes(text));
-    const one = (kinds, first, second) => (i) => {
-      const kind = kinds[i];
-      if (kind === 3) return texts[first[i]] === true;
-      if (number !== null)
-        return kind === 1 && first[i] === number || kind === 2 && (first[i] === number || second[i] === number) || kind === 4 && second[i] === number;
-      return false;
-    };
-    const asked = one(ops.vk, ops.va, ops.vb);
-    const answered = one(ops.qk, ops.qa, ops.qb);
-    return (i) => asked(i) || answered(i);
-  }
-  function failingWith(text) {
-    const { ops, names } = Timeline.data;
-    const codes = names.e.map((error) => error.toLowerCase().includes(text));
-    return (i) => ops.e[i] >= 0 && codes[ops.e[i]];
-  }
-
-  // src/violations.js
-  function step(direction, accepts) {
-    const { data, mask } = Timeline;
-    const count = data.ops.t.length;
-    let i = View.selected ?? (direction > 0 ? lowerBound(data.ops.t, View.from * 1e6) - 1 : lowerBound(data.ops.t, View.to * 1e6));
-    for (i += direction; i >= 0 && i < count; i += direction)
-      if (mask[i] && accepts(i)) {
-        reveal(i);
-        say("");
-        return true;
-      }
-    say(direction > 0 ? "none after this" : "none before this");
-    return false;
-  }
-  function isError(i) {
-    return Timeline.data.ops.o[i] !== 0;
-  }
-  function showViolation(place) {
-    const { data } = Timeline;
-    const violation = data.violations[place];
-    const members = violation.ops.map(placeOfIndex).filter((i) => i >= 0);
-    if (!members.length) {
-      say("the page holds none of its operations");
-      return;
-    }
-    const culprit = placeOfIndex(violation.culprit ?? -1);
-    const key = data.names.k.indexOf(violation.key ?? "");
-    clearFilters();
-    document.getElementById("f-key").value = key < 0 ? "" : String(key);
-    applyFilters();
-    const from = Math.min(...members.map((i) => data.ops.t[i])) / 1e6;
-    const to = Math.max(...members.map((i) => endOf(data, i))) / 1e6;
-    const room = (to - from) * 0.25 + 5e-3;
-    View.set(from - room, to + room);
-    Timeline.focus = place;
-    Selection.pins = members;
-    reveal(culprit >= 0 ? culprit : members.at(-1));
-    document.getElementById("timeline").scrollIntoView();
-    const only = key < 0 ? "" : `; only ${plainKey(violation.key)} is shown`;
-    say(`violation ${place + 1} of ${data.violations.length}, ${violation.kind}${only}`);
-  }
-  function stepViolation(direction) {
-    const many = Timeline.data.violations.length;
-    if (!many) {
-      say("no violation");
-      return;
-    }
-    showViolation(Timeline.focus === null ? direction > 0 ? 0 : many - 1 : (Timeline.focus + direction + many) % many);
-  }
-
-  // src/controls.js
-  function addOptions(id, names, plain) {
-    const select2 = document.getElementById(id);
-    const shown = names.slice(0, 2e3).map((name, code) => [plain ? plainKey(name) : name, code]);
-    if (shown.length <= 500) shown.sort((a, b) => inOrder(a[0], b[0]));
-    for (const [name, code] of shown) {
-      select2.append(option(String(code), name));
-    }
-  }
-  function fillFilters(data) {
-    addOptions("f-key", data.names.k, true);
-    addOptions("f-kind", data.names.f, false);
-    const form = document.getElementById("filters");
-    const on = (id, action) => document.getElementById(id)?.addEventListener("click", action);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      search(1);
-    });
-    for (const id of ["f-key", "f-kind", "f-outcome", "f-process"])
-      document.getElementById(id).addEventListener("input", applyFilters);
-    document.getElementById("f-rows").addEventListener("input", (event) => {
-      groupRows(event.target.value);
-      View.changed();
-    });
-    on("b-next", () => step(1, isError));
-    on("b-prev", () => step(-1, isError));
-    on("b-next-violation", () => stepViolation(1));
-    on("b-prev-violation", () => stepViolation(-1));
-    on("b-reset", () => View.whole());
-    on("b-clear", () => {
-      clearFilters();
-      applyFilters();
-    });
-    for (const id of ["b-next-violation", "b-prev-violation"])
-      document.getElementById(id).hidden = !data.violations.length;
-    document.getElementById("f-search").addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        event.preventDefault();
-        search(event.shiftKey ? -1 : 1);
-      }
-    });
-  }
-  function wireButtons() {
-    for (const button2 of document.querySelectorAll(".copy"))
-      button2.addEventListener("click", async () => {
-        const text = button2.parentElement.querySelector("code").textContent;
-        try {
-          await navigator.clipboard.writeText(text);
-          button2.textContent = "Copied";
-        } catch {
-          getSelection().selectAllChildren(button2.parentElement.querySelector("code"));
-        }
-      });
-    for (const button2 of document.querySelectorAll("button.go")) button2.addEventListener("click", () => go(button2));
-    for (const row of document.querySelectorAll(".faults tbody tr"))
-      row.addEventListener("click", (event) => {
-        if (!event.target.closest("button, a, summary, details") && !String(getSelection()))
-          row.querySelector("button.go").click();
-      });
-  }
-  function wireWords() {
-    for (const link of document.querySelectorAll('a[href="#words"]'))
-      link.addEventListener("click", () => {
-        document.querySelector("#words details").open = true;
-      });
-  }
-  function go(button2) {
-    const { from, to, violation, chart, index } = button2.dataset;
-    const kind = document.getElementById("progress-kind");
-    if (violation !== void 0 && Timeline.data) {
-      showViolation(Number(violation));
-      return;
-    }
-    View.set(Number(from), Number(to));
-    if (index && kind) {
-      kind.value = index;
-      kind.dispatchEvent(new Event("input"));
-    }
-    const shown = chart && document.getElementById(chart);
-    (shown && !shown.hidden ? shown : document.getElementById("charts")).scrollIntoView();
-  }
-  var Keys = {
-    n: () => step(1, isError),
-    p: () => step(-1, isError),
-    v: () => stepViolation(1),
-    V: () => stepViolation(-1),
-    0: () => View.whole(),
-    Home: () => View.whole(),
-    "/": () => {
-      const box = document.getElementById("f-search");
-      box.scrollIntoView({ block: "center" });
-      box.focus();
-    },
-    Escape: () => {
-      unpinAll();
-      if (document.activeElement === Timeline.canvas) Timeline.canvas.blur();
-    }
-  };
-  var TimelineKeys = {
-    ...ViewKeys,
-    Enter: () => {
-      if (View.selected !== null) pin(View.selected);
-    }
-  };
-  function wireKeys() {
-    addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !Timeline.data || event.key !== "Escape" && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
-        return;
-      const action = Keys[event.key] ?? (event.target === Timeline.canvas ? TimelineKeys[event.key] : void 0);
-      if (action) {
-        event.preventDefault();
-        action();
-      }
-    });
-  }
-
-  // src/decode.js
-  function bytesOfBase64(text) {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-    const raw = atob(text);
-    const bytes = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-    return bytes;
-  }
-  async function inflate(bytes) {
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-  }
-  function column(entry, bytes, offset) {
-    const { n, width, delta } = entry;
-    if (width > 4 || entry.wide) return wideColumn(entry, bytes, offset);
-    const out = new Int32Array(n);
-    const at = (plane) => bytes.subarray(offset + plane * n, offset + (plane + 1) * n);
-    const [a, b, c, d] = [0, 1, 2, 3].map((plane) => plane < width ? at(plane) : null);
-    if (width === 1) for (let i = 0; i < n; i++) out[i] = a[i] >>> 1 ^ -(a[i] & 1);
-    else if (width === 2)
-      for (let i = 0; i < n; i++) {
-        const raw = a[i] | b[i] << 8;
-        out[i] = raw >>> 1 ^ -(raw & 1);
-      }
-    else
-      for (let i = 0; i < n; i++) {
-        const raw = a[i] | b[i] << 8 | c[i] << 16 | (d ? d[i] << 24 : 0);
-        out[i] = raw >>> 1 ^ -(raw & 1);
-      }
-    if (delta) for (let i = 1, sum = out[0]; i < n; i++) out[i] = sum = sum + out[i] | 0;
-    return out;
-  }
-  function wideColumn({ n, width, delta }, bytes, offset) {
-    const out = new Float64Array(n);
-    for (let i = 0; i < n; i++) {
-      let raw = 0;
-      let weight = 1;
-      for (let plane = 0; plane < width; plane++, weight *= 256) raw += bytes[offset + plane * n + i] * weight;
-      out[i] = raw % 2 ? -(raw + 1) / 2 : raw / 2;
-    }
-    if (delta) for (let i = 1; i < n; i++) out[i] += out[i - 1];
-    return out;
-  }
-  function laterColumn(columns, entry, bytes, offset) {
-    Object.defineProperty(columns, entry.name, {
-      configurable: true,
-      enumerable: true,
-      get() {
-        const value = column(entry, bytes, offset);
-        Object.defineProperty(columns, entry.name, { value, enumerable: true });
-        return value;
-      }
-    });
-  }
-  async function unpack(text) {
-    const bytes = await inflate(bytesOfBase64(text.trim()));
-    const length = new DataView(bytes.buffer).getUint32(0, true);
-    const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-    const columns = {};
-    let offset = 4 + length;
-    for (const entry of head.columns) {
-      laterColumn(columns, entry, bytes, offset);
-      offset += entry.n * entry.width;
-    }
-    return { ops: columns, ...head.data };
-  }
-
-  // src/network.js
-  function wireFaults(data) {
-    const live = document.getElementById("live");
-    let hot = null;
-    if (live) live.calm = live.querySelector(".links").cloneNode(true);
-    View.cursorListeners.push((seconds) => {
-      const fault = seconds === null ? void 0 : data.faults.find((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
-      const id = fault ? fault.id : null;
-      if (live && seconds !== null) showMoment(data, live, seconds, fault);
-      if (id === hot) return;
-      hot = id;
-      for (const element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))
-        element.classList.toggle(
-          "hot",
-          id !== null && (element.dataset.fault === String(id) || element.id === `fault-${id}`)
-        );
-    });
-  }
-  function showMoment(data, live, seconds, fault) {
-    const shown = fault && document.querySelector(`.network[data-fault="${Number(fault.id)}"]`);
-    const id = shown ? fault.id : -1;
-    const led = leaderAt(data, seconds);
-    if (live.shown !== id) {
-      live.shown = id;
-      live.querySelector(".links").replaceWith((shown ? shown.querySelector(".links") : live.calm).cloneNode(true));
-    }
-    const silences = fault?.family === "kill" || fault?.family === "pause";
-    for (const node of live.querySelectorAll(".node")) {
-      const name = node.dataset.node;
-      const struck = Boolean(shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`));
-      node.classList.toggle("struck", struck && !(silences && answersAt(data, name, seconds)));
-      node.classList.toggle("leader", led !== null && name === led.node);
-    }
-    const leader = led ? `leader ${led.node}, term ${led.term}` : "no leader";
-    const texts = [`${seconds.toFixed(2)} s`, leader, ...fault ? [fault.fault] : []];
-    document.getElementById("live-said").textContent = texts.join(", ");
-  }
-
-  // src/strips.js
-  function initStrips(data) {
-    const canvas = document.getElementById("c-leaders");
-    if (!data.stretches?.length && !data.available) {
-      canvas.parentElement.hidden = true;
-      return;
-    }
-    const draw = () => drawStrips(data, canvas);
-    View.listeners.push(draw);
-    followPointer(canvas, true);
-    stripPointer(data, canvas);
-    cursorLine(canvas.parentElement);
-    draw();
-  }
-  var STRIP_STEP = 18;
-  var AVAILABILITY = ["nothing was answered", "some were answered ok", "answered, but none ok"];
-  function stripPointer(data, canvas) {
-    canvas.addEventListener("pointermove", (event) => {
-      const box = canvas.getBoundingClientRect();
-      const seconds = View.from + (event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN) * (View.to - View.from);
-      const place = Math.floor((event.clientY - box.top) / STRIP_STEP) - 1;
-      showCard(
-        event.buttons || seconds < View.from || seconds > View.to ? null : stripRows(data, place, seconds),
-        event.clientX,
-        event.clientY
-      );
-    });
-    canvas.addEventListener("pointerleave", hideCard);
-  }
-  function stripRows(data, place, seconds) {
-    const at = ["at", `${seconds.toFixed(2)} s`];
-    const fault = [
-      "fault",
-      data.faults.filter((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end).map((f) => f.fault).join(", ") || "none"
-    ];
-    if (place === -1)
-      return data.available ? [at, ["operations", AVAILABILITY[data.available[1][Math.floor(seconds / data.available[0])]] ?? "–"], fault] : null;
-    const found = place < data.nodes.length ? stretchAt(data, place, seconds) : void 0;
-    if (place >= data.nodes.length) return null;
-    if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"]];
-    const [role, term, from, to] = found;
-    return [
-      at,
-      ["node", data.nodes[place].name],
-      ["role", ROLE_NAMES[role]],
-      ["term", role === 4 || term < 0 ? "–" : String(term)],
-      ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`],
-      fault
-    ];
-  }
-  function drawStrips(data, canvas) {
-    const rows = data.nodes;
-    const step2 = STRIP_STEP;
-    const height = (rows.length + 1) * step2 + 26;
-    const area = prepareCanvas(canvas, height);
-    const { context } = area;
-    const toX = scaleX(area, View.from, View.to);
-    drawBands(context, data, toX, area.left, area.right, 0, height - 22);
-    drawPhases(context, data, toX, area.left, area.right, 0, height - 22, 1);
-    context.textBaseline = "middle";
-    drawAvailability(data, area, toX, step2);
-    for (const [place, node] of rows.entries())
-      drawRoles(area, toX, node, data.stretches[place], (place + 1) * step2, step2);
-    drawSnapshots(data, area, toX, step2);
-    drawViolationMarks(context, data, toX, area.left, area.right, 0, height - 22, 1);
-    drawTimeAxis(area, toX, height - 22);
-  }
-  function drawAvailability(data, area, toX, step2) {
-    rowLabel(area, "any ok", step2 / 2);
-    if (!data.available) return;
-    const [width, cells] = data.available;
-    const { context } = area;
-    for (let start2 = 0; start2 < cells.length; ) {
-      let stop = start2 + 1;
-      while (stop < cells.length && cells[stop] === cells[start2]) stop++;
-      const a = Math.max(toX(start2 * width), area.left);
-      const b = Math.min(toX(stop * width), area.right);
-      if (b > a) {
-        drawAvailable(context, cells[start2], Ink.ok, a, b, 0, step2);
-      }
-      start2 = stop;
-    }
-  }
-  function drawRoles(area, toX, node, stretches, y, step2) {
-    const { context } = area;
-    const middle = y + step2 / 2;
-    rowLabel(area, node.name, middle);
-    for (const [role, term, from, to] of stretches) {
-      const a = Math.max(toX(from), area.left);
-      const b = Math.min(toX(to), area.right);
-      if (b <= a) continue;
-      context.fillStyle = node.colour;
-      if (role === 0) {
-        context.fillRect(a, y + 3, Math.max(b - a, 1.5), step2 - 6);
-        context.fillStyle = luminance(node.colour) > 0.5 ? "#000" : "#fff";
-        context.textAlign = "left";
-        const label = clip(context, `term ${term}`, b - a - 8);
-        if (label && !label.endsWith("…")) context.fillText(label, a + 4, middle);
-      } else if (role === 1) context.fillRect(a, middle - 1, b - a, 2);
-      else if (role === 2) {
-        context.fillStyle = Ink.paper;
-        context.strokeStyle = Ink.ink;
-        context.fillRect(a, middle - 4, Math.max(b - a, 2), 8);
-        context.strokeRect(a + 0.5, middle - 3.5, Math.max(b - a - 1, 1), 7);
-      } else {
-        context.fillStyle = Ink.quiet;
-        for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1);
-      }
-    }
-  }
-  function drawSnapshots(data, area, toX, step2) {
-    const { context } = area;
-    for (const kind of [0, 1, 2])
-      for (const [node, seconds, what] of data.snapshots ?? []) {
-        const x = toX(seconds);
-        const y = (node + 1.5) * step2;
-        if (what !== kind || x < area.left || x > area.right) continue;
-        context.fillStyle = context.strokeStyle = Ink.ink;
-        context.lineWidth = 1.25;
-        context.beginPath();
-        if (what === 0) {
-          context.moveTo(x, y + 3);
-          context.lineTo(x, y + step2 / 2 - 1);
-          context.stroke();
-          continue;
-        }
-        context.moveTo(x, y - 5);
-        context.lineTo(x + 5, y);
-        context.lineTo(x, y + 5);
-        context.lineTo(x - 5, y);
-        context.closePath();
-        if (what === 1) context.fillStyle = Ink.paper;
-        context.fill();
-        context.stroke();
-      }
-  }
-
-  // src/text.js
-  var TEXT_STEP = 500;
-  var TEXT_COLUMNS = ["index", "process", "node", "key", "operation", "outcome", "invoked, s", "completed, s", "error"];
-  function textFold(details, entries) {
-    const host = details.querySelector(".text-rows");
-    const refill = () => {
-      if (details.open) fillText(host, entries(), TEXT_STEP);
-    };
-    details.addEventListener("toggle", refill);
-    return refill;
-  }
-  function fillText(host, entries, most) {
-    const table = document.createElement("table");
-    const head = table.createTHead().insertRow();
-    const body = table.createTBody();
-    table.className = "text-table";
-    for (const name of TEXT_COLUMNS) {
-      const cell = document.createElement("th");
-      cell.scope = "col";
-      cell.textContent = name;
-      head.append(cell);
-    }
-    for (const entry of entries.slice(0, most)) body.append(entry.fault ? faultRow(entry) : operationRow(entry.i));
-    const said = document.createElement("p");
-    said.className = "quiet small";
-    said.textContent = entries.length > most ? `The first ${most.toLocaleString("en")} of ${entries.length.toLocaleString("en")} rows. ` : `${entries.length.toLocaleString("en")} row${entries.length === 1 ? "" : "s"}.`;
-    if (entries.length > most) said.append(button(`${TEXT_STEP} more`, () => fillText(host, entries, most + TEXT_STEP)));
-    host.replaceChildren(table, said);
-  }
-  function operationRow(i) {
-    const { data } = Timeline;
-    const { ops } = data;
-    const row = document.createElement("tr");
-    const key = plainKey(nameOf(data, "k", i));
-    const index = button(String(ops.i[i]), () => reveal(i));
-    index.className = "link";
-    row.className = memberClass(data, ops.i[i]);
-    row.insertCell().append(index);
-    for (const text of [
-      String(ops.p[i]),
-      nameOf(data, "n", i),
-      key,
-      boxLabel(i, false),
-      OUTCOMES[ops.o[i]],
-      (ops.t[i] / 1e6).toFixed(6),
-      ops.d[i] < 0 ? "never" : ((ops.t[i] + ops.d[i]) / 1e6).toFixed(6),
-      nameOf(data, "e", i)
-    ])
-      row.insertCell().textContent = text;
-    return row;
-  }
-  function memberClass(data, index) {
-    const mine = data.violations.filter(({ ops }) => ops.includes(index));
-    return mine.some(({ suspects }) => suspects.includes(index)) ? "member culprit" : mine.length ? "member" : "";
-  }
-  function faultRow({ fault, at, what }) {
-    const row = document.createElement("tr");
-    row.className = "nemesis";
-    for (const text of [
-      "",
-      "nemesis",
-      fault.nodes.length === Timeline.data.nodes.length ? "all" : fault.nodes.join(" "),
-      "",
-      `#${fault.id} ${fault.fault}`,
-      what,
-      at.toFixed(6),
-      "",
-      ""
-    ])
-      row.insertCell().textContent = text;
-    return row;
-  }
-  function entriesBetween(from, to, wanted) {
-    const { data, reach } = Timeline;
-    const { ops } = data;
-    const found = [];
-    for (let i = lowerBound(reach, from * 1e6), last = lowerBound(ops.t, to * 1e6 + 1); i < last; i++)
-      if (endOf(data, i) >= from * 1e6 && wanted(i)) found.push({ at: ops.t[i] / 1e6, i });
-    for (const fault of data.faults)
-      for (const [at, what] of fault.state === "installed" ? [
-        [fault.start, "begins"],
-        [fault.end, fault.end < data.end ? "healed" : "not healed"]
-      ] : [[fault.start, fault.state]])
-        if (at >= from && at <= to) found.push({ at, fault, what });
-    return found.sort((a, b) => a.at - b.at || (a.i ?? -1) - (b.i ?? -1));
-  }
-  function violationEntries(place, scope) {
-    const { data } = Timeline;
-    const { ops } = data;
-    const violation = data.violations[place];
-    const code = data.names.k.indexOf(violation.key ?? "");
-    const culprit = placeOfIndex(violation.culprit ?? -1);
-    const members = (scope === "culprit" && culprit >= 0 ? [culprit] : violation.ops.map(placeOfIndex)).filter(
-      (i) => i >= 0
-    );
-    const ofKey = (i) => ops.k[i] === code;
-    if (scope === "all" || !members.length) return entriesBetween(0, data.end, ofKey);
-    return entriesBetween(
-      Math.min(...members.map((i) => ops.t[i])) / 1e6,
-      Math.max(...members.map((i) => endOf(data, i))) / 1e6,
-      ofKey
-    );
-  }
-  function initText() {
-    for (const details of document.querySelectorAll("details.key-history")) {
-      const scope = details.querySelector("select");
-      scope.addEventListener(
-        "input",
-        textFold(details, () => violationEntries(Number(details.dataset.violation), scope.value))
-      );
-    }
-    const inView = document.getElementById("as-text");
-    if (inView) View.listeners.push(textFold(inView, () => entriesBetween(View.from, View.to, (i) => Timeline.mask[i])));
-  }
-
-  // src/theme.js
-  function wireTheme(redraw) {
-    document.getElementById("theme").addEventListener("click", () => {
-      const root = document.documentElement;
-      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-      root.dataset.theme = dark ? "light" : "dark";
-      redraw();
-    });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-    addEventListener("beforeprint", redraw);
-    addEventListener("afterprint", redraw);
-  }
-
-  // src/fault_rows.js
-  var FAULT_ROW = 18;
-  var MAX_FAULT_ROWS = 8;
-  function layFaults() {
-    const { data, canvas } = Timeline;
-    const width = canvas.parentElement.clientWidth;
-    const right = width - MARGIN;
-    if (Timeline.laidFor === width) return;
-    const context = canvas.getContext("2d");
-    const toX = scaleX({ left: GUTTER, right }, 0, data.end);
-    const rows = [];
-    context.font = Ink.font;
-    for (const fault of [...data.faults].sort((a, b) => a.start - b.start)) {
-      const text = faultText(context, fault, toX(fault.start), toX(fault.end), right);
-      let row = rows.find((row2) => row2.until <= text.from);
-      const squeezed = !row && rows.length >= MAX_FAULT_ROWS;
-      if (squeezed) row = rows.reduce((best, other) => other.until < best.until ? other : best);
-      if (!row) {
-        row = { bars: [], until: 0 };
-        rows.push(row);
-      }
-      row.bars.push({ fault, squeezed });
-      row.until = Math.max(row.until, text.to);
-    }
-    Object.assign(Timeline, { faultRows: rows.map(({ bars }) => bars), laidFor: width });
-  }
-  function faultText(context, fault, a, b, right) {
-    const name = `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : `, ${fault.state}`}`;
-    const wide = context.measureText(name).width;
-    if (wide <= b - a - 6) return { name, x: a + 3, inside: true, from: a, to: b };
-    return b + wide + 6 <= right ? { name, x: b + 3, from: a, to: b + wide + 6 } : { name, x: a - wide - 3, from: a - wide - 6, to: b };
-  }
-  function drawFaultRow(area, toX, row, y) {
-    const { context } = area;
-    const { data } = Timeline;
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    for (const { fault, squeezed } of row) {
-      const a = Math.max(toX(fault.start), area.left);
-      const b = Math.min(Math.max(toX(fault.end), toX(fault.start) + 2), area.right);
-      if (b <= a) continue;
-      context.fillStyle = Ink.paper;
-      context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
-      context.globalAlpha = fault.state === "installed" ? 1 : 0.4;
-      context.fillStyle = data.faultColours[fault.family];
-      context.fillRect(a, y + 1, b - a, FAULT_ROW - 3);
-      context.globalAlpha = 1;
-      const text = faultText(context, fault, a, b, area.right);
-      const cut = !text.inside && (squeezed || text.x < area.left);
-      context.fillStyle = fault.state === "installed" && (text.inside || cut) ? "#10151a" : Ink.ink;
-      context.fillText(cut ? clip(context, text.name, b - a - 6) : text.name, cut ? a + 3 : text.x, y + FAULT_ROW / 2);
-    }
-  }
-
-  // src/minimap.js
-  function drawMinimap() {
-    const canvas = document.getElementById("c-minimap");
-    const { data } = Timeline;
-    const height = 48;
-    const area = prepareCanvas(canvas, height);
-    const { context } = area;
-    const toX = scaleX(area, 0, View.end);
-    context.save();
-    context.beginPath();
-    context.rect(area.left, 0, area.right - area.left, height);
-    context.clip();
-    drawBands(context, data, toX, area.left, area.right, 0, height);
-    if (data.rates) drawMinimapRates(data, context, toX, height);
-    const a = toX(View.from);
-    const b = Math.max(toX(View.to), a + 3);
-    context.fillStyle = Ink.paper;
-    context.globalAlpha = 0.62;
-    context.fillRect(area.left, 0, a - area.left, height);
-    context.fillRect(b, 0, area.right - b, height);
-    context.globalAlpha = 1;
-    drawViolationMarks(context, data, toX, area.left, area.right, 0, height, 1);
-    context.strokeStyle = Ink.link;
-    context.strokeRect(a + 0.5, 0.5, Math.max(b - a - 1, 2), height - 1);
-    context.restore();
-  }
-  function drawMinimapRates(data, context, toX, height) {
-    const { time, width, rows } = data.rates;
-    const top = Math.max(1, ...rows[0].map((v, i) => v + rows[1][i] + rows[2][i]));
-    time.forEach((middle, i) => {
-      const a = toX(middle - width / 2);
-      const w = Math.max(toX(Math.min(middle + width / 2, View.end)) - a, 0.75);
-      let y = height;
-      [0, 2, 1].forEach((outcome) => {
-        const h = rows[outcome][i] / top * (height - 6);
-        context.fillStyle = Ink[OUTCOMES[outcome] + (outcome ? "-ink" : "")];
-        context.fillRect(a, y - h, w, h);
-        y -= h;
-      });
-    });
-  }
-  function minimapPointer(canvas) {
-    const at = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return (event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN) * View.end;
-    };
-    let held = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      const seconds = at(event);
-      const edge = View.end * 8 / canvas.clientWidth;
-      if (Math.abs(seconds - View.from) < edge) held = { edge: "from" };
-      else if (Math.abs(seconds - View.to) < edge) held = { edge: "to" };
-      else {
-        const span = View.to - View.from;
-        if (span >= View.end * 0.999) {
-          held = { fresh: seconds };
-          return;
-        }
-        if (seconds < View.from || seconds > View.to) View.set(seconds - span / 2, seconds + span / 2);
-        held = { grip: seconds - View.from };
-      }
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!held) return;
-      const seconds = at(event);
-      if (held.edge === "from") View.set(Math.min(seconds, View.to - 1e-3), View.to);
-      else if (held.edge === "to") View.set(View.from, Math.max(seconds, View.from + 1e-3));
-      else if (held.fresh !== void 0) {
-        if (Math.abs(seconds - held.fresh) > View.end / 200)
-          View.set(Math.min(seconds, held.fresh), Math.max(seconds, held.fresh));
-      } else {
-        const span = View.to - View.from;
-        View.set(seconds - held.grip, seconds - held.grip + span);
-      }
-    });
-    for (const name of ["pointerup", "pointercancel"])
-      canvas.addEventListener(name, () => {
-        held = null;
-      });
-  }
-
-  // src/timeline.js
-  function initTimeline(data) {
-    const canvas = document.getElementById("c-timeline");
-    if (!data.ops.t.length) {
-      document.getElementById("timeline").hidden = true;
-      return;
-    }
-    Object.assign(Timeline, {
-      data,
-      canvas,
-      mask: new Uint8Array(data.ops.t.length).fill(1),
-      reach: reachOf(data),
-      faultRows: []
-    });
-    groupRows("process");
-    View.listeners.push(drawTimeline, drawMinimap);
-    timelinePointer(canvas);
-    minimapPointer(document.getElementById("c-minimap"));
-    cursorLine(canvas.parentElement);
-    drawTimeline();
-    drawMinimap();
-  }
-  function drawTimeline() {
-    layFaults();
-    const { data, canvas, rows, rowHeight } = Timeline;
-    const faults = Timeline.faultRows.length * FAULT_ROW;
-    const height = rows.length * rowHeight + faults + 30;
-    const area = prepareCanvas(canvas, height);
-    const { context } = area;
-    const toX = scaleX(area, View.from, View.to);
-    const bottom = rows.length * rowHeight + faults + 4;
-    drawBands(context, data, toX, area.left, area.right, 0, bottom);
-    context.strokeStyle = Ink.rule;
-    context.lineWidth = 1;
-    rows.forEach((row, place) => {
-      if (row.label && (rowHeight >= 11 || place % Math.ceil(11 / rowHeight) === 0 || row.first))
-        rowLabel(area, row.label, place * rowHeight + rowHeight / 2 + 2);
-      if (row.first && place) {
-        context.beginPath();
-        context.moveTo(area.left, place * rowHeight + 1.5);
-        context.lineTo(area.right, place * rowHeight + 1.5);
-        context.stroke();
-      }
-    });
-    context.save();
-    context.beginPath();
-    context.rect(area.left, 0, area.right - area.left, bottom);
-    context.clip();
-    drawOperations(area, toX);
-    for (const [place, row] of Timeline.faultRows.entries())
-      drawFaultRow(area, toX, row, bottom - faults + place * FAULT_ROW - 1);
-    context.restore();
-    if (faults) rowLabel(area, "faults", bottom - faults + FAULT_ROW / 2);
-    drawTimeAxis(area, toX, bottom);
-  }
-  function drawOperations(area, toX) {
-    const { data, row, rows, mask } = Timeline;
-    const { ops } = data;
-    const [first, last] = visibleRange();
-    const columns = Math.ceil(area.right - area.left);
-    const bins = new Uint8Array(columns * rows.length);
-    const wide = [];
-    const scale = (area.right - area.left) / ((View.to - View.from) * 1e6);
-    const offset = area.left - View.from * 1e6 * scale;
-    for (let i = first; i < last; i++) {
-      if (!mask[i] || row[i] >= rows.length) continue;
-      const end = endOf(data, i);
-      const width = (end - ops.t[i]) * scale;
-      if (width >= 2) {
-        if (end * scale + offset >= area.left) wide.push(i);
-        continue;
-      }
-      const x = ops.t[i] * scale + offset - area.left | 0;
-      if (x < 0 || x >= columns) continue;
-      const place = row[i] * columns + x;
-      if (BADNESS[ops.o[i]] > bins[place]) bins[place] = BADNESS[ops.o[i]];
-    }
-    drawBins(area, bins, columns);
-    for (const i of wide) drawBox(area, i, ops.t[i] * scale + offset, endOf(data, i) * scale + offset);
-    drawMarked(area, toX);
-  }
-  function drawBins(area, bins, columns) {
-    const { context } = area;
-    const { rows, rowHeight } = Timeline;
-    const colours = [null, Ink.ok, Ink["fail-ink"], Ink["info-ink"]];
-    for (let row = 0; row < rows.length; row++) {
-      for (let x = 0; x < columns; ) {
-        const value = bins[row * columns + x];
-        let stop = x + 1;
-        while (stop < columns && bins[row * columns + stop] === value) stop++;
-        if (value) {
-          context.fillStyle = colours[value];
-          context.fillRect(area.left + x, row * rowHeight + 3, stop - x, rowHeight - 2);
-        }
-        x = stop;
-      }
-    }
-  }
-  function drawBox(area, i, x0, x1) {
-    const { data, row, rowHeight } = Timeline;
-    const { ops } = data;
-    const { context } = area;
-    const outcome = ops.o[i];
-    const a = Math.max(x0, area.left - 4);
-    const b = Math.min(x1, area.right + 4);
-    const y = row[i] * rowHeight + 3;
-    const h = rowHeight - 3;
-    const w = Math.max(b - a, 1);
-    const name = OUTCOMES[outcome];
-    if (outcome === 2) {
-      context.strokeStyle = Ink["fail-ink"];
-      context.strokeRect(a + 0.5, y + 0.5, Math.max(w - 1, 1), h - 1);
-      if (w > 6) {
-        context.beginPath();
-        context.moveTo(a, y + h);
-        context.lineTo(a + Math.min(w, h), y);
-        context.stroke();
-      }
-    } else {
-      context.fillStyle = Ink[name];
-      context.globalAlpha = outcome ? 0.55 : 0.85;
-      context.fillRect(a, y, w, h);
-      context.globalAlpha = 1;
-      context.fillStyle = Ink[`${name}-ink`];
-      context.fillRect(a, y, 1, h);
-      if (outcome === 1 && w > 8) for (let yy = y; yy < y + h; yy += 4) context.fillRect(b - 1, yy, 2, 2);
-    }
-    if (w > 22 && rowHeight >= 11) {
-      context.fillStyle = outcome === 2 || Ink.dark && outcome ? Ink.ink : "#10151a";
-      context.textAlign = "left";
-      context.textBaseline = "middle";
-      context.fillText(clip(context, boxLabel(i), w - 6), a + 4, y + h / 2 + 0.5);
-    }
-  }
-  function drawMarked(area, toX) {
-    const { data, focus } = Timeline;
-    const { context } = area;
-    const framed = /* @__PURE__ */ new Map();
-    data.violations.forEach(({ ops }, place) => {
-      for (const index of ops) framed.set(index, place === focus || framed.get(index) === true);
-    });
-    for (const [index, focused] of framed) {
-      const i = placeOfIndex(index);
-      if (i < 0 || !Timeline.mask[i]) continue;
-      context.globalAlpha = focus === null || focused ? 1 : 0.45;
-      outline(area, toX, i, Ink.mark, focused ? 2.5 : focus === null ? 2 : 1);
-      context.globalAlpha = 1;
-      if (data.violations.some(({ suspects }, place) => suspects.includes(index) && (focus === null || place === focus)))
-        pointAt(area, toX, i);
-    }
-    if (View.selected !== null) outline(area, toX, View.selected, Ink.ink, 1.5, 2);
-  }
-  function outline(area, toX, i, colour, width, away = 0) {
-    const { data, row, rows, rowHeight } = Timeline;
-    const { context } = area;
-    if (row[i] >= rows.length) return;
-    const a = Math.max(toX(data.ops.t[i] / 1e6), area.left - 9);
-    const b = Math.min(Math.max(toX(endOf(data, i) / 1e6), a + 3), area.right + 9);
-    if (b < area.left || a > area.right) return;
-    const box = [a - 1 - away, row[i] * rowHeight + 2 - away, b - a + 2 + 2 * away, rowHeight - 1 + 2 * away];
-    context.strokeStyle = Ink.paper;
-    context.lineWidth = width + 2;
-    context.strokeRect(...box);
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.strokeRect(...box);
-    context.lineWidth = 1;
-  }
-  function pointAt(area, toX, i) {
-    const { data, row, rowHeight } = Timeline;
-    const x = toX(data.ops.t[i] / 1e6) + 1;
-    if (x >= area.left - 4 && x <= area.right) triangle(area.context, x, row[i] * rowHeight + 1, 4);
-  }
-  function operationAt(x, y) {
-    const { data, canvas, row, rowHeight, mask } = Timeline;
-    const line2 = Math.floor((y - 2) / rowHeight);
-    const width = canvas.clientWidth - GUTTER - MARGIN;
-    const span = (View.to - View.from) * 1e6;
-    const slack = span / width * 3;
-    const at = View.from * 1e6 + (x - GUTTER) / width * span;
-    const [first, last] = visibleRange();
-    let best = -1;
-    let distance = Infinity;
-    for (let i = first; i < last; i++) {
-      if (row[i] !== line2 || !mask[i] || data.ops.t[i] > at + slack || endOf(data, i) < at - slack) continue;
-      const away = Math.max(data.ops.t[i] - at, at - endOf(data, i), 0) - BADNESS[data.ops.o[i]] * 1e-3;
-      if (away <= distance) {
-        best = i;
-        distance = away;
-      }
-    }
-    return best;
-  }
-  function takesWheel(event, canvas) {
-    if (event.shiftKey || !(event.ctrlKey || document.activeElement === canvas)) return false;
-    const whole = View.from <= View.start && View.to >= View.end;
-    return !(whole && event.deltaY > 0 && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) || event.ctrlKey;
-  }
-  function timelinePointer(canvas) {
-    const secondsAt = followPointer(canvas, false);
-    let drag = null;
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        if (!takesWheel(event, canvas)) return;
-        event.preventDefault();
-        if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
-          View.move(event.deltaX / canvas.clientWidth * (View.to - View.from));
-        else View.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 240))), secondsAt(event));
-      },
-      { passive: false }
-    );
-    canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.clientX, from: View.from, to: View.to, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (drag) {
-        const shift = (drag.x - event.clientX) / (canvas.clientWidth - GUTTER - MARGIN) * (drag.to - drag.from);
-        if (Math.abs(event.clientX - drag.x) > 3) drag.moved = true;
-        if (drag.moved) {
-          hideCard();
-          View.set(drag.from + shift, drag.to + shift);
-        }
-        return;
-      }
-      const box = canvas.getBoundingClientRect();
-      const i = operationAt(event.clientX - box.left, event.clientY - box.top);
-      showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (drag && !drag.moved) {
-        const box = canvas.getBoundingClientRect();
-        const i = operationAt(event.clientX - box.left, event.clientY - box.top);
-        if (i >= 0) pin(i);
-        else select(null);
-      }
-      drag = null;
-    });
-    canvas.addEventListener("pointercancel", () => {
-      drag = null;
-    });
-    canvas.addEventListener("pointerleave", hideCard);
-  }
-
-  // src/report.js
-  function redrawAll() {
-    readInk();
-    resizeCharts();
-    if (Timeline.data) View.changed();
-  }
-  function nothingToDraw() {
-    const waiting = document.getElementById("waiting");
-    const timeline = document.getElementById("timeline");
-    if (waiting) waiting.textContent = "There is nothing to draw.";
-    if (timeline) timeline.hidden = true;
-    document.documentElement.dataset.ready = "yes";
-  }
-  function redrawWhenResized(element) {
-    let width = element.clientWidth;
-    new ResizeObserver(() => {
-      if (element.clientWidth !== width) {
-        width = element.clientWidth;
-        redrawAll();
-      }
-    }).observe(element);
-  }
-  async function start() {
-    wireTheme(redrawAll);
-    wireButtons();
-    wireWords();
-    readInk();
-    const packed = document.getElementById("packed").textContent;
-    if (!packed.trim()) {
-      nothingToDraw();
-      return;
-    }
-    const data = await unpack(packed);
-    document.getElementById("packed").remove();
-    View.reset(data.end);
-    document.getElementById("waiting").hidden = true;
-    for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
-    initTimeline(data);
-    initCharts(data);
-    initStrips(data);
-    if (Timeline.data) {
-      fillFilters(data);
-      initText();
-    }
-    wireKeys();
-    wireFaults(data);
-    readHash();
-    addEventListener("hashchange", readHash);
-    View.listeners.push(writeHash);
-    redrawWhenResized(document.getElementById("charts"));
-    document.documentElement.dataset.ready = "yes";
-    performance.mark("usable");
-  }
-  window.page = {
-    applyFilters,
-    Charts,
-    drawTimeline,
-    endOf,
-    GUTTER,
-    groupRows,
-    isError,
-    lowerBound,
-    MARGIN,
-    placeOfIndex,
-    Selection,
-    search,
-    select,
-    step,
-    Timeline,
-    View
-  };
-  start().catch((error) => {
-    const place = document.getElementById("waiting") ?? document.querySelector(".sentence");
-    place.hidden = false;
-    place.textContent = `The charts could not be drawn: ${error.message}`;
-    console.error(error);
-  });
-})();
+(()=>{var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,reset(end,start2=0){this.from=this.start=start2,this.to=
+this.end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start2=Math.min(Math.max(from,this.start),this.end-span);!Number.isFinite(
+start2)||!Number.isFinite(span)||Math.abs(start2-this.from)<1e-9&&Math.abs(start2+span-this.to)<1e-9||(this.from=start2,this.to=start2+span,this.changed())},changed(){
+this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.listeners)listener()}))},whole(){this.set(this.start,this.end)},
+zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==
+this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.
+move((View.to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.
+to)/2),0:()=>View.whole(),Home:()=>View.whole()};function textOfValue(data,letter,i){let{ops,names}=data,kind=ops[`${letter}k`][i],a=ops[`${letter}a`][i],b=ops[`${letter}b`][i];return kind===1?String(a):kind===
+2?`${a} → ${b}`:kind===3?names.texts[a]??"…":kind===4?`absent → ${b}`:""}function nameOf(data,column2,i){let code=data.ops[column2][i];return code<0?"":data.
+names[column2][code]}function plainKey(text){return text.length>1&&text[0]==='"'&&text.at(-1)==='"'?text.slice(1,-1):text}var OUTCOMES=["ok","info","fail"];function lowerBound(array,value){
+let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]<value?low=middle+1:high=middle}return low}var Timeline={data:null,canvas:null,row:null,
+rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS=[1,3,2];function endOf(data,i){return data.ops.d[i]<0?data.end*1e6:data.ops.t[i]+
+data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
+reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
+let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"ab\
+sent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}`}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<
+ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
+text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).value=""}function applyFilters(){let{ops}=Timeline.data,{mask}=Timeline,chosen=id=>document.
+getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
+let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:
+ops.o[i]===+outcome));mask[i]=keep?1:0,shown+=mask[i]}document.getElementById("b-clear").hidden=shown===mask.length,say(shown===mask.length?"":`${shown.toLocaleString(
+"en")} of ${mask.length.toLocaleString("en")}`),View.changed()}var ORDER=new Intl.Collator("en",{numeric:!0});function inOrder(a,b){return ORDER.compare(a,b)}var MAX_ROWS=1500;function groupRows(by){let{data}=Timeline,{ops}=data;
+by==="process"?(Timeline.row=ops.lane,Timeline.rows=processLabels(data)):Object.assign(Timeline,packRows(data,by==="node"?"n":"k")),Timeline.by=by;let count=Math.
+max(Timeline.rows.length,1);Timeline.rowHeight=Math.max(5,Math.min(20,Math.floor(520/count)))}function processLabels(data){let first=new Array(data.lanes).fill(
+null),many=new Array(data.lanes).fill(0),last=new Array(data.lanes).fill(-1);for(let i=0;i<data.ops.t.length;i++){let lane=data.ops.lane[i],process=data.ops.p[i];
+first[lane]??=process,process!==last[lane]&&(many[lane]++,last[lane]=process)}return first.map((process,lane)=>({label:many[lane]>1?`${process} +${many[lane]-1}`:
+String(process)}))}function packRows(data,column2){let{ops,names}=data,row=new Int32Array(ops.t.length),groups=new Map;for(let i=0;i<row.length;i++){let code=ops[column2][i],
+group=groups.get(code);group||(group={code,free:[]},groups.set(code,group));let lane=group.free.findIndex(end=>end<=ops.t[i]);lane<0&&(lane=Math.min(group.free.
+length,63)),group.free[lane]=endOf(data,i),row[i]=lane}let rows=[],title=code=>code<0?"–":plainKey(names[column2][code]),order=[...groups.values()].map(group=>({
+group,name:title(group.code)})).sort((a,b)=>inOrder(a.name,b.name));for(let{group,name}of order){group.start=rows.length;for(let lane of group.free.keys())rows.
+push({label:lane?"":name,first:lane===0})}for(let i=0;i<row.length;i++)row[i]+=groups.get(ops[column2][i]).start;return{row,rows:rows.slice(0,MAX_ROWS)}}var TERM=/^(!?)\s*([a-z]+)\s*(!=|<=|>=|=|<|>|:)\s*(.+)$/,WORD=/^(!?)\s*(ok|info|fail|violation|open)$/,UNITS={us:1,µs:1,ms:1e3,s:1e6},COMPARE={"=":(a,b)=>a===b,
+"<":(a,b)=>a<b,"<=":(a,b)=>a<=b,">":(a,b)=>a>b,">=":(a,b)=>a>=b},QUERY_FIELDS="op, key, node, process, phase, error, value, index, lat, t, during",TEXTS={op:"f",
+kind:"f",key:"k",node:"n",phase:"ph",error:"e"},KNOWN=new Set([...Object.keys(TEXTS),"process","value","index","lat","t","during"]);function isQuery(text){let first=text.
+split(/[&|]/)[0].trim();return WORD.test(first)||KNOWN.has(TERM.exec(first)?.[2])}function compile(text,data){let either=text.split("|").map(part=>{let all=part.
+split("&").map(term=>termTest(term.trim(),data));return i=>all.every(test=>test(i))});return i=>either.some(test=>test(i))}function termTest(text,data){let word=WORD.
+exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is no term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
+let test=word?wordTest(parts[0],data):fieldTest(parts[0],parts[1],parts[2].trim(),data);return not?i=>!test(i):test}function wordTest(word,data){let{ops}=data;if(word===
+"open")return i=>ops.d[i]<0;if(word!=="violation")return i=>ops.o[i]===OUTCOMES.indexOf(word);let members=new Set(data.violations.flatMap(violation=>violation.ops));
+return i=>members.has(ops.i[i])}function fieldTest(name,sign,wanted,data){if(sign==="!="){let same=fieldTest(name,"=",wanted,data);return i=>!same(i)}let{ops}=data;
+if(name in TEXTS)return textTest(TEXTS[name],sign,wanted,data);if(name==="process")return numberTest(sign,wanted,i=>ops.p[i]);if(name==="index")return numberTest(
+sign,wanted,i=>ops.i[i]);if(name==="lat")return numberTest(sign,wanted,i=>ops.d[i]<0?1/0:ops.d[i],1e3);if(name==="t")return numberTest(sign,wanted,i=>ops.t[i],1e6);
+if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not known; known are ${QUERY_FIELDS}`)}
+function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`a text is compared with = or :, not with ${sign}`);
+let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(word):text===word});return i=>data.ops[column2][i]>=
+0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted)??[],compare=COMPARE[sign];
+if(digits===void 0||!compare||suffix&&!(unit>1&&suffix in UNITS))throw new Error(`“${sign}${wanted}” is no comparison with a number`);let limit=Number(digits)*
+(suffix?UNITS[suffix]:unit);return i=>compare(numberOf(i),limit)}function valueTest(sign,wanted,data){let matches2=text=>sign===":"?text.includes(wanted):text===
+wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v",i)))||matches2(plainKey(textOfValue(data,"q",i)));let{ops}=data,asked=numberTest(
+sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(i)||answered(i)}function duringTest(wanted,data){
+let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
+return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
+family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
+let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
+key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
+n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","unknown","no answer"];function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=
+seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==
+void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.forEach((_,place)=>{let found=stretchAt(data,place,
+seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
+["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(ops.t[i])],["completed",ops.d[i]<0?"":secondsText(
+ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]}\
+ to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,
+nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])],["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&
+f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){
+if(!data.stretches?.length)return"";let led=leaderAt(data,seconds);return led?`${led.node}, term ${led.term}`:"none"}function roleText(data,name,seconds){let place=data.
+nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[1]>=0&&found[0]<4?`, ter\
+m ${found[1]}`:""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects}]of data.violations.entries()){if(!ops.includes(index))continue;
+let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed";texts.push(`${kind} (${place+1})${suspects.includes(index)?blame:""}`)}
+return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){
+let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.
+style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){
+document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
+Selection.pins=[i,...Selection.pins.filter(other=>other!==i)].slice(0,MOST_PINS),select(i)}function unpinAll(){Selection.pins=[],Timeline.focus=null,hideCard(),
+select(null)}function unpin(i){Selection.pins=Selection.pins.filter(other=>other!==i),View.selected===i?select(null):(drawPins(),View.changed())}function drawPins(){
+let{selected}=View,{pins}=Selection,host=document.getElementById("pinned"),cards=pins.map(i=>pinCard(i,"Unpin",()=>unpin(i)));selected!==null&&!pins.includes(selected)&&
+cards.unshift(pinCard(selected,"Pin",()=>pin(selected))),pins.length>1&&cards.unshift(button("Unpin all (Escape)",unpinAll)),host.replaceChildren(...cards)}function pinCard(i,name,action){
+let{data}=Timeline,culprit=data.violations.some(violation=>violation.suspects.includes(data.ops.i[i])),box=el("div","",`pin${i===View.selected?" chosen":""}${culprit?
+" culprit":""}`);return box.append(listOf(describe(i)),button(name,action),button("Show",()=>reveal(i))),box}function reveal(i){let{data,canvas,row,rowHeight}=Timeline,
+at=data.ops.t[i]/1e6,span=Math.min(View.to-View.from,Math.max(1,data.ops.d[i]/1e6*3));(at<View.from||at>View.to||View.to-View.from>20)&&View.set(at-span/2,at+span/
+2);let host=canvas.parentElement,y=row[i]*rowHeight,box=host.getBoundingClientRect();(y<host.scrollTop||y>host.scrollTop+host.clientHeight-rowHeight)&&(host.scrollTop=
+y-host.clientHeight/2),(box.bottom<120||box.top>innerHeight-120)&&document.getElementById("timeline").scrollIntoView(),select(i)}var Finding={last:null};function search(direction){let text=document.getElementById("f-search").value.trim(),again=Finding.last===text;Finding.last=text;let{name,
+found,hidden,index,wrong}=lookFor(text);setHits(found),index!==void 0?revealIndex(index):found.length?revealMatch(found,direction,again,name):hidden?say(`${hidden.
+toLocaleString("en")} ${name}, but none passes the filters`):text&&say(wrong??"nothing holds it")}function markHits(){let{name,found,wrong}=lookFor(document.getElementById(
+"f-search").value.trim());setHits(found),wrong?say(wrong):found.length&&say(`${found.length.toLocaleString("en")} ${name}`)}function stepHit(direction){let{hits}=Timeline;
+hits.length?revealMatch(hits,direction,!0,"found"):say("nothing was searched for, or nothing found")}function setHits(found){Timeline.hits=found;for(let id of["\
+b-prev-hit","b-next-hit"])document.getElementById(id).hidden=!found.length;View.changed()}function lookFor(text){let nothing={name:"",found:[],hidden:0};if(!text)
+return nothing;if(/^#\d+$/.test(text))return{...nothing,index:Number(text.slice(1))};if(isQuery(text))try{return{name:"by query",...matches(compile(text,Timeline.
+data))}}catch(error){return{...nothing,wrong:error.message}}let word=text.toLowerCase();for(let[name,accepts]of[["by value",holding(word)],["by error",failingWith(
+word)]]){let both=matches(accepts);if(both.found.length||both.hidden)return{name,...both}}return/^\d+$/.test(text)?{...nothing,index:Number(text)}:nothing}function matches(accepts){
+let{mask}=Timeline,found=[],hidden=0;for(let i=0;i<mask.length;i++)accepts(i)&&(mask[i]?found.push(i):hidden++);return{found,hidden}}function revealMatch(found,direction,again,name){
+let{ops}=Timeline.data,here=again&&View.selected!==null?View.selected:null,place=here===null?lowerBound(found,lowerBound(ops.t,View.from*1e6)):lowerBound(found,
+direction>0?here+1:here)-(direction>0?0:1);place=(place+found.length)%found.length,reveal(found[place]),say(`${place+1} of ${found.length.toLocaleString("en")} ${name}`)}
+function revealIndex(index){let{data,mask}=Timeline,{ops}=data,place=lowerBound(ops.i,index+1)-1;for(let i=place;i>=0&&i>place-5e3;i--)if(!(ops.i[i]!==index&&!(ops.
+r[i]>=0&&ops.i[i]+ops.r[i]===index))){if(!mask[i]){say(`the operation with index ${index} does not pass the filters`);return}reveal(i),say("by index");return}say(
+"nothing holds it")}function holding(text){let{ops,names}=Timeline.data,number=/^-?\d+$/.test(text)?Number(text):null,word=number===null?null:new RegExp(`(^|[^\\\
+d.-])${text.replace("-","\\-")}(?![\\d.])`),texts=names.texts.map(value=>word?word.test(value):value.toLowerCase().includes(text)),one=(kinds,first,second)=>i=>{
+let kind=kinds[i];return kind===3?texts[first[i]]===!0:number!==null?kind===1&&first[i]===number||kind===2&&(first[i]===number||second[i]===number)||kind===4&&second[i]===
+number:!1},asked=one(ops.vk,ops.va,ops.vb),answered=one(ops.qk,ops.qa,ops.qb);return i=>asked(i)||answered(i)}function failingWith(text){let{ops,names}=Timeline.
+data,codes=names.e.map(error=>error.toLowerCase().includes(text));return i=>ops.e[i]>=0&&codes[ops.e[i]]}function step(direction,accepts){let{data,mask}=Timeline,count=data.ops.t.length,i=View.selected??(direction>0?lowerBound(data.ops.t,View.from*1e6)-1:lowerBound(
+data.ops.t,View.to*1e6));for(i+=direction;i>=0&&i<count;i+=direction)if(mask[i]&&accepts(i))return reveal(i),say(""),!0;return say(direction>0?"none after this":
+"none before this"),!1}function isError(i){return Timeline.data.ops.o[i]!==0}function showViolation(place){let{data}=Timeline,violation=data.violations[place],members=violation.
+ops.map(placeOfIndex).filter(i=>i>=0);if(!members.length){say("the page holds none of its operations");return}let culprit=placeOfIndex(violation.culprit??-1),key=data.
+names.k.indexOf(violation.key??"");clearFilters(),document.getElementById("f-key").value=key<0?"":String(key),applyFilters();let from=Math.min(...members.map(i=>data.
+ops.t[i]))/1e6,to=Math.max(...members.map(i=>endOf(data,i)))/1e6,room=(to-from)*.25+.005;View.set(from-room,to+room),Timeline.focus=place,Selection.pins=members,
+reveal(culprit>=0?culprit:members.at(-1)),document.getElementById("timeline").scrollIntoView();let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.
+violations.length,marked=data.violated>many?`${many} that are marked, ${data.violated} in all`:many;say(`violation ${place+1} of ${marked}, ${violation.kind}${only}`)}
+function stepViolation(direction){let many=Timeline.data.violations.length;if(!many){say("no violation");return}showViolation(Timeline.focus===null?direction>0?
+0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id);function readHash(){let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,
+to]=(parts.get("t")??"").split("-").map(Number),index=parts.get("index");index&&field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").
+dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has("t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows",
+...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index?"chart-progress":"charts";field(section)?.scrollIntoView()}function readTimeline(parts){
+let rows=parts.get("rows");["process","node","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(parts.get("violation"))-1,
+known=Timeline.data.violations[violation]!==void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);for(let[name,id]of FILTERS)
+parts.has(name)&&chooseFilter(id,parts.get(name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(Number(index)));parts.
+has("pins")&&(Selection.pins=places(parts.get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&select(chosen>=0?chosen:
+null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits())}function chooseFilter(id,text){let control=field(id);control.tagName!=="SELECT"?control.
+value=text:control.value=[...control.options].find(one=>one.value===text||one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){clearTimeout(hashTimer),
+hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&history.replaceState(
+null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){let{data,by,focus}=Timeline;(View.from>0||View.to<View.end)&&(yield["t",
+`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.value;if(index&&index!=="applied"&&(yield["index",index]),!data)return;by&&by!==
+"process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);for(let[name,id]of FILTERS){let control=field(id);if(control.value==="")continue;
+yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field("f-searc\
+h").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield[
+"op",String(data.ops.i[View.selected])])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
+"/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=16,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
+document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
+"--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
+slice(4,6),16)*.11)/255}function prepareCanvas(canvas,height){let width=Math.max(canvas.parentElement.clientWidth,120),ratio=window.devicePixelRatio||1;canvas.style.
+height=`${height}px`,(canvas.width!==Math.round(width*ratio)||canvas.height!==Math.round(height*ratio))&&(canvas.width=Math.round(width*ratio),canvas.height=Math.
+round(height*ratio));let context=canvas.getContext("2d");return context.setTransform(ratio,0,0,ratio,0,0),context.clearRect(0,0,width,height),context.font=Ink.font,
+{context,width,height,left:GUTTER,right:width-MARGIN}}function scaleX(area,from,to){return seconds=>area.left+(seconds-from)/(to-from)*(area.right-area.left)}function niceStep(span,wanted){
+let rough=span/wanted,power=10**Math.floor(Math.log10(rough));for(let factor of[1,2,2.5,5,10])if(factor*power>=rough)return factor*power;return 10*power}function timeText(seconds,step2){
+let digits=0;for(;digits<6&&Math.abs(step2*10**digits-Math.round(step2*10**digits))>1e-6;)digits++;return seconds.toFixed(digits)}function timeTicks(width){let step2=niceStep(
+View.to-View.from,Math.max(2,width/90)),ticks=[];for(let tick=Math.ceil(View.from/step2-1e-9)*step2;tick<=View.to+step2*1e-6;tick+=step2)ticks.push(tick);return ticks}
+function drawTimeAxis(area,toX,y){let{context}=area,ticks=timeTicks(area.right-area.left),step2=ticks.length>1?ticks[1]-ticks[0]:1;context.fillStyle=Ink.quiet,context.
+strokeStyle=Ink.rule,context.textAlign="center",context.textBaseline="top";for(let tick of ticks){let x=Math.round(toX(tick))+.5;context.beginPath(),context.moveTo(
+x,y),context.lineTo(x,y+4),context.stroke(),context.fillText(timeText(tick,step2),x,y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(
+text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?
+low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){let line2=document.createElement("div");line2.setAttribute("aria-hi\
+dden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"1px dashed var(--quiet)",pointerEvents:"none",display:"non\
+e"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&seconds>=View.from&&seconds<=View.to;line2.style.display=inside?
+"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.from,View.to)(seconds)}px`)};View.cursorListeners.push(place),
+View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{let box=canvas.getBoundingClientRect();return View.from+
+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start2=null;return canvas.addEventListener("pointermove",event=>View.point(secondsAt(
+event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener("pointerdown",event=>{start2=secondsAt(event),canvas.setPointerCapture(
+event.pointerId)}),canvas.addEventListener("pointerup",event=>{let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(
+Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;
+context.fillStyle=Ink.quiet,context.textAlign="right",context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
+kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
+family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
+fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
+globalAlpha=full}context.restore()}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=
+ratio,context.setLineDash([2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.
+lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.
+strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${11*ratio}px`),context.textBaseline=
+"top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
+3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
+name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
+ratio,context.setLineDash([]);let marked=[...(data.findings??[]).map(({at})=>[at,!0]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){
+let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=
+1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=
+value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){
+context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
+lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
+context.lineWidth=1}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
+font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
+quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
+function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
+MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[
+View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(
+2)},...series],legend:{show:!more.scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.
+valToPos(seconds,"x",!0);(more.background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),
+more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,
+"x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
+u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
+u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
+host);return plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(
+event.clientX-box.left,"x"),(View.to-View.from)/box.width)}),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.
+point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
+let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
+ 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
+[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
+spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
+max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={
+filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};
+function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
+if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
+seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
+height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
+bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
+[[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
+let{ops}=data,scale=(View.to-View.from)/u.over.clientWidth*1e6,at=View.from*1e6+x*scale,reach=8,yTop=Math.log10(u.scales.y.max),perPixel=(yTop-Math.log10(u.scales.
+y.min))/u.over.clientHeight,best=-1,nearest=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
+0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest&&(best=i,nearest=
+away)}return best}function scatterPointer(data,plot){let{over}=plot,at=event=>{let box=over.getBoundingClientRect();return scatterAt(data,plot,event.clientX-box.
+left,event.clientY-box.top)},down=null;over.addEventListener("pointermove",event=>{let i=event.buttons?-1:at(event);over.style.cursor=i<0?"":"pointer",showCard(
+i<0?null:describe(i),event.clientX,event.clientY)}),over.addEventListener("pointerdown",event=>{down=event.clientX}),over.addEventListener("pointerup",event=>{let i=down!==
+null&&Math.abs(event.clientX-down)<=3?at(event):-1;down=null,i>=0&&(hideCard(),pin(i),reveal(i))}),over.addEventListener("pointerleave",hideCard)}function drawScatter(data,u,context,ratio){
+let{ops}=data,box=u.bbox,first=lowerBound(ops.t,View.from*1e6),last=lowerBound(ops.t,View.to*1e6),yTop=Math.log10(u.scales.y.max),yBottom=Math.log10(u.scales.y.
+min),across=box.width/((View.to-View.from)*1e6),start2=View.from*1e6,down=box.height/(yTop-yBottom);if(context.beginPath(),context.rect(box.left,box.top,box.width,
+box.height),context.clip(),last-first>2e4){drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,Math.max(2,Math.round(1.5*ratio)));return}let x=i=>box.
+left+(ops.t[i]-start2)*across,y=i=>box.top+(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))*down;for(let outcome of[0,2,1]){context.fillStyle=context.strokeStyle=Ink[OUTCOMES[outcome]+
+(outcome?"-ink":"")],context.globalAlpha=outcome?1:.75,context.lineWidth=ratio;for(let i=first;i<last;i++)ops.o[i]===outcome&&ops.d[i]>=0&&mark(context,data.names.
+f[ops.f[i]],outcome,x(i),y(i),2*ratio)}}function mark(context,kind,outcome,x,y,r){context.beginPath(),kind==="read"?context.arc(x,y,r,0,7):kind==="write"?context.
+rect(x-r,y-r,2*r,2*r):(context.moveTo(x,y-r*1.3),context.lineTo(x+r*1.2,y+r),context.lineTo(x-r*1.2,y+r),context.closePath()),outcome===0?context.fill():context.
+stroke()}function rowTable(yTop,down,cell){let rows=new Int32Array(2048);for(let place=0;place<rows.length;place++){let microseconds=2**(place>>6)*(1+((place&63)+
+.5)/64);rows[place]=Math.floor((yTop-Math.log10(microseconds/1e3))*down/cell)}return rows}function drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,cell){
+let columns=Math.ceil(box.width/cell),rows=Math.ceil(box.height/cell),worst=new Uint8Array(columns*rows),many=new Uint16Array(columns*rows),{t,d,o}=ops,heights=rowTable(
+yTop,down,cell),scale=across/cell;for(let i=first;i<last;i++){let took=d[i];if(took<0)continue;let octave=took<1?0:31-Math.clz32(took),cx=(t[i]-start2)*scale|0,
+cy=heights[took<1?0:(octave<<6)+((octave>=6?took>>octave-6:took<<6-octave)&63)];if(cx<0||cy<0||cx>=columns||cy>=rows)continue;let place=cy*columns+cx,bad=BADNESS[o[i]];
+bad>worst[place]&&(worst[place]=bad),many[place]<65535&&many[place]++}let colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let bad=1;bad<=3;bad++){context.
+fillStyle=colours[bad];for(let place=0;place<worst.length;place++)worst[place]===bad&&(context.globalAlpha=bad>1?1:Math.min(1,.35+many[place]/12),context.fillRect(
+box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function initCharts(data){let{rates,quantiles,progress}=data;scatterChart(data),rates&&makePlot(data,"c-rate",170,OUTCOMES.map(name=>line(name,()=>Ink[`${name}-\
+ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{}),quantiles&&makePlot(
+data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":"info-ink"],{width:[2,1.25,1,1,1.25][i],dash:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),
+[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),
+shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=()=>data.nodes.map((node,i)=>line(
+node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1})})),rows=kind=>[
+progress.time,...progress[kind]],plot=makePlot(data,"c-applied",190,series(),rows("applied"),{});makePlot(data,"c-lag",150,series(),rows("lag"),{}),document.getElementById(
+"progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.getElementById(
+id);host.firstChild||(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
+500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
+markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("filters"),on=(id,action)=>document.
+getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(
+id).addEventListener("input",filter);document.getElementById("f-rows").addEventListener("input",event=>{groupRows(event.target.value),View.changed()}),on("b-nex\
+t",()=>step(1,isError)),on("b-prev",()=>step(-1,isError)),on("b-next-violation",()=>stepViolation(1)),on("b-prev-violation",()=>stepViolation(-1)),on("b-next-hi\
+t",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-clear",()=>{clearFilters(),filter()});for(let id of["b-next-violation",
+"b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.getElementById("f-search").addEventListener("keydown",event=>{event.key===
+"Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener(
+"click",async()=>{let text=button2.parentElement.querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{
+getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener(
+"click",()=>go(button2));for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest("button, a, sum\
+mary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function wireWords(){for(let link of document.querySelectorAll('a[href="#word\
+s"]'))link.addEventListener("click",()=>{document.querySelector("#words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.dataset,
+kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(to)),index&&
+kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById(
+"charts")).scrollIntoView()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(-1),h:()=>stepHit(1),H:()=>stepHit(
+-1),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"center"}),box.focus()},Escape:()=>{
+unpinAll(),Timeline.range=null,document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{View.selected!==null&&pin(
+View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!Timeline.data||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.
+test(event.target.tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
+await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
+let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
+n;i++)out[i]=a[i]>>>1^-(a[i]&1);else if(width===2)for(let i=0;i<n;i++){let raw=a[i]|b[i]<<8;out[i]=raw>>>1^-(raw&1)}else for(let i=0;i<n;i++){let raw=a[i]|b[i]<<
+8|c[i]<<16|(d?d[i]<<24:0);out[i]=raw>>>1^-(raw&1)}if(delta)for(let i=1,sum=out[0];i<n;i++)out[i]=sum=sum+out[i]|0;return out}function wideColumn({n,width,delta},bytes,offset){
+let out=new Float64Array(n);for(let i=0;i<n;i++){let raw=0,weight=1;for(let plane=0;plane<width;plane++,weight*=256)raw+=bytes[offset+plane*n+i]*weight;out[i]=raw%
+2?-(raw+1)/2:raw/2}if(delta)for(let i=1;i<n;i++)out[i]+=out[i-1];return out}function laterColumn(columns,entry,bytes,offset){Object.defineProperty(columns,entry.
+name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);return Object.defineProperty(columns,entry.name,{value,enumerable:!0}),value}})}async function unpack(text){
+let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
+4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
+data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
+at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
+best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
+finding.check),row=[...section?.querySelectorAll("[data-at]")??[]].reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0);show(row??section);
+return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function show(element){
+if(element){for(let fold=element.closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".sh\
+own"))other.classList.remove("shown");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
+null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
+toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
+querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1,led=leaderAt(data,seconds);live.shown!==id&&(live.shown=id,live.querySelector("\
+.links").replaceWith((shown?shown.querySelector(".links"):live.calm).cloneNode(!0)));let silences=fault?.family==="kill"||fault?.family==="pause";for(let node of live.
+querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
+ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}, term ${led.
+term}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
+data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
+"by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
+fill),document.getElementById("b-range").addEventListener("click",()=>chooseRange(null))}function chooseRange(range){Timeline.range=range,range&&(document.getElementById(
+"as-table").open=!0),View.changed()}function groupsIn(data,from,to,by){let{mask,reach}=Timeline,{ops}=data,nameOfGroup=BY[by](data),groups=new Map;for(let i=lowerBound(
+reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++){if(!mask[i]||endOf(data,i)<from*1e6)continue;let name=nameOfGroup(i),group=groups.get(name);group||(group=
+{name,counts:[0,0,0],took:[],errors:new Map},groups.set(name,group)),group.counts[ops.o[i]]++,ops.o[i]===0&&ops.d[i]>=0&&group.took.push(ops.d[i]/1e3),ops.e[i]>=
+0&&group.errors.set(ops.e[i],(group.errors.get(ops.e[i])??0)+1)}return[...groups.values()].sort((a,b)=>inOrder(a.name,b.name))}function quantile(sorted,share){return sorted.
+length?sorted[Math.ceil(share*sorted.length)-1]:null}function fillTable(by){let{data,range}=Timeline,[from,to]=range??[View.from,View.to],groups=groupsIn(data,from,
+to,by),table=document.createElement("table"),head=table.createTHead().insertRow();for(let[place,name]of HEADS.entries()){let cell=el("th",name||by,place&&place<
+9?"num":"");cell.scope="col",head.append(cell)}let body=table.createTBody();for(let{name,counts,took,errors}of groups.slice(0,MOST_ROWS)){let row=body.insertRow(),
+[code,times]=[...errors].sort((a,b)=>b[1]-a[1])[0]??[];took.sort((a,b)=>a-b);let numbers=[counts[0]+counts[1]+counts[2],...counts].map(count=>figure(count,0)),took4=[
+.5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
+el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
+getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
+hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries"],MOST_ARROWS=40,REACH2=5,rowOf=(data,place)=>place<0?data.nodes.
+length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
+context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
+lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
+tall)}}let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),
+kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?
+4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),
+context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+
+(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
+if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
+ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-
+Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...arrows,...lines].slice(0,
+6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),followPointer(canvas,
+!0),stripPointer(data,canvas),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, \
+but none ok"];function stripPointer(data,canvas){canvas.addEventListener("pointermove",event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-
+box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-
+MARGIN),outside=event.buttons||seconds<View.from||seconds>View.to;canvas.style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(
+data,place,seconds,perPixel),event.clientX,event.clientY)});let down=null;canvas.addEventListener("pointerdown",event=>{down=event.clientX}),canvas.addEventListener(
+"click",event=>{if(down===null||Math.abs(event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),
+mark2=markNear(data,View.from+(event.clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){
+let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||
+"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
+data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
+node",data.nodes[place].name],["role","was not asked"],...events];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
+["term",role===4||term<0?"–":String(term)],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
+nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
+View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline=
+"middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(
+data,area,toX,step2),harness&&rowLabel(area,"harness",(rows.length+1.5)*step2),drawTrack(data,area,toX,step2),drawViolationMarks(context,data,toX,area.left,area.
+right,0,height-22,1),drawTimeAxis(area,toX,height-22)}function drawAvailability(data,area,toX,step2){if(rowLabel(area,"any ok",step2/2),!data.available)return;let[
+width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;){let stop=start2+1;for(;stop<cells.length&&cells[stop]===cells[start2];)stop++;
+let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(context,cells[start2],Ink.ok,a,b,0,step2),start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){
+let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,term,from,to]of stretches){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),
+area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?
+"#000":"#fff",context.textAlign="left";let label=clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
+1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.
+strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else{context.fillStyle=Ink.quiet;for(let x=a;x<b;x+=5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){
+let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>
+area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/
+2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=
+Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
+let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
+let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(
+entry):operationRow(entry.i));let said=document.createElement("p");said.className="quiet small",said.textContent=entries.length>most?`The first ${most.toLocaleString(
+"en")} of ${entries.length.toLocaleString("en")} rows. `:`${entries.length.toLocaleString("en")} row${entries.length===1?"":"s"}.`,entries.length>most&&said.append(
+button(`${TEXT_STEP} more`,()=>fillText(host,entries,most+TEXT_STEP))),host.replaceChildren(table,said)}function operationRow(i){let{data}=Timeline,{ops}=data,row=document.
+createElement("tr"),key=plainKey(nameOf(data,"k",i)),index=button(String(ops.i[i]),()=>reveal(i));index.className="link",row.className=memberClass(data,ops.i[i]),
+row.insertCell().append(index);for(let text of[String(ops.p[i]),nameOf(data,"n",i),key,boxLabel(i,!1),OUTCOMES[ops.o[i]],(ops.t[i]/1e6).toFixed(6),ops.d[i]<0?"n\
+ever":((ops.t[i]+ops.d[i])/1e6).toFixed(6),nameOf(data,"e",i)])row.insertCell().textContent=text;return row}function memberClass(data,index){let mine=data.violations.
+filter(({ops})=>ops.includes(index));return mine.some(({suspects})=>suspects.includes(index))?"member culprit":mine.length?"member":""}function faultRow({fault,
+at,what}){let row=document.createElement("tr");row.className="nemesis";for(let text of["","nemesis",fault.nodes.length===Timeline.data.nodes.length?"all":fault.
+nodes.join(" "),"",`#${fault.id} ${fault.fault}`,what,at.toFixed(6),"",""])row.insertCell().textContent=text;return row}function entriesBetween(from,to,wanted){
+let{data,reach}=Timeline,{ops}=data,found=[];for(let i=lowerBound(reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++)endOf(data,i)>=from*1e6&&wanted(i)&&
+found.push({at:ops.t[i]/1e6,i});for(let fault of data.faults)for(let[at,what]of fault.state==="installed"?[[fault.start,"begins"],[fault.end,fault.end<data.end?
+"healed":"not healed"]]:[[fault.start,fault.state]])at>=from&&at<=to&&found.push({at,fault,what});return found.sort((a,b)=>a.at-b.at||(a.i??-1)-(b.i??-1))}function violationEntries(place,scope){
+let{data}=Timeline,{ops}=data,violation=data.violations[place],code=data.names.k.indexOf(violation.key??""),culprit=placeOfIndex(violation.culprit??-1),members=(scope===
+"culprit"&&culprit>=0?[culprit]:violation.ops.map(placeOfIndex)).filter(i=>i>=0),ofKey=i=>ops.k[i]===code;return scope==="all"||!members.length?entriesBetween(0,
+data.end,ofKey):entriesBetween(Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function initText(){for(let details of document.
+querySelectorAll("details.key-history")){let scope=details.querySelector("select");scope.addEventListener("input",textFold(details,()=>violationEntries(Number(details.
+dataset.violation),scope.value)))}let inView=document.getElementById("as-text");inView&&View.listeners.push(textFold(inView,()=>entriesBetween(View.from,View.to,
+i=>Timeline.mask[i])))}function wireTheme(redraw){document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.theme?root.dataset.
+theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-color-scheme: dark)").addEventListener(
+"change",redraw),addEventListener("beforeprint",redraw),addEventListener("afterprint",redraw)}var FAULT_ROW=18,MAX_FAULT_ROWS=8;function layFaults(){let{data,canvas}=Timeline,width=canvas.parentElement.clientWidth,right=width-MARGIN;if(Timeline.laidFor===
+width)return;let context=canvas.getContext("2d"),toX=scaleX({left:GUTTER,right},0,data.end),rows=[];context.font=Ink.font;for(let fault of[...data.faults].sort(
+(a,b)=>a.start-b.start)){let text=faultText(context,fault,toX(fault.start),toX(fault.end),right),row=rows.find(row2=>row2.until<=text.from),squeezed=!row&&rows.
+length>=MAX_FAULT_ROWS;squeezed&&(row=rows.reduce((best,other)=>other.until<best.until?other:best)),row||(row={bars:[],until:0},rows.push(row)),row.bars.push({fault,
+squeezed}),row.until=Math.max(row.until,text.to)}Object.assign(Timeline,{faultRows:rows.map(({bars})=>bars),laidFor:width})}function faultText(context,fault,a,b,right){
+let name=`#${fault.id} ${fault.fault}${fault.state==="installed"?"":`, ${fault.state}`}`,wide=context.measureText(name).width;return wide<=b-a-6?{name,x:a+3,inside:!0,
+from:a,to:b}:b+wide+6<=right?{name,x:b+3,from:a,to:b+wide+6}:{name,x:a-wide-3,from:a-wide-6,to:b}}function drawFaultRow(area,toX,row,y){let{context}=area,{data}=Timeline;
+context.textAlign="left",context.textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.start),area.left),b=Math.min(Math.max(toX(fault.end),
+toX(fault.start)+2),area.right);if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.state==="installe\
+d"?1:.4,context.fillStyle=data.faultColours[fault.family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,fault,a,b,area.
+right),cut=!text.inside&&(squeezed||text.x<area.left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(cut?clip(
+context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var HEIGHT=3;function drawHits(area,toX){let{data,hits,row,rows,rowHeight,reach}=Timeline,{context}=area;context.fillStyle=Ink.link;let first=lowerBound(reach,View.
+from*1e6);for(let place=lowerBound(hits,first);place<hits.length;place++){let i=hits[place];if(data.ops.t[i]>View.to*1e6)break;if(row[i]>=rows.length)continue;let from=toX(
+data.ops.t[i]/1e6),to=Math.max(toX(endOf(data,i)/1e6),from+2);context.fillRect(from,(row[i]+1)*rowHeight+1-HEIGHT,to-from,HEIGHT)}}function drawHitsOfAll(context,toX,height){
+let{data,hits}=Timeline;context.fillStyle=Ink.link;let last=-1;for(let i of hits){let x=Math.round(toX(data.ops.t[i]/1e6));x!==last&&context.fillRect(x,height-5,
+1.5,5),last=x}}function drawMinimap(){let canvas=document.getElementById("c-minimap"),{data}=Timeline,height=48,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
+0,View.end);context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,height),context.clip(),drawBands(context,data,toX,area.left,area.right,
+0,height),data.rates&&drawMinimapRates(data,context,toX,height),drawHitsOfAll(context,toX,height);let a=toX(View.from),b=Math.max(toX(View.to),a+3);context.fillStyle=
+Ink.paper,context.globalAlpha=.62,context.fillRect(area.left,0,a-area.left,height),context.fillRect(b,0,area.right-b,height),context.globalAlpha=1,drawViolationMarks(
+context,data,toX,area.left,area.right,0,height,1),context.strokeStyle=Ink.link,context.strokeRect(a+.5,.5,Math.max(b-a-1,2),height-1),context.restore()}function drawMinimapRates(data,context,toX,height){
+let{time,width,rows}=data.rates,top=Math.max(1,...rows[0].map((v,i)=>v+rows[1][i]+rows[2][i]));time.forEach((middle,i)=>{let a=toX(middle-width/2),w=Math.max(toX(
+Math.min(middle+width/2,View.end))-a,.75),y=height;[0,2,1].forEach(outcome=>{let h=rows[outcome][i]/top*(height-6);context.fillStyle=Ink[OUTCOMES[outcome]+(outcome?
+"-ink":"")],context.fillRect(a,y-h,w,h),y-=h})})}function minimapPointer(canvas){let at=event=>{let box=canvas.getBoundingClientRect();return(event.clientX-box.
+left-GUTTER)/(box.width-GUTTER-MARGIN)*View.end},held=null;canvas.addEventListener("pointerdown",event=>{canvas.setPointerCapture(event.pointerId);let seconds=at(
+event),edge=View.end*8/canvas.clientWidth;if(Math.abs(seconds-View.from)<edge)held={edge:"from"};else if(Math.abs(seconds-View.to)<edge)held={edge:"to"};else{let span=View.
+to-View.from;if(span>=View.end*.999){held={fresh:seconds};return}(seconds<View.from||seconds>View.to)&&View.set(seconds-span/2,seconds+span/2),held={grip:seconds-
+View.from}}}),canvas.addEventListener("pointermove",event=>{if(!held)return;let seconds=at(event);if(held.edge==="from")View.set(Math.min(seconds,View.to-.001),
+View.to);else if(held.edge==="to")View.set(View.from,Math.max(seconds,View.from+.001));else if(held.fresh!==void 0)Math.abs(seconds-held.fresh)>View.end/200&&View.
+set(Math.min(seconds,held.fresh),Math.max(seconds,held.fresh));else{let span=View.to-View.from;View.set(seconds-held.grip,seconds-held.grip+span)}});for(let name of[
+"pointerup","pointercancel"])canvas.addEventListener(name,()=>{held=null})}function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=!0;return}Object.
+assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),View.listeners.push(drawTimeline,
+drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),drawMinimap()}function drawTimeline(){
+layFaults();let{data,canvas,rows,rowHeight}=Timeline,faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(canvas,
+height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),context.
+strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,row.
+label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
+1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawRange(context,toX,bottom),drawOperations(
+area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,"\
+faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
+context.globalAlpha=.16,context.fillStyle=Ink.link,context.fillRect(a,0,b-a,bottom),context.globalAlpha=1}function drawOperations(area,toX){let{data,row,rows,mask}=Timeline,
+{ops}=data,[first,last]=visibleRange(),columns=Math.ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length),wide=[],scale=(area.right-area.left)/((View.
+to-View.from)*1e6),offset=area.left-View.from*1e6*scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=rows.length)continue;let end=endOf(data,i);if((end-ops.
+t[i])*scale>=2){end*scale+offset>=area.left&&wide.push(i);continue}let x=ops.t[i]*scale+offset-area.left|0;if(x<0||x>=columns)continue;let place=row[i]*columns+
+x;BADNESS[ops.o[i]]>bins[place]&&(bins[place]=BADNESS[ops.o[i]])}drawBins(area,bins,columns);for(let i of wide)drawBox(area,i,ops.t[i]*scale+offset,endOf(data,i)*
+scale+offset);drawHits(area,toX),drawMarked(area,toX)}function drawBins(area,bins,columns){let{context}=area,{rows,rowHeight}=Timeline,colours=[null,Ink.ok,Ink["\
+fail-ink"],Ink["info-ink"]];for(let row=0;row<rows.length;row++)for(let x=0;x<columns;){let value=bins[row*columns+x],stop=x+1;for(;stop<columns&&bins[row*columns+
+stop]===value;)stop++;value&&(context.fillStyle=colours[value],context.fillRect(area.left+x,row*rowHeight+3,stop-x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){
+let{data,row,rowHeight}=Timeline,{ops}=data,{context}=area,outcome=ops.o[i],a=Math.max(x0,area.left-4),b=Math.min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-
+3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.strokeRect(a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),
+context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=Ink[name],context.globalAlpha=outcome?.55:.85,context.fillRect(
+a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===1&&w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,
+2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign="left",context.textBaseline="middle",context.fillText(
+clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,framed=new Map;data.violations.forEach(({ops},place)=>{
+for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){let i=placeOfIndex(index);i<0||!Timeline.mask[i]||
+(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.globalAlpha=1,data.violations.some(({suspects},place)=>suspects.
+includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,away=0){
+let{data,row,rows,rowHeight}=Timeline,{context}=area;if(row[i]>=rows.length)return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(
+data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=
+Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}
+function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+
+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.
+to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==
+line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=
+distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.
+from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(
+canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.
+move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1}),canvas.
+addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(
+event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);
+if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(
+event)].sort((a,b)=>a-b));return}let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),
+event.clientX,event.clientY)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-
+box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerle\
+ave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
+getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
+function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
+observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;
+if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById(
+"waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),initStrips(
+data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),initText(),initRangeTable()),
+wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById("progress-kind").addEventListener(
+"input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,
+Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(
+error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.
+message}`,console.error(error)});})();

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from history import Operation, pair, read_history
-from history.codes import OUTCOMES
+from history import UNAPPLIED, Operation, pair, read_history
+from history.codes import OK, OUTCOMES
 from history.tables.schemas import OPERATIONS
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -81,6 +81,11 @@ class Operations:
 
     def which(self, outcome: int) -> Flags:
         return np.asarray(self.outcome == outcome, dtype=np.bool_)
+
+    @property
+    def served(self) -> Flags:
+        """Which were answered ok by a node that had applied them."""
+        return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
 
 
 def from_operations(operations: Iterable[Operation]) -> Operations:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -26,6 +27,8 @@ _NOISE: Final = re.compile(
 _IMPORTANT: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
+DISPATCHER: Final = re.compile(r"\[Push-[^\]]+\].*(?:[Cc]hange state|COMPARE|TRUNCATE|INSTALL_SNAPSHOT)")
+"""A leader's dispatcher to one follower (DLedger) goes over to comparing, truncating or sending a snapshot."""
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
 #: A number that stands for itself: that of n3 or Push-n5 is part of a name.
 _COUNTED: Final = re.compile(r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}")
@@ -121,6 +124,21 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     kinds = _collapsed(lines, lambda line: line.seconds)
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
+
+
+def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> list[LogLine]:
+    """List the important lines of nodes and harness between two moments, each kind once a second, with its count."""
+    origin = _origin(started)
+    if origin is None:
+        return []
+    named = [*log_files(files), *([("", files.log)] if files.log.is_file() and not files.log.is_symlink() else [])]
+    found: list[LogLine] = []
+    for node, path in named:
+        lines = (line for line in _between(node, path, origin, start_s, end_s) if not _FRAME.match(line.text))
+        kept = (line for line in lines if line.weight or DISPATCHER.search(line.text))
+        for _, same in groupby(kept, key=lambda line: int(line.seconds)):
+            found += _collapsed(same, lambda line: line.seconds)
+    return found
 
 
 def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> list[LogLine]:

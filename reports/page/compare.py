@@ -6,7 +6,7 @@ each other.  The curves are those of the run's own page (``series``), without it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ import numpy as np
 from history import RunFiles
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
+from reports.load.columns import Operations
 from reports.load.run import Run, commands_of, phase_bounds, read_run
 from reports.load.store_index import RunRow
 from reports.page.pack import clean
@@ -28,13 +29,23 @@ POINTS: Final = 1200
 """Limit of points a curve."""
 
 
-def comparison(store: Path, rows: Iterable[RunRow], links: Mapping[str, str]) -> dict[str, Any]:
+RECOVERY_S: Final = (-5.0, 20.0)
+"""Seconds before and after a heal over which the rate is drawn."""
+STEP_S: Final = 0.5
+
+
+def comparison(
+    store: Path, rows: Iterable[RunRow], links: Mapping[str, str], choices: Iterable[RunRow] = ()
+) -> dict[str, Any]:
     """Collect rows and curves of some runs; ``links`` map a run's place to its page.
+
+    ``choices`` are further runs that can be chosen, from whoever serves the page.
 
     A run whose files cannot be read has no curves; its row is there.
     """
     return {
         "faultColours": FAULT_COLOURS,
+        "choices": [[row.place, row.verdict] for row in choices],
         "runs": [
             {
                 **{name: getattr(row, name) for name in RunRow.__slots__},
@@ -64,7 +75,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
     origin = (main[0] if main else 0) / 1e9
     rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
     width, cells = figures.availability_of(operations, end)
-    windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes))
+    windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes, run.receipts))
     stride = -(-len(rates.time) // POINTS)
     return {
         "command": next(iter(commands_of(run.plan, faults=False)), None),
@@ -77,8 +88,30 @@ def _curves(run: Run) -> dict[str, Any] | None:
         "p50": quantiles.rows[0][::stride],
         "p99": quantiles.rows[2][::stride],
         "available": [width, _lengths(cells)],
+        "recovery": recovery_of(operations, windows),
         "faults": [_fault(window, origin, end / 1e9) for window in windows],
     }
+
+
+def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[str, Any]:
+    """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
+
+    ``time`` is in seconds from the heal; a window counts until the next fault begins; None where none counts.
+    """
+    edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
+    oks = np.sort(operations.returned[operations.served]) / 1e9
+    rows = []
+    for window in windows:
+        if not window.installed or window.healed is None or not window.rate_before:
+            continue
+        after = [other.started for other in windows if other.state != "skipped" and other.started >= window.healed]
+        until = min([*after, operations.end / 1e9]) - window.healed
+        found = np.histogram(oks - window.healed, edges)[0] / STEP_S / window.rate_before
+        rows.append(np.where(edges[1:] <= until, found, np.nan))
+    shares = np.array(rows).reshape(len(rows), len(edges) - 1)
+    known = (~np.isnan(shares)).sum(axis=0)
+    mean = np.nansum(shares, axis=0) / np.where(known, known, 1)
+    return {"time": edges[:-1] + STEP_S / 2, "share": np.where(known, mean, np.nan), "faults": len(rows)}
 
 
 def _lengths(cells: Any) -> list[list[int]]:

@@ -12,13 +12,15 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import figures, node_timeline, snapshots, topology
+from reports.analysis import figures, node_timeline, outages, snapshots, topology
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     Drawn,
     checks_of,
@@ -32,7 +34,8 @@ from reports.analysis.findings import (
 )
 from reports.analysis.invariant_violations import invariant_violations
 from reports.load import logs
-from reports.load.run import Run, commands_of, phase_bounds
+from reports.load.last_valid import last_valid_run
+from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
@@ -151,6 +154,8 @@ def render(drawn: Drawn) -> str:
         "run": run,
         "word": word_of(run),
         "verdict_class": run.verdict.replace(" ", "-"),
+        "place": f"{run.files.root.resolve().parent.name}/{run.name}",
+        "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "violations": drawn.violations,
@@ -174,9 +179,10 @@ def render(drawn: Drawn) -> str:
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
         "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
-        "gap": part("longest gap", lambda: gap_of(run), None),
+        "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
+        "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "windows": drawn.windows,
-        "costs": part("recovery figures", lambda: costs_of(run), []),
+        "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
@@ -192,6 +198,16 @@ def render(drawn: Drawn) -> str:
     }
     context["warnings"] = [*run.notes.warnings, *run.results.get("warnings", ())]
     return environment().get_template("report.html.j2").render(context)
+
+
+def before_of(run: Run) -> dict[str, str] | None:
+    """Link to the last valid run of the same plan, and to the comparison with it; None if there is none."""
+    name = last_valid_run(run.files, run.plan)
+    if name is None:
+        return None
+    test = run.files.root.resolve().parent.name
+    pair = urlencode({"a": f"{test}/{name}", "b": f"{test}/{run.name}"})
+    return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
 
 
 def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
@@ -224,28 +240,17 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
 
 
-def costs_of(run: Run) -> list[tuple[str, list[tuple[str, ...]]]]:
+def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
+    run = drawn.run
     windows = [window for window in run.results.get("windows", ()) if "fault" in window]
+    own = [{"id": w.id, "fault": w.fault, "state": w.state, "kinds": w.kinds} for w in drawn.windows]
     found = [
-        ("By kind of operation", recovery_text.kinds_of(windows)),
+        ("By kind of operation", recovery_text.kinds_of(own)),
         ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows)),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]
-
-
-def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
-    found = {}
-    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
-    for window in run.results.get("windows", ()):
-        until = "by the end" if window.get("id") == last else "before the next"
-        nodes = (window.get("caught_up") or {}).get("nodes") or {}
-        late = [str(node) for node, took in nodes.items() if took is None]
-        if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
-    return found
 
 
 def _mapping(run: Run, name: str) -> Mapping[str, Any]:
@@ -253,9 +258,15 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def gap_of(run: Run) -> tuple[float, float] | None:
-    main = phase_bounds(run.operations, "main")
-    return figures.longest_gap(run.operations, *main) if main else None
+def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
+    """Map a fault's id to the outages that began between its start and the next fault's, however long they lasted."""
+    standing = [window for window in drawn.windows if window.state != "skipped"]
+    found: dict[int, list[outages.Outage]] = {}
+    for outage in outages.outages_of(drawn.run.operations, drawn.run.end):
+        begun = [window for window in standing if window.started <= outage.start]
+        if begun:
+            found.setdefault(begun[-1].id, []).append(outage)
+    return found
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:

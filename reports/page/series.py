@@ -15,6 +15,7 @@ from reports.analysis.snapshots import KINDS
 from reports.load.columns import Operations
 from reports.load.run import phase_bounds
 from reports.page.pack import operation_columns, pack
+from reports.page.track import track_of
 from reports.style.format import short
 from reports.style.palette import FAULT_COLOURS, node_colour
 
@@ -54,8 +55,9 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
+        "track": part("track of events", lambda: track_of(drawn)),
         "progress": part("replica progress", lambda: _progress(drawn.timelines, end)) if drawn.run.probes else None,
-        **part("marks of violations", lambda: marks_data(marks_of(drawn)), {"violations": [], "findings": []}),
+        **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
 
 
@@ -75,6 +77,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
             }
             for mark in marks.violations
         ],
+        "violated": marks.violated,
         "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
     }
 

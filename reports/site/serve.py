@@ -96,7 +96,7 @@ class Site:
         if len(chosen) < len(wanted):
             raise NotServedError(query)
         others = [row for row in rows if row.place not in wanted]
-        return site.compare_page(self._store, [*chosen, *others[: 2 - len(chosen)]])
+        return site.compare_page(self._store, [*chosen, *others[: 2 - len(chosen)]], choices=rows)
 
     def _nemesis(self, name: str) -> str:
         rows = self.rows()

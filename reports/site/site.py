@@ -108,10 +108,13 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
     return {row.place: page_of(row) for row in rows}
 
 
-def compare_page(store: Path, rows: Sequence[RunRow], base: str = "") -> str:
-    """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``."""
+def compare_page(store: Path, rows: Sequence[RunRow], base: str = "", choices: Sequence[RunRow] = ()) -> str:
+    """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``.
+
+    ``choices``: further runs that can be chosen, whose curves the server has.
+    """
     links = {place: base + page for place, page in _links(rows).items()}
-    data = pack({}, comparison(store, rows, links)) if len(rows) > 1 else ""
+    data = pack({}, comparison(store, rows, links, choices)) if len(rows) > 1 else ""
     return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
 
 

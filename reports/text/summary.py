@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from math import isnan
 from typing import Any, Final
 
 from history import Counterexample
@@ -251,23 +252,25 @@ def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
-    """Draw a sparkline: the lowest (or highest) value in each of ``columns`` equal stretches; zero is a dot.
+    """Draw a sparkline: the lowest (or highest) value in each of ``columns`` equal stretches.
 
-    Without ``columns`` as many as there are values, at most :data:`SPARK_COLUMNS`.
+    Zero is a dot, a stretch without a value (NaN) a space.  Without ``columns`` as many as there are values, at most
+    :data:`SPARK_COLUMNS`.
     """
     count = len(values)
     wanted = columns or min(count, SPARK_COLUMNS)
-    top = max(values, default=0) or 1
+    top = max((value for value in values if not isnan(value)), default=0) or 1
     pick = min if lowest else max
-    cells = (
-        [
-            pick(values[place * count // wanted : max(place * count // wanted + 1, (place + 1) * count // wanted)])
-            for place in range(wanted)
-        ]
-        if count
-        else []
-    )
-    return "".join("·" if cell <= 0 else SPARKS[min(int(cell / top * len(SPARKS)), len(SPARKS) - 1)] for cell in cells)
+    cells = []
+    for place in range(wanted if count else 0):
+        first = place * count // wanted
+        known = [value for value in values[first : max((place + 1) * count // wanted, first + 1)] if not isnan(value)]
+        cells.append(pick(known) if known else None)
+    return "".join(" " if cell is None else _bar(cell / top) for cell in cells)
+
+
+def _bar(share: float) -> str:
+    return "·" if share <= 0 else SPARKS[min(int(share * len(SPARKS)), len(SPARKS) - 1)]
 
 
 def _warnings(warnings: Sequence[Any], columns: int | None) -> str:

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis import figures, node_timeline
+from reports.analysis import figures, node_timeline, outages
 from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.diagnosis import diagnosis_of
-from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import Drawn, Violation, checks_of, undecided_of, violation_count
+from reports.analysis.faults import FaultWindow, late_of
+from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
@@ -42,7 +42,9 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
         ("checks", lambda: _checks(run, columns, paint)),
         ("counterexamples", lambda: _examples(drawn, columns, paint)),
         ("findings about nodes", lambda: _invariant_violations(drawn, columns, paint)),
+        ("recovery", lambda: _recovery(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
+        ("outages", lambda: _outages(run, columns, paint)),
         ("sparklines", lambda: _sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
         ("commands", lambda: _commands(run, paint)),
@@ -118,6 +120,15 @@ def _moment(moment: Moment) -> str:
     return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 
+def _recovery(drawn: Drawn, columns: int, paint: Paint) -> str:
+    """Write what the page says of a cluster that did not recover: when each node that is behind fell, and stopped."""
+    found = recovery_of(drawn)
+    if found is None or not found["lagging"]:
+        return ""
+    lines = [wrapped(f"{sentence}.", columns, "  ") for sentence in found["lagging"]]
+    return "\n".join([paint("No recovery", "strong"), *lines])
+
+
 def _nodes(window: FaultWindow) -> str:
     return one_line(" ".join(window.nodes), 30) or "no node"
 
@@ -133,6 +144,7 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
+    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in late_of(drawn.run).items())
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 
 
@@ -152,28 +164,42 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
     )
 
 
+def _outages(run: Run, columns: int, paint: Paint) -> str:
+    """Write for each kind of operation the longest time without a success, wherever phases and faults begin and end."""
+    lines = []
+    for one in outages.services_of(run.operations, run.end):
+        after = "" if one.longest.ended else ", none after it"
+        more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
+        span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"
+        lines.append((one_line(one.kind, 20), f"{one.longest.length:.2f} s", span))
+    head = paint("Longest time without a success, while clients asked", "strong")
+    return f"{head}\n{table(lines, right=(1,), columns=columns)}" if lines else ""
+
+
 def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     if not len(run.operations):
         return ""
     rates = figures.rates_of(run.operations, run.end)
     rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
-    rows.append(("p99 of ok, ms", np.nan_to_num(figures.quantiles_of(run.operations, run.end).rows[2]), False))
+    rows.append(("p99 of ok, ms", figures.quantiles_of(run.operations, run.end).rows[2], False))
     if (response := figures.response_of(run.operations, run.end)) is not None:
-        rows.append((f"{figures.RESPONSE_NAME}, ms", np.nan_to_num(response), False))
+        rows.append((f"{figures.RESPONSE_NAME}, ms", response, False))
     if run.probes:
-        lag = node_timeline.progress_of(drawn.timelines, run.end / 1e9).lag
-        rows.append(("furthest behind", np.nan_to_num(lag).max(axis=0), False))
+        lag = node_timeline.progress_at(drawn.timelines, np.linspace(0.0, run.end / 1e9, 1000)).lag
+        rows.append(("furthest behind", np.fmax.reduce(lag, axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
     lines = [
-        (title, spark(values.tolist(), width, lowest=low), number(float(values.max()))) for title, values, low in rows
+        (title, spark(values.tolist(), width, lowest=low), number(float(np.fmax.reduce(values))))
+        for title, values, low in rows
     ]
-    head = paint(f"0 to {run.end / 1e9:.0f} s; on the right the highest", "strong")
-    return head + "\n" + table([*lines, ("faults", _fault_line(drawn.windows, run.end / 1e9, width), "")], right=(2,))
+    line = _fault_line(drawn.windows, run.end / 1e9, width) if drawn.windows else "no fault was started"
+    head = paint(f"0 to {run.end / 1e9:.0f} s; · is zero, blank no data; right: the highest", "strong")
+    return head + "\n" + table([*lines, ("faults", line, "")], right=(2,))
 
 
 def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
-    """Draw a mark for each stretch of time in which a fault stood, a darker one where several did."""
+    """Draw a mark for each stretch of time in which a fault stood, a darker one where several did, a dash for none."""
     cells = [0] * width
     for window in windows:
         if window.state == "skipped":
@@ -181,7 +207,7 @@ def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
         stop = window.healed if window.healed is not None else end
         for cell in range(int(window.started * width / end), min(int(stop * width / end), width - 1) + 1):
             cells[cell] += 1
-    return "".join("·▒▓"[min(cell, 2)] for cell in cells)
+    return "".join("–▒▓"[min(cell, 2)] for cell in cells)
 
 
 def _counts(run: Run) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from history import RunFiles
-from reports.load.run import commands_of
+from reports.analysis import faults
+from reports.load.run import commands_of, read_run
 from reports.load.store_index import StoreIndex
 from reports.page import compare
 from reports.site import serve, site
@@ -89,3 +90,24 @@ def test_the_server_compares_the_two_that_are_asked_for(store: Path) -> None:
     assert len(asked(a=first, b=first)) == 2
     for wrong in ("a=../../etc/passwd", "a=t/nothing&b=t", "b=%ff", "&".join(f"a={n}" for n in range(99))):
         assert Answer(server, "/compare.html", query=wrong).status == 404
+
+
+def test_any_run_of_the_store_can_be_chosen_from_the_server(store: Path) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    body = Answer(serve.Site(store), "/compare.html").body.decode()
+    assert unpack(body)[1]["choices"] == [[row.place, row.verdict] for row in rows]
+
+
+def test_recovery_curves_are_the_mean_rate_around_the_heals(store: Path) -> None:
+    files = RunFiles(store / "t" / "20260301T020000.000Z-1")
+    run = read_run(files)
+    windows = faults.fault_windows(run, [])
+    found = compare.recovery_of(run.operations, windows)
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    oks = [e["time"] / 1e9 for e in events if e["type"] == "ok" and e["process"] != "nemesis"]
+    healed = [(w.healed, w.rate_before) for w in windows if w.installed and w.healed is not None and w.rate_before]
+    assert found["faults"] == len(healed) > 0
+    place = int(np.flatnonzero(found["time"] == 0.75)[0])
+    shares = [sum(heal + 0.5 <= at < heal + 1 for at in oks) / 0.5 / before for heal, before in healed]
+    assert found["share"][place] == pytest.approx(float(np.mean(shares)), rel=0.02)
+    assert np.isnan(compare.recovery_of(run.operations, [])["share"]).all()

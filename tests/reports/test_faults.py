@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import reports
-from history import Event, Operation, Receipt, receipts_of
+from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
+from reports.analysis.faults import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
-from reports.page.page import late_of
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
 from tests.support.reports.made import Maker
@@ -28,8 +29,9 @@ def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -
     return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
 
 
-def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
+def test_figures_are_of_operations_that_were_applied_whatever_a_table_says() -> None:
     operations = [ok(0.1 * n) for n in range(1, 50)] + [ok(7.5)] + [ok(10 + 0.1 * n) for n in range(30)]
+    operations += [replace(ok(8 + 0.01 * n, process=1), error=UNAPPLIED) for n in range(100)]
     receipt = Receipt(3, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
     skipped = Receipt(4, "bridge", "skipped", 9 * S)
     run = SimpleNamespace(
@@ -42,7 +44,10 @@ def test_a_run_without_tables_has_the_same_figures_as_the_table() -> None:
     assert window.first_ok_ms == pytest.approx(2000)
     assert window.recovered_ms == pytest.approx(2000)
     assert (other.rate_before, other.first_ok_ms) == (None, None)
+    assert window.kinds["read"]["recovered_ms"] == window.recovered_ms
     run.fault_rows = {3: {"rate_before": 99.0}}
+    assert faults.fault_windows(run, [])[0].rate_before == window.rate_before  # type: ignore[arg-type]
+    run.operations = from_operations([])
     assert faults.fault_windows(run, [])[0].rate_before == 99.0  # type: ignore[arg-type]
 
 

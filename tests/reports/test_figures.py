@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from history import Operation
+from history import UNAPPLIED, Operation
 from history.tables.schemas import OPERATIONS
 from reports.analysis import figures
 from reports.load.columns import from_operations, read_parquet
@@ -35,7 +35,8 @@ def test_rates_quantiles_and_availability() -> None:
     width, cells = figures.availability_of(operations, 3 * S)
     assert width == 0.25
     assert cells[:10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 2, 1]
-    assert figures.longest_gap(operations, 0, 3 * S) == pytest.approx((0.6, 1.8))
+    unapplied = replace(ok(1.1), error=UNAPPLIED)
+    assert figures.availability_of(from_operations([unapplied]), 3 * S)[1][:6].tolist() == [0, 0, 0, 0, 2, 0]
 
 
 def test_a_response_is_drawn_where_operations_waited_to_be_sent() -> None:

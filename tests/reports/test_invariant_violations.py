@@ -43,6 +43,7 @@ def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
     drawn = with_checks(fresh("valid"), DELETED)
     assert marks_data(marks_of(drawn)) == {
         "violations": [],
+        "violated": 0,
         "findings": [
             {"at": 2.0, "node": "n2", "check": "committed-kept"},
             {"at": 7.5, "node": "n1", "check": "committed-kept"},

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from history import Probe, Receipt
+import numpy as np
+import pytest
+
+from history import Probe, Receipt, RunFiles
 from reports.analysis import faults, snapshots
 from reports.analysis import node_timeline as timelines
+from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.sketch import sketch_of
 from reports.load.columns import from_operations
+from reports.load.run import read_run
+from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
 
@@ -181,3 +190,52 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
     assert lagging_nodes(early, windows)[0].sentence().startswith("n2 has not moved since 2.0 s, before any fault")
     assert lagging_nodes([], []) == []
+
+
+def killed(stood: float, pid: int) -> Receipt:
+    witness = {"pids_gone": {"n1": pid}}
+    return Receipt(0, "kill", "installed", int(1.9 * S), ("n1",), stood=int(stood * S), witness=witness)
+
+
+def test_a_killed_leader_leads_until_it_was_seen_gone_and_not_until_its_next_probe() -> None:
+    probes = [replace(probe(t, "n1", "leader", 1), pid=7) for t in (1.0, 2.0)] + [Probe(int(3.2 * S), "n1", error="no")]
+    found = timelines.timelines_of(probes, ("n1",), [killed(2.1, 7)])
+    assert [(s.role, s.start, s.end) for s in timelines.stretches(found[0])][:2] == [
+        ("leader", 1.0, 2.1),
+        ("silent", 2.1, 3.45),
+    ]
+    assert [timelines.leader_at(found, t) for t in (2.05, 2.15)] == ["n1", None]
+
+
+def test_a_leader_that_answers_is_not_killed_whatever_a_receipt_says() -> None:
+    probes = [replace(probe(t / 4, "n1", "leader", 1), pid=7) for t in range(20)]
+    found = timelines.timelines_of(probes, ("n1",), [killed(2.1, 7)])
+    assert [(s.role, s.end) for s in timelines.stretches(found[0])] == [("leader", 5.0)]
+
+
+def test_progress_stands_where_the_probes_were_answered() -> None:
+    moments = [0.13, 0.41, 0.66, 5.02]
+    probes = [probe(t, "n1", applied=n, committed=n) for n, t in enumerate(moments)]
+    progress = timelines.progress_of(timelines.timelines_of(probes, ("n1",)), 6.0)
+    first = {n: float(progress.time[progress.applied[0] == n][0]) for n in range(4)}
+    assert [first[n] for n in range(4)] == moments
+    assert np.isnan(progress.applied[0][(progress.time > 2.17) & (progress.time < 5.02)]).all()
+
+
+@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "replica-behind"])
+def test_in_recorded_runs_strip_and_progress_are_what_the_probes_answered(name: str, tmp_path: Path) -> None:
+    root = recorded_run(name, tmp_path)
+    drawn = prepare(read_run(RunFiles(root)))
+    progress = timelines.progress_of(drawn.timelines, drawn.run.end / S)
+    answers = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    for row, timeline in enumerate(drawn.timelines):
+        mine = [answer for answer in answers if answer["node"] == timeline.node]
+        found = timelines.stretches(timeline)
+        for answer in mine:
+            at = answer["time"] / S
+            role = next(s.role for s in found if s.start <= at < s.end)
+            assert role == ("silent" if answer.get("error") else answer["role"])
+            if not answer.get("error"):
+                place = int(np.searchsorted(progress.time, at))
+                assert progress.time[place] - at < 1e-4
+                assert progress.applied[row][place] == max(answer["applied"], 0)

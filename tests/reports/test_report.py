@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,8 +13,12 @@ import pytest
 
 import reports
 from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
 from reports.page.links import links_of
+from reports.page.page import CHECK_PLACES
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.shapes import HOSTILE, KINDS
 from tests.support.reports.unpack import unpack
 
@@ -210,20 +215,51 @@ def test_a_history_cut_in_the_middle_is_drawn(fresh: Maker) -> None:
     assert HOSTILE not in files.report.read_text()
 
 
-def test_recovery_by_kind_node_and_fault_is_shown_where_the_results_hold_it(fresh: Maker) -> None:
+def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_it(fresh: Maker) -> None:
     files = fresh("valid")
     reports.write_report(files)
-    assert 'class="costs"' not in files.report.read_text()
+    assert files.report.read_text().partition('class="costs"')[2].partition("</details>")[0].count("<caption>") == 1
     results = json.loads(files.results.read_text())
-    kind = {"rate_before": 40.0, "rate_during": 1.0, "rate_after": 39.0, "longest_gap_ms": 1500.0, "recovered_ms": None}
-    results["windows"][0] |= {
-        "kinds": {"write": kind, "read": {**kind, "recovered_ms": 77.0}},
-        "caught_up": {"target": 512, "nodes": {"n1": 12.0, "n3": None}},
-    }
+    results["windows"][0]["caught_up"] = {"target": 512, "nodes": {"n1": 12.0, "n3": None}}
     spread = {"least": 1.0, "median": 2.0, "most": 30.0}
     results["fault_figures"] = {"bridge<b>": {"windows": 3, "longest_gap_ms": spread, "never_recovered": 1}}
     files.results.write_text(json.dumps(results))
     assert reports.write_report(files).warnings == []
     part = files.report.read_text().partition('class="costs"')[2].partition("</details>")[0]
-    for piece in (">write<", ">never<", ">77<", ">512<", ">behind<", "1.0 / 2.0 / 30", "bridge&lt;b&gt;"):
+    for piece in (">write<", ">read<", ">512<", ">behind<", "1.0 / 2.0 / 30", "bridge&lt;b&gt;"):
         assert piece in part, piece
+
+
+def test_the_words_explain_every_check_of_the_run_and_each_that_there_is(fresh: Maker) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    results["checks"].append({"name": "own-rule", "kind": "check", "verdict": "valid", "asked": "a <b> of", "seen": ""})
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    words = files.report.read_text().partition('id="words"')[2].partition("</section>")[0]
+    for name in {*CHECK_PLACES, "whole", *(check["name"] for check in results["checks"])}:
+        assert f"<dt>{name}</dt>" in words, name
+    assert "Check of this run: a &lt;b&gt; of." in words
+    assert "promise" not in words
+
+
+def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
+    files = fresh("invalid")
+    reports.write_report(files)
+    assert "the last one of a violation: all 1</li>" in files.report.read_text()
+    results = json.loads(files.results.read_text())
+    next(key for key in results["keys"] if key["violations"])["violations"] = 47
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    assert "the last one of a violation: 1 of 47</li>" in files.report.read_text()
+    assert unpack(files.report.read_text())[1]["violated"] == 47
+
+
+def test_every_legal_answer_and_the_longest_linearizable_prefix_are_told(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("stale-reads", tmp_path))
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert "and nothing else." in page
+    assert page.count("The longest linearizable prefix of") == len(
+        {str(violation.key) for violation in prepare(read_run(files)).violations}
+    )

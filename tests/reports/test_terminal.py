@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from reports.load.run import read_run
 from reports.page.series import data_of
 from reports.plots.plots import quantiles
 from reports.text import terminal, text_diagram
+from reports.text.summary import spark
 from tests.support.reports.made import Maker
 from tests.support.reports.shapes import KINDS
 
@@ -121,3 +123,19 @@ def test_the_response_is_told_where_operations_waited_to_be_sent(made: Maker) ->
         assert figure is not None
         lines = [line.get_label() for axes in figure.axes for line in axes.lines]
         assert ("p99 since due" in lines) == wanted
+
+
+def test_zero_no_data_and_no_fault_look_different() -> None:
+    assert spark([0, 5, math.nan, 10], 4) == "·▅ █"
+    assert spark([math.nan, 2, math.nan, math.nan], 2) == "█ "
+    assert spark([math.nan], 1) == " "
+
+
+def test_a_run_without_faults_says_so_and_one_that_did_not_recover_tells_who_fell_behind(made: Maker) -> None:
+    files = made("no-recovery")
+    told = reports.render_run(files)
+    assert "\nNo recovery\n  n" in told
+    assert "it stands at" in " ".join(told.split())
+    line = next(line for line in told.splitlines() if line.startswith("  faults "))
+    assert set(line.split()[1]) <= set("–▒▓")
+    assert all(len(line) <= 80 for line in told.partition("run again")[0].splitlines())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from history.tables.schemas import RUNS, TRENDS
 from history.tables.warehouse import written_schema
 from reports.analysis import trends
+from reports.analysis.trend_rows import INVALID, Group, Regression, Sample, open_first
 from reports.load.store_index import StoreIndex
 from reports.site import site
 from tests.support.reports.shapes import HOSTILE
@@ -174,3 +176,17 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
     found = trends.trends_of(store, rows)
     assert "the warehouse cannot be read" in found.note
     assert [len(group.samples) for group in found.groups] == [5]
+
+
+def test_a_planted_bug_that_was_found_is_told_as_that_and_is_no_regression() -> None:
+    version = "0.4.0 canary stale-reads"
+    one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())
+    slower = replace(one, metric="rate")
+    real = replace(one, version="0.4.0")
+    assert set(open_first([one, slower, real])) == {slower, real}
+    samples = (Sample("a/1", "invalid", 1.0), Sample("a/2", "valid", None), Sample("a/3", "unknown", None))
+    group = Group("kill", version, "", samples, {}, "", None, None, None, None, None, 0, 0, ())
+    told = [dot.text.partition(",")[0] + dot.text.partition(",")[2][:12] for dot in trends.strip(group)[0]]
+    assert told[0].startswith("a/1: planted bug found as intended")
+    assert told[1].startswith("a/2: planted bug not found")
+    assert told[2].startswith("a/3: unknown")

@@ -1,22 +1,59 @@
-// The page's address keeps the time window, the rows and the selected operation.
+// The page's address keeps all that was chosen: time window, rows, filters, query, violation, pins, selected operation.
 
-import { placeOfIndex, Timeline } from "./operations.js";
+import { applyFilters, FILTERS } from "./filters.js";
+import { placeOfIndex, plainKey, Timeline } from "./operations.js";
 import { groupRows } from "./rows.js";
-import { select } from "./selection.js";
+import { markHits } from "./search.js";
+import { Selection, select } from "./selection.js";
 import { View } from "./view.js";
+import { showViolation } from "./violations.js";
 
+const field = (id) => document.getElementById(id);
+
+// A link to a section holds no "=": it moves the reader, and changes nothing of what was chosen.
 export function readHash() {
   const parts = new URLSearchParams(location.hash.slice(1));
+  if (!location.hash.includes("=")) return;
   const [from, to] = (parts.get("t") ?? "").split("-").map(Number);
+  const index = parts.get("index");
+  if (index && field("progress-kind")) {
+    field("progress-kind").value = index;
+    field("progress-kind").dispatchEvent(new Event("input"));
+  }
+  if (Timeline.data) readTimeline(parts);
   if (parts.has("t") && to > from) View.set(from, to);
-  if (parts.has("rows") && ["process", "node", "key"].includes(parts.get("rows")) && Timeline.data) {
-    document.getElementById("f-rows").value = parts.get("rows");
-    groupRows(parts.get("rows"));
+  const what = ["violation", "pins", "op", "q", "rows", ...FILTERS.map(([name]) => name)];
+  const section = what.some((name) => parts.has(name)) ? "timeline" : index ? "chart-progress" : "charts";
+  field(section)?.scrollIntoView();
+}
+
+function readTimeline(parts) {
+  const rows = parts.get("rows");
+  if (["process", "node", "key"].includes(rows)) {
+    field("f-rows").value = rows;
+    groupRows(rows);
   }
-  if (parts.has("op") && Timeline.data) {
-    const i = placeOfIndex(Number(parts.get("op")));
-    if (i >= 0) select(i);
+  const violation = Number(parts.get("violation")) - 1;
+  const known = Timeline.data.violations[violation] !== undefined;
+  if (known && !parts.has("pins")) showViolation(violation);
+  if (known) Timeline.focus = violation;
+  for (const [name, id] of FILTERS) if (parts.has(name)) chooseFilter(id, parts.get(name));
+  applyFilters();
+  const places = (text) => (text ?? "").split(",").map((index) => (index === "" ? -1 : placeOfIndex(Number(index))));
+  if (parts.has("pins")) Selection.pins = places(parts.get("pins")).filter((i) => i >= 0);
+  const [chosen] = places(parts.get("op"));
+  if (chosen >= 0 || parts.has("pins")) select(chosen >= 0 ? chosen : null);
+  if (parts.has("q")) {
+    field("f-search").value = parts.get("q");
+    markHits();
   }
+}
+
+// Options of keys and kinds stand for codes that differ from page to page: the address holds their names.
+function chooseFilter(id, text) {
+  const control = field(id);
+  if (control.tagName !== "SELECT") control.value = text;
+  else control.value = [...control.options].find((one) => one.value === text || one.textContent === text)?.value ?? "";
 }
 
 let hashTimer = 0;
@@ -24,11 +61,29 @@ let hashTimer = 0;
 export function writeHash() {
   clearTimeout(hashTimer);
   hashTimer = setTimeout(() => {
-    const parts = [];
-    if (View.from > 0 || View.to < View.end) parts.push(`t=${View.from.toFixed(4)}-${View.to.toFixed(4)}`);
-    if (Timeline.by && Timeline.by !== "process") parts.push(`rows=${Timeline.by}`);
-    if (View.selected !== null && Timeline.data) parts.push(`op=${Timeline.data.ops.i[View.selected]}`);
-    const wanted = parts.length ? `#${parts.join("&")}` : location.pathname + location.search;
-    if (parts.length || location.hash.includes("=")) history.replaceState(null, "", wanted);
+    const parts = new URLSearchParams(chosenParts());
+    const text = parts.toString().replaceAll("%2C", ",");
+    if (text || location.hash.includes("="))
+      history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }, 200);
+}
+
+function* chosenParts() {
+  const { data, by, focus } = Timeline;
+  if (View.from > 0 || View.to < View.end) yield ["t", `${View.from.toFixed(4)}-${View.to.toFixed(4)}`];
+  const index = field("progress-kind")?.value;
+  if (index && index !== "applied") yield ["index", index];
+  if (!data) return;
+  if (by && by !== "process") yield ["rows", by];
+  if (focus !== null) yield ["violation", String(focus + 1)];
+  for (const [name, id] of FILTERS) {
+    const control = field(id);
+    if (control.value === "") continue;
+    const named = id === "f-key" || id === "f-kind";
+    yield [name, named ? plainKey(control.selectedOptions[0].textContent) : control.value];
+  }
+  if (field("f-search").value.trim()) yield ["q", field("f-search").value.trim()];
+  const indexes = Selection.pins.map((i) => data.ops.i[i]);
+  if (indexes.length || focus !== null) yield ["pins", indexes.join(",")];
+  if (View.selected !== null) yield ["op", String(data.ops.i[View.selected])];
 }

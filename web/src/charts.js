@@ -48,22 +48,19 @@ const NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]];
 const NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
 
 function progressCharts(data, progress) {
+  // What a node said holds until its next probe.
   const series = () =>
     data.nodes.map((node, i) =>
       line(node.name, () => node.colour, {
         width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
         dash: NODE_DASHES[i % NODE_DASHES.length],
+        paths: uPlot.paths.stepped({ align: 1 }),
       }),
     );
-  const thousands = (kind) => [
-    progress.time,
-    ...progress[kind].map((row) => row.map((v) => (v === null ? null : v / 1000))),
-  ];
-  const plot = makePlot(data, "c-applied", 190, series(), thousands("applied"), {});
-  makePlot(data, "c-lag", 150, series(), [progress.time, ...progress.lag], {});
-  document
-    .getElementById("progress-kind")
-    .addEventListener("input", (event) => plot.setData(thousands(event.target.value)));
+  const rows = (kind) => [progress.time, ...progress[kind]];
+  const plot = makePlot(data, "c-applied", 190, series(), rows("applied"), {});
+  makePlot(data, "c-lag", 150, series(), rows("lag"), {});
+  document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(rows(event.target.value)));
 }
 
 function hideEmpty(ids) {

@@ -15,6 +15,7 @@ import { unpack } from "./decode.js";
 import { el, figure, option, svg } from "./dom.js";
 import { drawAvailable, drawBands } from "./marks.js";
 import { Charts, line, logAxis, logScale, makePlot, resizeCharts, shareView } from "./plots.js";
+import { drawRecovery } from "./recovery.js";
 import { wireTheme } from "./theme.js";
 import { View, ViewKeys } from "./view.js";
 
@@ -97,8 +98,9 @@ function drawTables(a, b) {
     FIGURES.map(([name, title, digits, better]) => {
       const [x, y] = [a[name], b[name]];
       const known = typeof x === "number" && typeof y === "number";
-      const change = known ? y - x : null;
-      const share = known && x ? `${change > 0 ? "+" : ""}${((change / x) * 100).toFixed(0)} %` : "";
+      // A difference that is not seen in the digits shown is none.
+      const change = known ? Number((y - x).toFixed(digits)) + 0 : null;
+      const share = change && x ? `${change > 0 ? "+" : ""}${((change / x) * 100).toFixed(0)} %` : "";
       const worse = known && better && change * better < 0;
       return {
         differs: known ? change !== 0 : x !== y,
@@ -307,6 +309,10 @@ function showPair(keepAddress) {
   drawLegend(a, b);
   drawCurves(a, b);
   drawAvailability();
+  drawRecovery(
+    document.getElementById("c-recovery"),
+    ["a", "b"].map((letter) => ({ letter, curve: Compare[letter].curves?.recovery })),
+  );
   document.getElementById("cmp-a").value = a.place;
   document.getElementById("cmp-b").value = b.place;
   if (!keepAddress)
@@ -318,13 +324,20 @@ function showPair(keepAddress) {
 }
 
 function wireChoice() {
-  const { runs } = Compare.data;
+  const { runs, choices } = Compare.data;
+  const all = choices.length ? choices : runs.map(({ place, verdict }) => [place, verdict]);
   for (const letter of ["a", "b"]) {
     const select = document.getElementById(`cmp-${letter}`);
-    for (const run of runs) select.append(option(run.place, `${run.place} · ${run.verdict}`));
+    for (const [place, verdict] of all) select.append(option(place, `${place} · ${verdict}`));
     select.addEventListener("input", () => {
-      Compare[letter] = runs.find((run) => run.place === select.value);
-      showPair(false);
+      const found = runs.find((run) => run.place === select.value);
+      const other = Compare[letter === "a" ? "b" : "a"].place;
+      // The server draws the pair of a run whose curves this page does not hold.
+      if (!found) location.search = new URLSearchParams({ a: other, b: other, [letter]: select.value });
+      else {
+        Compare[letter] = found;
+        showPair(false);
+      }
     });
   }
   document.getElementById("cmp-swap").addEventListener("click", () => {

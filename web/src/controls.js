@@ -1,10 +1,10 @@
 // Buttons, links, filter fields and keys.
 
 import { option } from "./dom.js";
-import { applyFilters, clearFilters } from "./filters.js";
+import { applyFilters, clearFilters, FILTERS } from "./filters.js";
 import { plainKey, Timeline } from "./operations.js";
 import { groupRows, inOrder } from "./rows.js";
-import { search } from "./search.js";
+import { markHits, search, stepHit } from "./search.js";
 import { pin, unpinAll } from "./selection.js";
 import { View, ViewKeys } from "./view.js";
 import { isError, showViolation, step, stepViolation } from "./violations.js";
@@ -18,6 +18,12 @@ function addOptions(id, names, plain) {
   }
 }
 
+// Hits are those among what passes the filters.
+function filter() {
+  applyFilters();
+  if (Timeline.hits.length) markHits();
+}
+
 export function fillFilters(data) {
   addOptions("f-key", data.names.k, true);
   addOptions("f-kind", data.names.f, false);
@@ -27,8 +33,7 @@ export function fillFilters(data) {
     event.preventDefault();
     search(1);
   });
-  for (const id of ["f-key", "f-kind", "f-outcome", "f-process"])
-    document.getElementById(id).addEventListener("input", applyFilters);
+  for (const [, id] of FILTERS) document.getElementById(id).addEventListener("input", filter);
   document.getElementById("f-rows").addEventListener("input", (event) => {
     groupRows(event.target.value);
     View.changed();
@@ -37,10 +42,12 @@ export function fillFilters(data) {
   on("b-prev", () => step(-1, isError));
   on("b-next-violation", () => stepViolation(1));
   on("b-prev-violation", () => stepViolation(-1));
+  on("b-next-hit", () => stepHit(1));
+  on("b-prev-hit", () => stepHit(-1));
   on("b-reset", () => View.whole());
   on("b-clear", () => {
     clearFilters();
-    applyFilters();
+    filter();
   });
   for (const id of ["b-next-violation", "b-prev-violation"])
     document.getElementById(id).hidden = !data.violations.length;
@@ -101,6 +108,8 @@ const Keys = {
   p: () => step(-1, isError),
   v: () => stepViolation(1),
   V: () => stepViolation(-1),
+  h: () => stepHit(1),
+  H: () => stepHit(-1),
   0: () => View.whole(),
   Home: () => View.whole(),
   "/": () => {
@@ -110,6 +119,7 @@ const Keys = {
   },
   Escape: () => {
     unpinAll();
+    Timeline.range = null;
     if (document.activeElement === Timeline.canvas) Timeline.canvas.blur();
   },
 };

@@ -3,12 +3,20 @@
 import { Timeline } from "./operations.js";
 import { View } from "./view.js";
 
+// The name of each filter in the page's address, and its field.
+export const FILTERS = [
+  ["key", "f-key"],
+  ["process", "f-process"],
+  ["kind", "f-kind"],
+  ["outcome", "f-outcome"],
+];
+
 export function say(text) {
   document.getElementById("f-said").textContent = text;
 }
 
 export function clearFilters() {
-  for (const id of ["f-key", "f-kind", "f-outcome", "f-process"]) document.getElementById(id).value = "";
+  for (const [, id] of FILTERS) document.getElementById(id).value = "";
 }
 
 export function applyFilters() {

@@ -1,6 +1,7 @@
 // The whole run in one strip; its frame is the time window, which can be moved and resized.
 
 import { GUTTER, Ink, MARGIN, prepareCanvas, scaleX } from "./canvas.js";
+import { drawHitsOfAll } from "./hits.js";
 import { drawBands, drawViolationMarks } from "./marks.js";
 import { OUTCOMES, Timeline } from "./operations.js";
 import { View } from "./view.js";
@@ -18,6 +19,7 @@ export function drawMinimap() {
   context.clip();
   drawBands(context, data, toX, area.left, area.right, 0, height);
   if (data.rates) drawMinimapRates(data, context, toX, height);
+  drawHitsOfAll(context, toX, height);
   const a = toX(View.from);
   const b = Math.max(toX(View.to), a + 3);
   context.fillStyle = Ink.paper;

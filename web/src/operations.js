@@ -2,7 +2,7 @@
 
 import { View } from "./view.js";
 
-function textOfValue(data, letter, i) {
+export function textOfValue(data, letter, i) {
   const { ops, names } = data;
   const kind = ops[`${letter}k`][i];
   const a = ops[`${letter}a`][i];
@@ -44,6 +44,8 @@ export const Timeline = {
   mask: null,
   reach: null,
   focus: null,
+  hits: [],
+  range: null,
   rowHeight: 18,
 };
 

@@ -1,11 +1,14 @@
 // Line charts by uPlot, all of them on the shared time axis.
 
 import { GUTTER, Ink, MARGIN, timeText, timeTicks } from "./canvas.js";
-import { svg } from "./dom.js";
+import { figure, svg } from "./dom.js";
 import { drawBands, drawPhases, drawViolationMarks, namePhases } from "./marks.js";
 import { View } from "./view.js";
 
-export const Charts = { plots: [], syncing: false };
+// onMark: called with a moment and the seconds of a pixel, where the strip of marks above a chart is clicked.
+export const Charts = { plots: [], syncing: false, onMark: null };
+
+const MARKS_HEIGHT = 16;
 
 function axes(options) {
   return [
@@ -24,6 +27,7 @@ function axes(options) {
       ticks: { show: false },
       font: Ink.font,
       size: GUTTER,
+      values: (_, ticks) => ticks.map((tick) => figure(tick, Number.isInteger(tick) ? 0 : 1)),
       ...options,
     },
   ];
@@ -94,6 +98,11 @@ export function makePlot(data, id, height, series, values, more) {
     values,
     host,
   );
+  plot.over.addEventListener("click", (event) => {
+    const box = plot.over.getBoundingClientRect();
+    if (event.clientY - box.top <= MARKS_HEIGHT)
+      Charts.onMark?.(plot.posToVal(event.clientX - box.left, "x"), (View.to - View.from) / box.width);
+  });
   plot.over.addEventListener("dblclick", () => View.whole());
   plot.over.addEventListener("pointerleave", () => View.point(null));
   Charts.plots.push({ plot, host, height });
@@ -129,7 +138,7 @@ export function line(label, colour, more) {
     width: 1.25,
     points: { show: false },
     spanGaps: false,
-    value: (_, v) => (v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: 1 })),
+    value: (_, v) => figure(v, Number.isInteger(v) ? 0 : 1),
     ...more,
   };
 }

@@ -1,14 +1,17 @@
 // The page of one run: unpacks the data, draws it, then wires keys, buttons, links and the address.
 
 import { readHash, writeHash } from "./address.js";
+import { wireBackLinks } from "./back_links.js";
 import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
+import { markNear, openEvidence } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
 import { Charts, resizeCharts } from "./plots.js";
+import { chooseRange, groupsIn, initRangeTable } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { search } from "./search.js";
 import { Selection, select } from "./selection.js";
@@ -48,6 +51,7 @@ async function start() {
   wireTheme(redrawAll);
   wireButtons();
   wireWords();
+  wireBackLinks();
   readInk();
   const packed = document.getElementById("packed").textContent;
   if (!packed.trim()) {
@@ -62,15 +66,21 @@ async function start() {
   initTimeline(data);
   initCharts(data);
   initStrips(data);
+  Charts.onMark = (seconds, perPixel) => {
+    const mark = markNear(data, seconds, perPixel);
+    if (mark) openEvidence(mark);
+  };
   if (Timeline.data) {
     fillFilters(data);
     initText();
+    initRangeTable();
   }
   wireKeys();
   wireFaults(data);
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
+  document.getElementById("progress-kind").addEventListener("input", writeHash);
   redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");
@@ -80,10 +90,12 @@ async function start() {
 window.page = {
   applyFilters,
   Charts,
+  chooseRange,
   drawTimeline,
   endOf,
   GUTTER,
   groupRows,
+  groupsIn,
   isError,
   lowerBound,
   MARGIN,

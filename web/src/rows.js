@@ -23,7 +23,7 @@ export function groupRows(by) {
   Timeline.rowHeight = Math.max(5, Math.min(20, Math.floor(520 / count)));
 }
 
-function processLabels(data) {
+export function processLabels(data) {
   const first = new Array(data.lanes).fill(null);
   const many = new Array(data.lanes).fill(0);
   const last = new Array(data.lanes).fill(-1);

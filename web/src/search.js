@@ -1,7 +1,8 @@
-// Search among the operations: by value, by error, by index.
+// Search among the operations: by value, by error, by index, or by a query. What is found is marked.
 
 import { say } from "./filters.js";
 import { lowerBound, Timeline } from "./operations.js";
+import { compile, isQuery } from "./query.js";
 import { reveal } from "./selection.js";
 import { View } from "./view.js";
 
@@ -9,30 +10,57 @@ const Finding = { last: null };
 
 // Values first, then errors, both among what passes the filters; a number that is neither, or #number, is an index.
 export function search(direction) {
-  const text = document.getElementById("f-search").value.trim().toLowerCase();
-  if (!text) return;
+  const text = document.getElementById("f-search").value.trim();
   const again = Finding.last === text;
   Finding.last = text;
-  if (/^#\d+$/.test(text)) {
-    revealIndex(Number(text.slice(1)));
-    return;
-  }
+  const { name, found, hidden, index, wrong } = lookFor(text);
+  setHits(found);
+  if (index !== undefined) revealIndex(index);
+  else if (found.length) revealMatch(found, direction, again, name);
+  else if (hidden) say(`${hidden.toLocaleString("en")} ${name}, but none passes the filters`);
+  else if (text) say(wrong ?? "nothing holds it");
+}
+
+// Marks what the field asks for, and moves nothing: after a filter or a link.
+export function markHits() {
+  const { name, found, wrong } = lookFor(document.getElementById("f-search").value.trim());
+  setHits(found);
+  if (wrong) say(wrong);
+  else if (found.length) say(`${found.length.toLocaleString("en")} ${name}`);
+}
+
+// Steps through what was found, from the selected operation or the time window.
+export function stepHit(direction) {
+  const { hits } = Timeline;
+  if (hits.length) revealMatch(hits, direction, true, "found");
+  else say("nothing was searched for, or nothing found");
+}
+
+function setHits(found) {
+  Timeline.hits = found;
+  for (const id of ["b-prev-hit", "b-next-hit"]) document.getElementById(id).hidden = !found.length;
+  View.changed();
+}
+
+function lookFor(text) {
+  const nothing = { name: "", found: [], hidden: 0 };
+  if (!text) return nothing;
+  if (/^#\d+$/.test(text)) return { ...nothing, index: Number(text.slice(1)) };
+  if (isQuery(text))
+    try {
+      return { name: "by query", ...matches(compile(text, Timeline.data)) };
+    } catch (error) {
+      return { ...nothing, wrong: error.message };
+    }
+  const word = text.toLowerCase();
   for (const [name, accepts] of [
-    ["by value", holding(text)],
-    ["by error", failingWith(text)],
+    ["by value", holding(word)],
+    ["by error", failingWith(word)],
   ]) {
-    const { found, hidden } = matches(accepts);
-    if (found.length) {
-      revealMatch(found, direction, again, name);
-      return;
-    }
-    if (hidden) {
-      say(`${hidden.toLocaleString("en")} ${name}, but none passes the filters`);
-      return;
-    }
+    const both = matches(accepts);
+    if (both.found.length || both.hidden) return { name, ...both };
   }
-  if (/^\d+$/.test(text)) revealIndex(Number(text));
-  else say("nothing holds it");
+  return /^\d+$/.test(text) ? { ...nothing, index: Number(text) } : nothing;
 }
 
 function matches(accepts) {

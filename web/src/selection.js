@@ -32,7 +32,10 @@ export function unpinAll() {
 function unpin(i) {
   Selection.pins = Selection.pins.filter((other) => other !== i);
   if (View.selected === i) select(null);
-  else drawPins();
+  else {
+    drawPins();
+    View.changed();
+  }
 }
 
 function drawPins() {

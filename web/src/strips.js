@@ -14,8 +14,10 @@ import {
   scaleX,
 } from "./canvas.js";
 import { hideCard, showCard } from "./details.js";
+import { markNear, openEvidence } from "./evidence.js";
 import { drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
 import { ROLE_NAMES, stretchAt } from "./roles.js";
+import { drawTrack, eventsNear, hasHarnessLines } from "./track.js";
 import { View } from "./view.js";
 
 export function initStrips(data) {
@@ -24,6 +26,7 @@ export function initStrips(data) {
     canvas.parentElement.hidden = true;
     return;
   }
+  canvas.parentElement.querySelector("[data-track]").hidden = !data.track?.lines.length;
   const draw = () => drawStrips(data, canvas);
   View.listeners.push(draw);
   followPointer(canvas, true);
@@ -32,7 +35,7 @@ export function initStrips(data) {
   draw();
 }
 
-const STRIP_STEP = 18;
+const STRIP_STEP = 22;
 
 const AVAILABILITY = ["nothing was answered", "some were answered ok", "answered, but none ok"];
 
@@ -42,16 +45,26 @@ function stripPointer(data, canvas) {
     const seconds =
       View.from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN)) * (View.to - View.from);
     const place = Math.floor((event.clientY - box.top) / STRIP_STEP) - 1;
-    showCard(
-      event.buttons || seconds < View.from || seconds > View.to ? null : stripRows(data, place, seconds),
-      event.clientX,
-      event.clientY,
-    );
+    const perPixel = (View.to - View.from) / (box.width - GUTTER - MARGIN);
+    const outside = event.buttons || seconds < View.from || seconds > View.to;
+    canvas.style.cursor = markNear(data, seconds, perPixel) ? "pointer" : "";
+    showCard(outside ? null : stripRows(data, place, seconds, perPixel), event.clientX, event.clientY);
+  });
+  let down = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    down = event.clientX;
+  });
+  canvas.addEventListener("click", (event) => {
+    if (down === null || Math.abs(event.clientX - down) > 3) return;
+    const box = canvas.getBoundingClientRect();
+    const perPixel = (View.to - View.from) / (box.width - GUTTER - MARGIN);
+    const mark = markNear(data, View.from + (event.clientX - box.left - GUTTER) * perPixel, perPixel);
+    if (mark) openEvidence(mark);
   });
   canvas.addEventListener("pointerleave", hideCard);
 }
 
-function stripRows(data, place, seconds) {
+function stripRows(data, place, seconds, perPixel) {
   const at = ["at", `${seconds.toFixed(2)} s`];
   const fault = [
     "fault",
@@ -64,9 +77,10 @@ function stripRows(data, place, seconds) {
     return data.available
       ? [at, ["operations", AVAILABILITY[data.available[1][Math.floor(seconds / data.available[0])]] ?? "–"], fault]
       : null;
-  const found = place < data.nodes.length ? stretchAt(data, place, seconds) : undefined;
-  if (place >= data.nodes.length) return null;
-  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"]];
+  const events = eventsNear(data, place, seconds, perPixel);
+  if (place >= data.nodes.length) return events.length ? [at, ...events] : null;
+  const found = stretchAt(data, place, seconds);
+  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"], ...events];
   const [role, term, from, to] = found;
   return [
     at,
@@ -75,13 +89,15 @@ function stripRows(data, place, seconds) {
     ["term", role === 4 || term < 0 ? "–" : String(term)],
     ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`],
     fault,
+    ...events,
   ];
 }
 
 function drawStrips(data, canvas) {
   const rows = data.nodes;
   const step = STRIP_STEP;
-  const height = (rows.length + 1) * step + 26;
+  const harness = hasHarnessLines(data) ? 1 : 0;
+  const height = (rows.length + 1 + harness) * step + 26;
   const area = prepareCanvas(canvas, height);
   const { context } = area;
   const toX = scaleX(area, View.from, View.to);
@@ -92,6 +108,8 @@ function drawStrips(data, canvas) {
   for (const [place, node] of rows.entries())
     drawRoles(area, toX, node, data.stretches[place], (place + 1) * step, step);
   drawSnapshots(data, area, toX, step);
+  if (harness) rowLabel(area, "harness", (rows.length + 1.5) * step);
+  drawTrack(data, area, toX, step);
   drawViolationMarks(context, data, toX, area.left, area.right, 0, height - 22, 1);
   drawTimeAxis(area, toX, height - 22);
 }

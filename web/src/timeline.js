@@ -14,9 +14,11 @@ import {
 } from "./canvas.js";
 import { describe, hideCard, showCard } from "./details.js";
 import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
+import { drawHits } from "./hits.js";
 import { drawBands, triangle } from "./marks.js";
 import { drawMinimap, minimapPointer } from "./minimap.js";
 import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, visibleRange } from "./operations.js";
+import { chooseRange } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { pin, select } from "./selection.js";
 import { View } from "./view.js";
@@ -69,12 +71,23 @@ export function drawTimeline() {
   context.beginPath();
   context.rect(area.left, 0, area.right - area.left, bottom);
   context.clip();
+  drawRange(context, toX, bottom);
   drawOperations(area, toX);
   for (const [place, row] of Timeline.faultRows.entries())
     drawFaultRow(area, toX, row, bottom - faults + place * FAULT_ROW - 1);
   context.restore();
   if (faults) rowLabel(area, "faults", bottom - faults + FAULT_ROW / 2);
   drawTimeAxis(area, toX, bottom);
+}
+
+// The stretch that is selected for the table of operations.
+function drawRange(context, toX, bottom) {
+  if (!Timeline.range) return;
+  const [a, b] = Timeline.range.map(toX);
+  context.globalAlpha = 0.16;
+  context.fillStyle = Ink.link;
+  context.fillRect(a, 0, b - a, bottom);
+  context.globalAlpha = 1;
 }
 
 function drawOperations(area, toX) {
@@ -101,6 +114,7 @@ function drawOperations(area, toX) {
   }
   drawBins(area, bins, columns);
   for (const i of wide) drawBox(area, i, ops.t[i] * scale + offset, endOf(data, i) * scale + offset);
+  drawHits(area, toX);
   drawMarked(area, toX);
 }
 
@@ -249,17 +263,23 @@ function timelinePointer(canvas) {
     { passive: false },
   );
   canvas.addEventListener("pointerdown", (event) => {
-    drag = { x: event.clientX, from: View.from, to: View.to, moved: false };
+    drag = {
+      x: event.clientX,
+      from: View.from,
+      to: View.to,
+      moved: false,
+      at: event.shiftKey ? secondsAt(event) : null,
+    };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (drag) {
       const shift = ((drag.x - event.clientX) / (canvas.clientWidth - GUTTER - MARGIN)) * (drag.to - drag.from);
       if (Math.abs(event.clientX - drag.x) > 3) drag.moved = true;
-      if (drag.moved) {
-        hideCard();
-        View.set(drag.from + shift, drag.to + shift);
-      }
+      if (!drag.moved) return;
+      hideCard();
+      if (drag.at === null) View.set(drag.from + shift, drag.to + shift);
+      else chooseRange([drag.at, secondsAt(event)].sort((a, b) => a - b));
       return;
     }
     const box = canvas.getBoundingClientRect();

@@ -48,7 +48,9 @@ export function showViolation(place) {
   reveal(culprit >= 0 ? culprit : members.at(-1));
   document.getElementById("timeline").scrollIntoView();
   const only = key < 0 ? "" : `; only ${plainKey(violation.key)} is shown`;
-  say(`violation ${place + 1} of ${data.violations.length}, ${violation.kind}${only}`);
+  const many = data.violations.length;
+  const marked = data.violated > many ? `${many} that are marked, ${data.violated} in all` : many;
+  say(`violation ${place + 1} of ${marked}, ${violation.kind}${only}`);
 }
 
 export function stepViolation(direction) {

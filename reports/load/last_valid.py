@@ -1,0 +1,40 @@
+"""The last valid run of the same plan, among the runs beside one in its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from history import RunFiles
+from history.json_object import read_object
+from history.records.plans import nemesis_name, system_version
+from history.records.settings import settings_of
+
+LOOKED_AT: Final = 100
+"""Limit of earlier runs that are read, the newest ones."""
+
+
+def last_valid_run(files: RunFiles, plan: Mapping[str, Any]) -> str | None:
+    """Name the newest valid run before this one, of its test, with its system, faults and settings; None if none is.
+
+    Runs are named by their start, so that their names are in the order of time.  Symbolic links are not followed.
+    """
+    here = files.root.resolve()
+    names = (path.name for path in here.parent.iterdir() if path.is_dir() and not path.is_symlink())
+    earlier = sorted((name for name in names if name < here.name and not name.startswith(".")), reverse=True)
+    for name in earlier[:LOOKED_AT]:
+        other = RunFiles(here.parent / name)
+        if _is_valid(other) and _same(plan, read_object(other.plan, lenient=True)):
+            return name
+    return None
+
+
+def _is_valid(files: RunFiles) -> bool:
+    if not files.results.is_file() or files.results.is_symlink():
+        return False
+    results = read_object(files.results, lenient=True)
+    return results.get("verdict") == "valid" and not results.get("harness_failure")
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(told(one) == told(other) for told in (system_version, nemesis_name, settings_of))

@@ -1,0 +1,104 @@
+"""The track of events beside roles and terms: what nodes and harness logged, elections, and logs that lost entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from reports.analysis.findings import Drawn
+from reports.analysis.invariant_violations import moments_by_check
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, stretches
+from reports.load import logs
+from reports.load.logs import LogLine
+from reports.style.format import number, one_line
+
+MAX_LINES: Final = 800
+MAX_ARROWS: Final = 400
+MAX_BYTES: Final = 24_000_000
+"""Logs of more bytes are read only around faults and findings."""
+ROOM_S: Final = 2.0
+HARNESS: Final = -1
+"""The place of the harness among the nodes."""
+ELECTION, TRUNCATION = 0, 1
+
+
+def track_of(drawn: Drawn) -> dict[str, Any]:
+    """List ``lines`` (second, place of the node, level, text, how often within its second) and ``arrows``.
+
+    An arrow is (kind, second, place it leads from or None, place it leads to, text).  Levels: 0 none, 1 a warning, 2 an
+    error, 3 a dispatcher that changes its state.
+    """
+    places = {timeline.node: place for place, timeline in enumerate(drawn.timelines)}
+    no_lines: list[LogLine] = []
+    lines = drawn.run.notes.attempt("track of logs", lambda: _lines(drawn), no_lines)
+    return {
+        "lines": [
+            [round(line.seconds, 3), places.get(line.node, HARNESS), _level(line), one_line(line.text, 200), line.times]
+            for line in lines
+        ],
+        "arrows": sorted([*_elections(drawn.timelines), *_truncations(drawn.timelines)], key=lambda one: one[1])[
+            :MAX_ARROWS
+        ],
+    }
+
+
+def _level(line: LogLine) -> int:
+    if logs.DISPATCHER.search(line.text):
+        return 3
+    return 2 if line.level == "ERROR" else 1 if line.level == "WARN" else 0
+
+
+def _lines(drawn: Drawn) -> list[LogLine]:
+    """Choose what is worth a mark: errors and warnings before others, the rarest first."""
+    run, end = drawn.run, drawn.run.end / 1e9
+    size = sum(path.stat().st_size for _, path in logs.log_files(run.files))
+    spans = [(0.0, end)] if size <= MAX_BYTES else _spans(drawn, end)
+    found = [line for start, stop in spans for line in logs.by_second(run.files, run.started, start, stop)]
+    found.sort(key=lambda line: (-line.weight, line.times))
+    return sorted(found[:MAX_LINES], key=lambda line: line.seconds)
+
+
+def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
+    """Merge the stretches around faults, violations and findings."""
+    moments = [moment for w in drawn.windows for moment in (w.started, w.healed) if moment is not None]
+    moments += [violation.since for violation in drawn.violations]
+    moments += [observed[0] for _, every in moments_by_check(drawn) for observed in every]
+    merged: list[tuple[float, float]] = []
+    for moment in sorted(moments):
+        start, stop = max(moment - ROOM_S, 0.0), min(moment + ROOM_S, end)
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
+    """Yield an arrow from each leader to the one that followed it."""
+    led: dict[tuple[int, int], float] = {}
+    for place, timeline in enumerate(timelines):
+        for stretch in stretches(timeline):
+            if stretch.role == "leader":
+                led.setdefault((stretch.term, place), stretch.start)
+    before: int | None = None
+    for (term, place), start in sorted(led.items(), key=lambda pair: (pair[1], pair[0])):
+        after = f" after {timelines[before].node}" if before not in (None, place) else ""
+        text = f"{timelines[place].node} leads in term {term}{after}"
+        yield [ELECTION, round(start, 4), None if before == place else before, place, text]
+        before = place
+
+
+def _truncations(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
+    """Yield an arrow to each node whose log was seen to lose entries, from the leader of that moment."""
+    places = {timeline.node: place for place, timeline in enumerate(timelines)}
+    for place, timeline in enumerate(timelines):
+        rows = np.flatnonzero(timeline.role != SILENT)
+        ends = timeline.log_end[rows]
+        for row in np.flatnonzero(np.diff(ends) < 0):
+            at = float(timeline.time[rows[row + 1]])
+            leader = leader_at(timelines, at)
+            text = f"the log of {timeline.node} fell from {number(int(ends[row]))} to {number(int(ends[row + 1]))}"
+            source = places[leader] if leader is not None and leader != timeline.node else None
+            yield [TRUNCATION, round(at, 4), source, place, text]

@@ -1,0 +1,104 @@
+"""Times without a success by kind of operation, against brute force and against recorded runs' raw events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reports
+from history import UNAPPLIED, Operation, RunFiles
+from reports.analysis.findings import prepare
+from reports.analysis.outages import LONG_S, outages_of, services_of
+from reports.load.columns import from_operations
+from reports.load.run import read_run
+from reports.page.page import lasting_of
+from tests.support.reports.recorded_runs import recorded_run
+
+S = 10**9
+
+
+def asked(f: str, start: float, stop: float | None, outcome: str = "ok", error: str | None = None) -> Operation:
+    first, last = int(start * S), None if stop is None else int(stop * S)
+    return Operation(0, f, "k", 1, 1, outcome, first, last, first, last, "n1", error, "main")  # type: ignore[arg-type]
+
+
+def test_a_stretch_goes_on_over_phases_and_counts_no_answer_that_was_not_applied() -> None:
+    operations = [asked("write", n, n + 0.1) for n in range(10)]
+    operations += [asked("write", n, n + 1, "info") for n in range(10, 20)]
+    operations += [replace(asked("read", n, n + 0.1, error=UNAPPLIED), phase="final") for n in range(20, 30)]
+    operations += [asked("read", n, n + 0.1) for n in range(12)]
+    operations += [replace(asked("write", 28, None, "info"), phase="final")]
+    write, read = services_of(from_operations(operations), 32 * S)
+    assert (write.longest.start, write.longest.stop, write.longest.ended) == (10, 32, False)
+    assert (read.longest.start, read.longest.stop, read.longest.ended) == (20, 29.1, False)
+    assert [outage.kind for outage in outages_of(from_operations(operations), 32 * S)] == ["write", "read"]
+
+
+def test_nobody_waits_through_a_pause() -> None:
+    quiet = [asked("read", 0, 1), asked("read", 30, 31), asked("write", 0, 1), asked("write", 1, 2, "fail")]
+    read, write = services_of(from_operations([*quiet, asked("write", 30, 31)]), 40 * S)
+    assert (read.outages, write.outages) == ((), ())
+    (read,) = services_of(from_operations([*quiet[:2], asked("read", 15, 17, "fail")]), 40 * S)
+    assert [(outage.start, outage.stop) for outage in read.outages] == []
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("wr"), st.integers(0, 60), st.integers(1, 4), st.sampled_from(["ok", "info"])),
+        max_size=40,
+    )
+)
+def test_while_clients_always_ask_outages_are_the_gaps_between_successes(rows: list[tuple[str, int, int, str]]) -> None:
+    """Somebody always waits for a failing operation of each kind, so that no pause cuts anything."""
+    operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
+    operations += [asked(f, at, at + 1, "fail") for f in "wr" for at in range(70)]
+    for service in services_of(from_operations(operations), 70 * S):
+        oks = sorted({at + took for f, at, took, outcome in rows if f == service.kind and outcome == "ok"})
+        edges = [0, *oks, 70]
+        gaps = [(a, b) for a, b in pairwise(edges) if b - a >= LONG_S]
+        assert [(outage.start, outage.stop) for outage in service.outages] == gaps
+        assert all(outage.ended == (outage.stop in oks) for outage in service.outages)
+
+
+@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "replica-behind"])
+def test_a_recorded_run_has_the_gaps_of_its_events(name: str, tmp_path: Path) -> None:
+    root = recorded_run(name, tmp_path)
+    events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
+    clients = [event for event in events if event["process"] != "nemesis"]
+    run = read_run(RunFiles(root))
+    for service in services_of(run.operations, run.end):
+        mine = [event for event in clients if event["f"] == service.kind]
+        oks = [event["time"] / 1e9 for event in mine if event["type"] == "ok" and not event.get("error")]
+        assert not [at for at in oks if service.longest.start < at < service.longest.stop]
+        later = [at for at in oks if at >= service.longest.stop]
+        assert service.longest.ended == bool(later)
+        assert service.longest.stop == pytest.approx(later[0] if later else waited_until(mine, run.end), abs=1e-6)
+
+
+def waited_until(events: list[dict[str, Any]], end: int) -> float:
+    """When the last operation completed; the end of the record if one never did."""
+    open_ones = {event["process"]: event["type"] == "invoke" for event in events}
+    return (end if any(open_ones.values()) else max(event["time"] for event in events)) / 1e9
+
+
+def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_which_it_began(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("data-lost", tmp_path))
+    drawn = prepare(read_run(files))
+    read = next(one for one in services_of(drawn.run.operations, drawn.run.end) if one.kind == "read").longest
+    began = max((w for w in drawn.windows if w.started <= read.start), key=lambda window: window.started)
+    assert read in lasting_of(drawn)[began.id]
+    reports.write_report(files)
+    page = files.report.read_text()
+    row = page.partition(f'id="fault-{began.id}"')[2].partition("</tr>")[0]
+    assert f"no read for {read.length:.1f} s" in row
+    assert "none after it" in page.partition('id="outages"')[2].partition("</table>")[0]
+    text = reports.render_run(files)
+    assert f"from {read.start:.1f} to {read.stop:.1f} s, none after it" in text
+    assert all(len(line) <= 80 for line in text.splitlines() if "report" not in line and "harness" not in line)

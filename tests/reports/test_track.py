@@ -1,0 +1,76 @@
+"""The track of events: elections and lost entries against recorded runs' raw probes, and lines of logs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load import logs
+from reports.load.run import read_run
+from reports.page import track
+from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
+
+
+@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "replica-behind"])
+def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_path: Path) -> None:
+    root = recorded_run(name, tmp_path)
+    drawn = prepare(read_run(RunFiles(root)))
+    arrows = track.track_of(drawn)["arrows"]
+    probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    answers = [probe for probe in probes if not probe.get("error")]
+    names = [timeline.node for timeline in drawn.timelines]
+    led = {(probe["term"], probe["node"]) for probe in answers if probe["role"] == "leader"}
+    assert sum(kind == track.ELECTION for kind, *_ in arrows) == len(led)
+    falls = []
+    for node in names:
+        mine = [probe for probe in answers if probe["node"] == node]
+        falls += [(b["time"] / 1e9, node) for a, b in pairwise(mine) if b["ledger_end"] < a["ledger_end"]]
+    told = [(at, names[to]) for kind, at, _, to, _ in arrows if kind == track.TRUNCATION]
+    assert [node for _, node in told] == [node for _, node in sorted(falls)]
+    assert [at for at, _ in told] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
+    assert all(source != to for _, _, source, to, _ in arrows)
+    assert arrows == sorted(arrows, key=lambda one: one[1])
+
+
+def test_lines_are_of_nodes_and_harness_each_kind_once_a_second(fresh: Maker) -> None:
+    files = fresh("valid")
+    run = read_run(files)
+    start = datetime.fromisoformat(run.started).astimezone(UTC)
+
+    def at(seconds: float) -> str:
+        return (start + timedelta(seconds=seconds)).isoformat(sep=" ", timespec="milliseconds")[:23]
+
+    pushes = [f"{at(3 + n / 10)} INFO  [Push-n3] Push - Change state from COMPARE to APPEND at {n}" for n in range(12)]
+    (files.nodes / "n2" / "extra.log").write_text("\n".join([*pushes, f"{at(4.5)} ERROR x - broken"]) + "\n")
+    files.log.write_text(f"{at(2.0)} WARNING harness.x: late\n{at(2.5)} ERROR   harness.x: lost\n")
+    found = track.track_of(prepare(read_run(files)))
+    names = [timeline.node for timeline in prepare(run).timelines]
+    mine = [line for line in found["lines"] if "Change state" in line[3]]
+    assert [(int(line[0]), names[line[1]], line[2], line[4]) for line in mine] == [(3, "n2", 3, 10), (4, "n2", 3, 2)]
+    assert [line[2] for line in found["lines"] if line[3].endswith("broken")] == [2]
+    assert [line[1] for line in found["lines"] if line[3].endswith("lost")] == [track.HARNESS]
+    assert found["lines"] == sorted(found["lines"], key=lambda line: line[0])
+
+
+def test_long_logs_are_read_around_faults_and_findings_alone(fresh: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = prepare(read_run(fresh("valid")))
+    monkeypatch.setattr(track, "MAX_BYTES", 0)
+    spans: list[tuple[float, float]] = []
+
+    def noted(_files: RunFiles, _started: str, start: float, stop: float) -> list[logs.LogLine]:
+        spans.append((start, stop))
+        return []
+
+    monkeypatch.setattr(logs, "by_second", noted)
+    track.track_of(drawn)
+    assert spans
+    for window in drawn.windows:
+        assert any(start <= window.started <= stop for start, stop in spans)
+    assert all(a[1] < b[0] for a, b in pairwise(spans))

@@ -1,0 +1,41 @@
+// Marks in the charts open what they stand for: a violation its counterexample, a broken rule its section.
+
+import { Timeline } from "./operations.js";
+import { showViolation } from "./violations.js";
+
+const REACH = 6;
+
+// The mark within some pixels of a moment: a violation by its place, or a finding; undefined if there is none.
+export function markNear(data, seconds, perPixel) {
+  const marks = [
+    ...(data.violations ?? []).map(({ at }, violation) => ({ at, violation })),
+    ...(data.findings ?? []).map((finding) => ({ at: finding.at, finding })),
+  ];
+  const away = (mark) => Math.abs(mark.at - seconds);
+  const best = marks.reduce((a, b) => (a && away(a) <= away(b) ? a : b), undefined);
+  return best && away(best) <= REACH * perPixel ? best : undefined;
+}
+
+export function openEvidence({ violation, finding, at }) {
+  if (finding) {
+    const section = [...document.querySelectorAll(".invariant")].find(({ dataset }) => dataset.check === finding.check);
+    const row = [...(section?.querySelectorAll("[data-at]") ?? [])].reduce(
+      (a, b) => (a && Math.abs(a.dataset.at - at) <= Math.abs(b.dataset.at - at) ? a : b),
+      undefined,
+    );
+    show(row ?? section);
+    return;
+  }
+  const article = document.querySelectorAll("article.violation")[violation];
+  if (article) show(article);
+  else if (Timeline.data) showViolation(violation);
+}
+
+// Opens the folds around an element, scrolls there, and frames it until the next one is shown.
+function show(element) {
+  if (!element) return;
+  for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  for (const other of document.querySelectorAll(".shown")) other.classList.remove("shown");
+  element.classList.add("shown");
+  element.scrollIntoView({ block: "center" });
+}

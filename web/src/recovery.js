@@ -1,0 +1,40 @@
+// The rates of two runs around their heals, over each other: an SVG, since its time is not that of the runs.
+
+import { el, svg } from "./dom.js";
+
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 220, 64, 16, 8, 28];
+
+export function drawRecovery(host, runs) {
+  const drawn = runs.filter(({ curve }) => curve?.faults);
+  if (!drawn.length) {
+    host.replaceChildren(el("p", "No fault of either run was healed with a rate before it.", "quiet"));
+    return;
+  }
+  const { time } = drawn[0].curve;
+  const top = Math.max(1.25, ...drawn.flatMap(({ curve }) => curve.share.map((v) => v ?? 0)));
+  const x = (seconds) => LEFT + ((seconds - time[0]) / (time.at(-1) - time[0])) * (WIDTH - LEFT - RIGHT);
+  const y = (share) => HEIGHT - BOTTOM - (share / top) * (HEIGHT - TOP - BOTTOM);
+  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "recovery", role: "img" });
+  picture.setAttribute("aria-label", "Share of the rate before, around the heals of both runs");
+  const text = (content, attributes) => {
+    const made = svg("text", attributes);
+    made.textContent = content;
+    picture.append(made);
+  };
+  for (const share of [0, 0.5, 1]) {
+    picture.append(svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }));
+    text(`${share * 100} %`, { x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" });
+  }
+  for (let tick = Math.ceil(time[0] / 5) * 5; tick <= time.at(-1); tick += 5)
+    text(String(tick), { x: x(tick), y: HEIGHT - 8, "text-anchor": "middle" });
+  picture.append(svg("line", { class: "heal", x1: x(0), x2: x(0), y1: TOP, y2: HEIGHT - BOTTOM }));
+  for (const { letter, curve } of drawn) {
+    let path = "";
+    curve.share.forEach((share, i) => {
+      if (share !== null) path += `${path && curve.share[i - 1] !== null ? "L" : "M"}${x(time[i])} ${y(share)}`;
+    });
+    picture.append(svg("path", { class: `run-${letter}`, d: path }));
+  }
+  const said = drawn.map(({ letter, curve }) => `${letter.toUpperCase()}: ${curve.faults} faults`).join(", ");
+  host.replaceChildren(picture, el("p", `${said}; A drawn through, B dashed.`, "quiet small"));
+}

@@ -1,0 +1,76 @@
+// Events in the rows of nodes: what was logged as ticks, elections and lost entries as arrows from row to row.
+
+import { Ink } from "./canvas.js";
+import { View } from "./view.js";
+
+const LEVELS = ["logged", "warned", "logged an error", "its dispatcher"];
+
+const ARROWS = ["election", "lost entries"];
+
+// More arrows than this in view are drawn without their shafts: which leads where could not be told.
+const MOST_ARROWS = 40;
+
+const REACH = 5;
+
+// A node's row, or the last one for the harness.
+const rowOf = (data, place) => (place < 0 ? data.nodes.length : place);
+
+export function hasHarnessLines(data) {
+  return Boolean(data.track?.lines.some(([, place]) => place < 0));
+}
+
+export function drawTrack(data, area, toX, step) {
+  if (!data.track) return;
+  const { context } = area;
+  const inks = [Ink.quiet, Ink["info-ink"], Ink.mark, Ink.link];
+  for (const level of [0, 3, 1, 2]) {
+    context.fillStyle = inks[level];
+    for (const [seconds, place, what] of data.track.lines) {
+      const x = toX(seconds);
+      if (what !== level || x < area.left || x > area.right) continue;
+      const tall = level === 2 ? 7 : 4;
+      context.fillRect(x - 0.5, (rowOf(data, place) + 2) * step - tall, 1.5, tall);
+    }
+  }
+  const arrows = data.track.arrows.filter(([, seconds]) => seconds >= View.from && seconds <= View.to);
+  for (const [kind, seconds, from, to] of arrows)
+    drawArrow(area, toX(seconds), kind, arrows.length > MOST_ARROWS ? null : from, to, step);
+}
+
+function drawArrow({ context }, x, kind, from, to, step) {
+  const end = (to + 1.5) * step;
+  const up = from !== null && from > to;
+  const tip = end + (up ? 4 : -4);
+  context.save();
+  context.strokeStyle = context.fillStyle = kind === 1 ? Ink.mark : Ink.ink;
+  context.lineWidth = 1.25;
+  if (from !== null) {
+    context.setLineDash(kind === 1 ? [3, 2] : []);
+    context.beginPath();
+    context.moveTo(x, (from + 1.5) * step);
+    context.lineTo(x, tip);
+    context.stroke();
+    context.setLineDash([]);
+  }
+  context.beginPath();
+  context.moveTo(x, end + (up ? -2 : 2));
+  context.lineTo(x - 4, end + (up ? 6 : -6));
+  context.lineTo(x + 4, end + (up ? 6 : -6));
+  context.closePath();
+  context.fill();
+  context.restore();
+}
+
+// What is within some pixels of a moment in a row, as names and texts: arrows to it, then lines, the nearest first.
+export function eventsNear(data, row, seconds, perPixel) {
+  if (!data.track) return [];
+  const near = (at) => Math.abs(at - seconds) <= REACH * perPixel;
+  const arrows = data.track.arrows
+    .filter(([, at, , to]) => to === row && near(at))
+    .map(([kind, at, , , text]) => [ARROWS[kind], `${text}, seen at ${at.toFixed(2)} s`]);
+  const lines = data.track.lines
+    .filter(([at, place]) => rowOf(data, place) === row && near(at))
+    .sort((a, b) => Math.abs(a[0] - seconds) - Math.abs(b[0] - seconds))
+    .map(([, , level, text, times]) => [LEVELS[level], `${text}${times > 1 ? ` (${times} times in its second)` : ""}`]);
+  return [...arrows, ...lines].slice(0, 6);
+}
