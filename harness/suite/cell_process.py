@@ -160,8 +160,8 @@ def _attempt(
     failure = too_late or _failure(code, results, last_words)
     verdict, violations = str(results.get("verdict", "")), violations_of(results)
     found = Attempt(
-        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(sorted({one.kind for one in violations})), failure,
-        where, str(results.get("environment", {}).get("jar_sha256", "")), seconds, retryable=True,
+        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(dict.fromkeys(one.kind for one in violations)),
+        failure, where, str(results.get("environment", {}).get("jar_sha256", "")), seconds, retryable=True,
     )  # fmt: skip
     if failure and verdict != "invalid":
         return found

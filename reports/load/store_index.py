@@ -22,12 +22,13 @@ from history.metrics.recovery import never_recovered
 from history.records.layout import WAREHOUSE
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
+from history.records.violations import canary_outcome, finding_name, violations_of
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, tidy
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import one_line
 
-INDEX_VERSION: Final = 9
+INDEX_VERSION: Final = 10
 INDEX_NAME: Final = ".index.json"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 
@@ -36,7 +37,8 @@ NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 class RunRow:
     """One run.  Seconds, operations a second; None where it is not recorded.
 
-    ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
+    ``verdict`` is valid, invalid, unknown or "harness failure".  ``severity`` and ``kind`` are those of the worst
+    violation; where there is none ``kind`` names the unknown check.  ``canary``: whether a planted bug was found.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
@@ -65,10 +67,17 @@ class RunRow:
     machine: str | None = None
     system: str = ""
     workload: str = ""
+    severity: str = ""
+    canary: str = ""
 
     @property
     def place(self) -> str:
         return f"{self.test}/{self.run}"
+
+    @property
+    def finding(self) -> str:
+        """What was found in a few words: the worst violation, or what kept the run from proving anything."""
+        return finding_name(self.severity, self.kind, self.canary)
 
 
 FINE: Final = "linearizable: yes"
@@ -144,12 +153,13 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     main, length = _main_seconds(state), _length(state)
     offered = _present(files)
     stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
+    worst = next(iter(violations_of(results)), None)
     return RunRow(
         test=files.root.parent.name,
         run=files.root.name,
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
-        kind=one_line(_kind(results, str(failure)), 60),
+        kind=one_line(worst.kind if worst else "" if failure else _unknown_check(results), 60),
         sentence=stale + one_line(failure or _describe(results) or "not judged yet", 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
@@ -168,6 +178,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         machine=machine_of(results),
         system=one_line(plan.get("system") or "", 200),
         workload=one_line(plan.get("workload") or "", 60),
+        severity=worst.severity if worst else "",
+        canary="" if failure else canary_outcome(plan, results),
     )
 
 
@@ -180,7 +192,8 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload"), "")
+    names = ("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload", "severity", "canary")
+    texts = dict.fromkeys(names, "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 
@@ -204,30 +217,17 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
     return one_line(plan.get("started", ""), 40)
 
 
-def _kind(results: Mapping[str, Any], failure: str) -> str:
-    """Return the kind of the earliest counterexample, else the name of the worst check.
-
-    Of a run in which the harness failed only what is invalid counts: that much is unknown then says nothing.
-    """
-    examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
-    if examples:
-        return str(min(examples, key=_shown_at).get("kind", ""))
-    for verdict in ("invalid",) if failure else ("invalid", "unknown"):
-        names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
-        if names:
-            return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
-    return ""
+def _unknown_check(results: Mapping[str, Any]) -> str:
+    return next((str(c.get("name", "")) for c in results.get("checks", ()) if c.get("verdict") == "unknown"), "")
 
 
 def _describe(results: Mapping[str, Any]) -> str:
     """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
     sentence = str(results.get("sentence") or "")
-    checks = [
-        check
-        for state in ("invalid", "unknown")
-        for check in results.get("checks", ())
-        if check.get("verdict") == state
-    ]
+    worst = [violation.check for violation in violations_of(results)]
+    failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
+    checks = sorted(failed, key=lambda check: worst.index(str(check.get("name", ""))))
+    checks += [check for check in results.get("checks", ()) if check.get("verdict") == "unknown"]
     if not checks or not sentence.startswith(FINE):
         return sentence
     wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
@@ -236,12 +236,6 @@ def _describe(results: Mapping[str, Any]) -> str:
 
 def _no(check: Mapping[str, Any]) -> str:
     return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
-
-
-def _shown_at(example: Mapping[str, Any]) -> int:
-    """Return what ``history.Counterexample.shown_at`` does, from JSON that may be malformed."""
-    operations = [o for o in example.get("operations") or () if isinstance(o, Mapping)]
-    return max((_whole(operation.get("invoked")) or 0 for operation in operations), default=0)
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:

@@ -48,7 +48,9 @@ def test_rows_tell_what_the_files_tell(store: Path) -> None:
     verdicts = [rows[f"20260301T02000{place}.000Z-7"].verdict for place in range(len(KINDS))]
     assert verdicts == ["valid", "invalid", "unknown", "harness failure", "invalid"]
     assert rows["20260301T020001.000Z-7"].kind == "stale read"
-    assert rows["20260301T020004.000Z-7"].kind == "no recovery"
+    assert rows["20260301T020001.000Z-7"].finding == "inconsistent: stale read"
+    assert rows["20260301T020004.000Z-7"].finding == "replica behind"
+    assert rows["20260301T020002.000Z-7"].finding == "faults installed"
     assert rows["20260301T020003.000Z-7"].sentence.startswith("SSH to n3 was lost")
     assert rows["20260301T020000.000Z-7"].started == "2026-03-01T02:00:00Z"
     assert rows["20260301T020000.000Z-7"].version == "0.4.0"
@@ -239,9 +241,12 @@ def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_tells(
     bad = next(key for key in results["keys"] if key["counterexamples"])
     (late,) = bad["counterexamples"]
     first = {**late, "kind": "lost-write", "operations": [{**late["operations"][0], "invoked": 1}]}
-    results["keys"] = [bad, {**bad, "key": "k99", "counterexamples": [first]}]
+    results["keys"] = [bad, {**bad, "key": "k99", "counterexamples": [{**first, "kind": "dirty-read"}]}]
     files.results.write_text(json.dumps(results))
-    assert row_of(files).kind == "lost-write"
+    assert row_of(files).finding == "inconsistent: dirty-read"
+    results["keys"][1]["counterexamples"] = [{**first, "kind": "lost-write", "operations": late["operations"]}]
+    files.results.write_text(json.dumps(results))
+    assert row_of(files).finding == "data lost: lost-write", "the worst, though it was seen later"
     results["keys"][1]["counterexamples"] = [{"kind": "odd", "operations": [3]}, {"kind": "odd", "operations": None}]
     files.results.write_text(json.dumps(results))
     assert row_of(files).kind == "odd"
