@@ -8,9 +8,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 #: A violation that the checker proved without a counterexample to show.
 WITHOUT_KIND: Final = "not-linearizable"
-#: The check of what clients were answered; releases before 0.3 called it by its second name.
+#: The check of what clients were answered; the first recordings call it by its second name.
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
-#: What was planted in the server on purpose, and the harness found or missed.
+#: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
 Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]

@@ -11,7 +11,7 @@ from history import RunFiles
 from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.run import tidy
-from reports.load.store_index import RunRow, row_of
+from reports.load.run_row import RunRow, row_of
 from reports.style.format import number, one_line
 from reports.text.summary import table
 

@@ -17,7 +17,7 @@ from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, is_outage, 
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
-from reports.load.store_index import row_of
+from reports.load.run_row import row_of
 from reports.site import site
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
