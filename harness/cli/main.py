@@ -27,6 +27,7 @@ VERBS = {
     "ingest": "ingest",
     "shrink": "shrink",
     "report": "report",
+    "export": "export",
     "serve": "serve",
     "show": "show",
     "ls": "runs",
